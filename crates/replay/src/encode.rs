@@ -38,6 +38,8 @@ pub struct Operation {
     pub think_ns: u64,
     /// Part of that time in which the thread was asleep: no faster CPU makes it shorter.
     pub wait_ns: u64,
+    /// Part of `think_ns`, its start, in which the thread that this one waited for computed, and this one slept.
+    pub beside_ns: u64,
     /// True when nothing but the thread itself held it back in the recording: it pauses while it
     /// waits for the operations of other lanes, and not after them.
     pub pauses_first: bool,
@@ -65,12 +67,13 @@ impl Operation {
             start_ns: 0,
             think_ns: 0,
             wait_ns: 0,
+            beside_ns: 0,
             pauses_first: false,
             after: Vec::new(),
         }
     }
 
-    fn fields(&self, last_start_ns: u64) -> [u64; 12] {
+    fn fields(&self, last_start_ns: u64) -> [u64; 13] {
         [
             self.slot,
             self.to_slot,
@@ -85,6 +88,7 @@ impl Operation {
             self.start_ns.wrapping_sub(last_start_ns),
             self.think_ns,
             self.wait_ns,
+            self.beside_ns,
         ]
     }
 
@@ -130,6 +134,7 @@ impl Operation {
         self.start_ns = self.start_ns.wrapping_add(field(9)?);
         self.think_ns = field(10)?;
         self.wait_ns = field(11)?;
+        self.beside_ns = field(12)?;
         self.after.clear();
         if mask & 1 == 1 {
             for _ in 0..take(bytes)? {

@@ -1,5 +1,6 @@
 //! Runs a plan: one thread for each of its lanes, in the order that the plan demands.
 
+mod computing;
 mod debt;
 mod lane;
 mod progress;
@@ -7,14 +8,15 @@ mod progress;
 use crate::error::ReplayError;
 use crate::fidelity::Replayed;
 use crate::jail;
-use crate::perform::{Buffer, close};
+use crate::perform::Buffer;
 use crate::plan::Plan;
 use crate::rebuild::Content;
+use crate::slot::{Slot, close};
 use lane::Shared;
 pub(crate) use lane::fine_sleep;
 use progress::Progress;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Barrier, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -61,7 +63,7 @@ const STACK_BYTES: usize = 256 << 10;
 /// difference, not an error.
 pub fn replay(plan: &Plan, target: &Path, options: &Options) -> Result<Replayed, ReplayError> {
     allow_open_files(plan.slots);
-    let slots: Vec<AtomicI32> = (0..plan.slots).map(|_| AtomicI32::new(-1)).collect();
+    let slots: Vec<Slot> = (0..plan.slots).map(|_| Slot::new(-1)).collect();
     let data = Buffer::new(&options.content.piece(1 << 16));
     let shared = Shared {
         plan,
@@ -77,7 +79,7 @@ pub fn replay(plan: &Plan, target: &Path, options: &Options) -> Result<Replayed,
     };
     let result = jail::within(target, || run(&shared, target));
     for slot in &slots {
-        close(slot.swap(-1, Ordering::AcqRel));
+        close(slot.take());
     }
     let failed = shared.failed.lock().unwrap_or_else(PoisonError::into_inner).take();
     match failed {

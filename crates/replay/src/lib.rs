@@ -25,6 +25,7 @@ mod plan;
 mod planner;
 mod rebuild;
 mod requests;
+mod slot;
 mod window;
 
 pub use action::Action;

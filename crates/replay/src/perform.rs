@@ -3,15 +3,15 @@
 
 use crate::action::Action;
 use crate::encode::Operation;
-use crate::window::{Reading, Window};
-use rustix::fd::{BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
+use crate::slot::{Slot, close};
+use crate::window::{Place, Reading, Window};
+use rustix::fd::{BorrowedFd, IntoRawFd, OwnedFd};
 use rustix::fs::{
     self as fs, Access, Advice, AtFlags, CWD, FallocateFlags, FileType, FlockOperation, Mode,
     OFlags, RenameFlags, SeekFrom, Timespec, Timestamps,
 };
 use rustix::io::{self, Errno};
 use std::ffi::{CStr, CString};
-use std::sync::atomic::{AtomicI32, Ordering};
 
 /// Size of a buffer; longer calls get it several times.
 const BUFFER: usize = 1 << 20;
@@ -55,8 +55,8 @@ impl Buffer {
 /// One thread's means to issue operations.
 #[derive(Debug)]
 pub(crate) struct Performer<'a> {
-    /// Descriptors by slot; -1 is none.
-    pub(crate) slots: &'a [AtomicI32],
+    /// Descriptors by slot.
+    pub(crate) slots: &'a [Slot],
     /// Paths by number less one.
     pub(crate) paths: &'a [CString],
     /// Data of writes.
@@ -97,7 +97,7 @@ fn checked(result: i64) -> Done {
 }
 
 impl<'a> Performer<'a> {
-    pub(crate) fn new(slots: &'a [AtomicI32], paths: &'a [CString], data: &'a Buffer) -> Self {
+    pub(crate) fn new(slots: &'a [Slot], paths: &'a [CString], data: &'a Buffer) -> Self {
         Self {
             slots,
             paths,
@@ -114,12 +114,12 @@ impl<'a> Performer<'a> {
         at.and_then(|at| self.paths.get(at)).map_or(c"", CString::as_c_str)
     }
 
-    fn slot(&self, slot: u64) -> Option<&'a AtomicI32> {
+    fn slot(&self, slot: u64) -> Option<&'a Slot> {
         usize::try_from(slot).ok().filter(|slot| *slot > 0).and_then(|slot| self.slots.get(slot))
     }
 
     fn file(&self, slot: u64) -> Result<BorrowedFd<'a>, NotOpen> {
-        let fd = self.slot(slot).ok_or(NotOpen)?.load(Ordering::Acquire);
+        let fd = self.slot(slot).ok_or(NotOpen)?.fd();
         if fd < 0 {
             return Err(NotOpen);
         }
@@ -130,8 +130,7 @@ impl<'a> Performer<'a> {
 
     fn keep(&self, slot: u64, file: OwnedFd) {
         if let Some(slot) = self.slot(slot) {
-            let before = slot.swap(file.into_raw_fd(), Ordering::AcqRel);
-            close(before);
+            slot.keep(file.into_raw_fd());
         }
     }
 
@@ -226,7 +225,7 @@ impl<'a> Performer<'a> {
 
     fn on_file(&mut self, operation: &Operation) -> Result<Done, NotOpen> {
         if operation.action == Action::Close {
-            let fd = self.slot(operation.slot).ok_or(NotOpen)?.swap(-1, Ordering::AcqRel);
+            let fd = self.slot(operation.slot).ok_or(NotOpen)?.take();
             close(fd);
             return if fd < 0 { Err(NotOpen) } else { Ok(Ok(0)) };
         }
@@ -310,8 +309,8 @@ impl<'a> Performer<'a> {
     fn attach(&mut self, file: BorrowedFd<'_>, operation: &Operation) -> Done {
         let length = operation.length.min(MOST_MAPPED as u64);
         let around = Reading::default();
-        let new =
-            |writes| Window::new(file, operation.slot, operation.offset, length, (around, writes));
+        let place = self.place(operation.slot);
+        let new = |writes| Window::new(file, place, operation.offset, length, (around, writes));
         // A sealed file refuses a mapping for writing.
         self.touched = Some(new(operation.flags != 0).or_else(|_| new(false))?);
         Ok(0)
@@ -319,20 +318,27 @@ impl<'a> Performer<'a> {
 
     /// Touches a page as a program does that reads or writes to a mapping. What is in it stays.
     fn touch(&mut self, file: BorrowedFd<'_>, operation: &Operation) -> Done {
-        let (slot, at) = (operation.slot, operation.offset);
-        let how = Reading::of_touch(operation.flags);
-        if !self.touched.as_ref().is_some_and(|window| window.serves(file, slot, at, how)) {
+        let (place, at) = (self.place(operation.slot), operation.offset);
+        let (reading, writes) = Reading::of_touch(operation.flags);
+        if !self.touched.as_ref().is_some_and(|window| window.serves(place, at, writes)) {
             let from = at - at % MOST_MAPPED as u64;
-            let window = Window::new(file, slot, from, MOST_MAPPED as u64, how)?;
+            let window = Window::new(file, place, from, MOST_MAPPED as u64, (reading, writes))?;
             self.touched = Some(window);
         }
-        self.touched.as_ref().map_or(Ok(0), |window| window.touch(at, how.1))
+        let Some(window) = &mut self.touched else { return Ok(0) };
+        window.advise(reading);
+        window.touch(at, writes)
+    }
+
+    /// The slot, with the number of the descriptor in it.
+    fn place(&self, slot: u64) -> Place {
+        (slot, self.slot(slot).map_or(0, Slot::kept))
     }
 
     /// Takes the mapping of touched pages away before an operation of another kind or file: programs
     /// do that between their calls.
     pub(crate) fn detach(&mut self, operation: &Operation) {
-        let is_same = |window: &Window| window.slot == operation.slot;
+        let is_same = |window: &Window| window.slot() == operation.slot;
         let stays = operation.action == Action::Touch && self.touched.as_ref().is_some_and(is_same);
         if !stays {
             self.touched = None;
@@ -372,14 +378,6 @@ impl<'a> Performer<'a> {
         checked(unsafe {
             libc::syscall(libc::SYS_getdents64, file.as_raw_fd(), self.buffer.address(), length)
         })
-    }
-}
-
-/// Closes a descriptor that a slot held.
-pub(crate) fn close(fd: i32) {
-    if fd >= 0 {
-        // SAFETY: the descriptor was taken from its slot, which was its only owner.
-        drop(unsafe { OwnedFd::from_raw_fd(fd) });
     }
 }
 

@@ -180,6 +180,8 @@ pub struct Plan {
     /// Places in the table of descriptors, the unused place 0 included.
     pub(crate) slots: u32,
     pub(crate) first_ns: u64,
+    /// True when the trace tells computing and sleeping apart.
+    pub(crate) tells_computing: bool,
     pub(crate) recorded: Recorded,
 }
 

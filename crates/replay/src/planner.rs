@@ -96,6 +96,8 @@ pub(crate) struct Planner {
     flights: Flights,
     /// True when the trace holds the pages of mappings that the program touched.
     faults: bool,
+    /// True when the trace tells computing and sleeping apart.
+    tells_computing: bool,
     advised: Advised,
     lanes: Vec<Lane>,
     spill: Spill,
@@ -125,6 +127,7 @@ impl Planner {
             surveyed,
             flights: Flights::default(),
             faults: false,
+            tells_computing: false,
             advised: Advised::default(),
             lanes: Vec::new(),
             spill: Spill::at(std::path::Path::new(""), choice.limits.room()),
@@ -139,6 +142,7 @@ impl Planner {
         self.recorded.calls += 1;
         let submitter = event.thread;
         let event = &self.flights.of(event);
+        self.tells_computing |= event.cpu_ns.is_some();
         let lane = self.lane(event)?;
         self.processes.pause(event);
         self.woken(event, lane)?;
@@ -161,6 +165,8 @@ impl Planner {
                     // Its time is that of other stacks, and no pause of the program.
                     self.processes.left_out(event);
                     draft.used = true;
+                } else if self.processes.waits_in(event, reason) {
+                    self.processes.waited_in(event);
                 }
                 self.emit_order(draft)?;
             }
@@ -205,6 +211,7 @@ impl Planner {
         let stalled_ns = if is_own { pause.stalled_ns.min(gap_ns) } else { 0 };
         draft.operation.wait_ns = pause.waited_ns.min(gap_ns - stalled_ns);
         draft.operation.think_ns = gap_ns - stalled_ns - draft.operation.wait_ns;
+        draft.operation.beside_ns = pause.beside_ns.min(draft.operation.think_ns);
         draft.operation.after = self.known.missing(me.lane, &draft.needs);
         draft.operation.pauses_first = is_own && gap_ns > 0 && !draft.operation.after.is_empty();
         self.put(&draft)
@@ -273,6 +280,7 @@ impl Planner {
             paths: self.files.into_paths(),
             slots: self.handles.slots(),
             first_ns,
+            tells_computing: self.tells_computing,
             recorded: self.recorded,
         })
     }

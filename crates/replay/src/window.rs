@@ -39,34 +39,28 @@ impl Reading {
         (Self::advised(flags >> 1).unwrap_or_default(), flags & 1 != 0)
     }
 
-    fn advice(self) -> Option<Advice> {
+    fn advice(self) -> Advice {
         match self {
-            Self::Around => None,
-            Self::Single => Some(Advice::Random),
-            Self::Ahead => Some(Advice::Sequential),
+            Self::Around => Advice::Normal,
+            Self::Single => Advice::Random,
+            Self::Ahead => Advice::Sequential,
         }
     }
 }
 
-/// Device and number of a file.
-type Identity = (u64, u64);
+/// Slot of a descriptor, and which of those that it held so far.
+pub(crate) type Place = (u64, u32);
 
 /// A shared mapping, which ends with this value.
 #[derive(Debug)]
 pub(crate) struct Window {
-    /// Slot of the descriptor that was mapped.
-    pub(crate) slot: u64,
-    /// The file: a slot may hold another one by the next touch.
-    file: Identity,
+    /// The descriptor that was mapped: a slot may hold another one by the next touch.
+    place: Place,
     from: u64,
     bytes: u64,
     writes: bool,
     reading: Reading,
     at: *mut libc::c_void,
-}
-
-fn identity(file: BorrowedFd<'_>) -> Result<Identity, Errno> {
-    rustix::fs::fstat(file).map(|told| (told.st_dev, told.st_ino))
 }
 
 impl Window {
@@ -77,7 +71,7 @@ impl Window {
     /// The error of the kernel.
     pub(crate) fn new(
         file: BorrowedFd<'_>,
-        slot: u64,
+        place: Place,
         from: u64,
         bytes: u64,
         (reading, writes): (Reading, bool),
@@ -87,28 +81,31 @@ impl Window {
         // SAFETY: a new mapping at an address of the kernel's choice, which no code dereferences.
         let at =
             unsafe { mmap(std::ptr::null_mut(), length, rights, MapFlags::SHARED, file, from)? };
-        if let Some(advice) = reading.advice() {
-            // SAFETY: the range is the new mapping; advice changes nothing in it.
-            let _ = unsafe { madvise(at, length, advice) };
-        }
-        let file = identity(file).unwrap_or_default();
-        Ok(Self { slot, file, from, bytes: bytes.next_multiple_of(PAGE), writes, reading, at })
+        let bytes = bytes.next_multiple_of(PAGE);
+        let mut window = Self { place, from, bytes, writes, reading: Reading::default(), at };
+        window.advise(reading);
+        Ok(window)
     }
 
-    /// True if the page of this file, in this slot, at this offset can be touched here.
-    pub(crate) fn serves(
-        &self,
-        file: BorrowedFd<'_>,
-        slot: u64,
-        offset: u64,
-        (reading, writes): (Reading, bool),
-    ) -> bool {
+    /// The slot of its descriptor.
+    pub(crate) fn slot(&self) -> u64 {
+        self.place.0
+    }
+
+    /// Reads pages this way from now on.
+    pub(crate) fn advise(&mut self, reading: Reading) {
+        if self.reading == reading {
+            return;
+        }
+        self.reading = reading;
+        // SAFETY: the range is this value's own mapping; advice changes nothing in it.
+        let _ = unsafe { madvise(self.at, self.bytes as usize, reading.advice()) };
+    }
+
+    /// True if the page of this descriptor's file at this offset can be touched here.
+    pub(crate) fn serves(&self, place: Place, offset: u64, writes: bool) -> bool {
         let end = self.from.saturating_add(self.bytes);
-        self.slot == slot
-            && (self.from..end).contains(&offset)
-            && (self.writes || !writes)
-            && self.reading == reading
-            && identity(file) == Ok(self.file)
+        self.place == place && (self.from..end).contains(&offset) && (self.writes || !writes)
     }
 
     /// Brings the page at this offset, which the window [serves](Self::serves), into memory.

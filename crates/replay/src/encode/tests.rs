@@ -9,14 +9,14 @@ prop_compose! {
         words in proptest::array::uniform8(prop_oneof![Just(0), 1_u64..300, any::<u64>()]),
         expected in prop_oneof![Just(0), -200_i64..70_000, any::<i64>()],
         start_ns: u64,
-        [think_ns, wait_ns] in proptest::array::uniform2(prop_oneof![Just(0), any::<u64>()]),
+        [think_ns, wait_ns, beside_ns] in proptest::array::uniform3(prop_oneof![Just(0), any::<u64>()]),
         after in proptest::collection::vec((any::<u32>(), any::<u64>()), 0..4),
     ) -> Operation {
         let [slot, to_slot, path, to_path, offset, length, flags, mode] = words;
         Operation {
             action: Action::ALL[action], call: CallId(call), added, slot, to_slot, path, to_path,
             offset, length, flags, mode, expected, start_ns, think_ns,
-            wait_ns, pauses_first, after,
+            wait_ns, beside_ns, pauses_first, after,
         }
     }
 }

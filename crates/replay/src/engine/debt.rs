@@ -3,11 +3,11 @@
 use crate::action::Action;
 use crate::encode::Operation;
 use crate::perform::{Buffer, Performer};
+use crate::slot::Slot;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::AsRawFd as _;
 use rustix::io::fcntl_getfd;
 use seekwell_trace::calls::CallId;
-use std::sync::atomic::AtomicI32;
 use std::time::{Duration, Instant};
 
 /// Most time of the engine's own before a call that is owed. A thread that lost its processor is later
@@ -60,7 +60,7 @@ const CALLS: usize = 1000;
 /// nothing takes that much longer than in a plain loop.
 pub(super) fn own_time(data: &Buffer) -> Duration {
     let Ok(file) = eventfd(0, EventfdFlags::CLOEXEC) else { return Duration::ZERO };
-    let slots = [AtomicI32::new(-1), AtomicI32::new(file.as_raw_fd())];
+    let slots = [Slot::new(-1), Slot::new(file.as_raw_fd())];
     let mut performer = Performer::new(&slots, &[], data);
     let operation = Operation { slot: 1, ..Operation::new(Action::Control, CallId(0)) };
     let mut timed = [Duration::ZERO; CALLS];

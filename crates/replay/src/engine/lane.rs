@@ -1,5 +1,6 @@
 //! One thread of a replay.
 
+use super::computing::Computing;
 use super::debt::Debt;
 use super::progress::Progress;
 use super::{Options, Speed};
@@ -11,11 +12,12 @@ use crate::lanes::Operations;
 use crate::perform::{Buffer, Performer};
 use crate::plan::Plan;
 use crate::planner::class;
+use crate::slot::Slot;
 use rustix::io::Errno;
 use seekwell_stats::Histogram;
 use seekwell_trace::calls::CallId;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Barrier, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -23,9 +25,9 @@ use std::time::{Duration, Instant};
 /// awake hold others up.
 const MOST_AWAKE: Duration = Duration::from_micros(100);
 
-/// Longest time before a call that is spent awake where the recorded thread computed. It held others
-/// up as well, and found its caches and its processor as it had left them.
-const MOST_COMPUTING: Duration = Duration::from_millis(1);
+/// Longest time before a call that is spent awake where the recording does not tell if the thread
+/// slept or computed.
+const MOST_UNKNOWN: Duration = Duration::from_millis(1);
 
 /// Sleeps that are tried to learn how late they end.
 const TRIED_SLEEPS: usize = 16;
@@ -41,7 +43,7 @@ const CLASSES: [&str; 4] = ["read", "write", "fsync", "other"];
 pub(super) struct Shared<'a> {
     pub(super) plan: &'a Plan,
     pub(super) options: &'a Options,
-    pub(super) slots: &'a [AtomicI32],
+    pub(super) slots: &'a [Slot],
     pub(super) data: &'a Buffer,
     pub(super) progress: Vec<Progress>,
     pub(super) start: Barrier,
@@ -136,6 +138,14 @@ pub(super) fn oversleeps() -> Duration {
     late[TRIED_SLEEPS * 3 / 4].min(MOST_AWAKE)
 }
 
+/// A pause before an operation.
+struct Pause {
+    /// Its end.
+    due: Instant,
+    /// The last part of it, in which the thread computes.
+    computing: Duration,
+}
+
 struct Runner<'a> {
     shared: &'a Shared<'a>,
     performer: Performer<'a>,
@@ -218,37 +228,29 @@ impl<'a> Runner<'a> {
     /// Waits for the operations that this one comes after, and for its time, which it returns.
     fn turn(&mut self, operation: &Operation, began: Instant) -> Option<Instant> {
         if operation.pauses_first && is_recorded(self.shared.options) {
-            let due = self.due(operation, began);
-            if let Some(due) = due {
-                self.sleep_until(due, operation);
-            }
-            return self.others(operation, began).or(due);
+            let due = self.due(operation, began).map(|pause| self.spend(&pause));
+            return self.others(operation, began).max(due);
         }
         if let Some(over) = self.others(operation, began) {
             self.last_end = self.last_end.max(over);
         }
-        let due = self.due(operation, began);
-        if let Some(due) = due {
-            self.sleep_until(due, operation);
-        }
-        due
+        self.due(operation, began).map(|pause| self.spend(&pause))
     }
 
     /// Waits for the operations of other lanes that this one comes after. Returns the time at which
-    /// they were over, which is before this thread woke up; `None` when none was waited for.
+    /// they were over, which is before this thread woke up, or looked; `None` when it comes after none.
     fn others(&self, operation: &Operation, began: Instant) -> Option<Instant> {
         let mut over = None;
         for (lane, number) in &operation.after {
             let Some(other) = self.shared.progress.get(*lane as usize) else { continue };
-            if other.wait(*number, || self.shared.stopped()) {
-                over = over.max(Some(began + Duration::from_nanos(other.at_ns())));
-            }
+            let end_ns = other.wait(*number, || self.shared.stopped());
+            over = over.max(Some(began + Duration::from_nanos(end_ns)));
         }
         over
     }
 
-    /// The time at which the operation is to begin; `None` for at once.
-    fn due(&mut self, operation: &Operation, began: Instant) -> Option<Instant> {
+    /// The pause before the operation; `None` when it is to begin at once.
+    fn due(&mut self, operation: &Operation, began: Instant) -> Option<Pause> {
         let scaled =
             |ns: u64, factor: f64| Duration::from_secs_f64((ns as f64 * factor / 1e9).max(0.0));
         match self.shared.options.speed {
@@ -256,55 +258,57 @@ impl<'a> Runner<'a> {
             Speed::Recorded(_) if operation.think_ns == 0 && operation.wait_ns == 0 => None,
             Speed::Recorded(factor) => {
                 let wait = Duration::from_nanos(operation.wait_ns);
-                let pause = wait + self.debt.pay(scaled(operation.think_ns, factor));
+                let computing = self.debt.pay(scaled(operation.think_ns, factor));
+                let pause = wait + computing;
+                let computing = computing.saturating_sub(scaled(operation.beside_ns, factor));
                 // In a guest to be due at once and to look at the clock would be to be late.
                 let is_due = self.shared.options.awake || !pause.is_zero();
-                is_due.then(|| self.last_end + pause)
+                is_due.then(|| Pause { due: self.last_end + pause, computing })
             }
             Speed::Open(factor) => {
                 let since = operation.start_ns.saturating_sub(self.shared.plan.first_ns);
-                Some(began + scaled(since, factor))
+                Some(Pause { due: began + scaled(since, factor), computing: Duration::ZERO })
             }
         }
     }
 
-    fn sleep_until(&self, due: Instant, operation: &Operation) {
-        let awake = self.awake(operation);
+    /// Sleeps, then computes up to the end of the pause, which it returns: that is later when others had the
+    /// processor while this thread was to compute.
+    fn spend(&self, pause: &Pause) -> Instant {
+        let options = self.shared.options;
+        let known = options.awake && self.shared.plan.tells_computing;
+        let awake = match options.awake {
+            true if known => self.shared.awake.max(pause.computing),
+            true => self.shared.awake.max(pause.computing.min(MOST_UNKNOWN)),
+            false => self.shared.awake,
+        };
         let mut now = self.now();
-        loop {
-            let left = due.saturating_duration_since(now);
-            if left.is_zero() || self.shared.stopped() {
-                return;
+        while let left = pause.due.saturating_duration_since(now)
+            && left > awake
+        {
+            if self.shared.stopped() {
+                return pause.due;
             }
-            if left > awake {
-                let sleep = (left - awake).min(LONGEST_SLEEP);
-                std::thread::sleep(sleep);
-                if sleep == left {
-                    return;
-                }
-            } else {
-                std::hint::spin_loop();
+            let sleep = (left - awake).min(LONGEST_SLEEP);
+            std::thread::sleep(sleep);
+            if sleep == left {
+                return pause.due;
             }
             now = Instant::now();
         }
+        let computing = if known { pause.computing } else { Duration::ZERO };
+        let mut own = Computing::begin(pause.due, computing, now);
+        while !own.is_over(now) && !self.shared.stopped() {
+            std::hint::spin_loop();
+            now = Instant::now();
+        }
+        own.end()
     }
 
     /// The time, which in a guest is that of the last operation's end: a look at the clock takes as
     /// long as a call there.
     fn now(&self) -> Instant {
         if self.shared.options.awake { Instant::now() } else { self.last_end }
-    }
-
-    /// Time before the operation that is spent awake.
-    fn awake(&self, operation: &Operation) -> Duration {
-        let options = self.shared.options;
-        match options.speed {
-            Speed::Recorded(_) if options.awake => {
-                let computing = Duration::from_nanos(operation.think_ns).min(MOST_COMPUTING);
-                self.shared.awake.max(computing)
-            }
-            _ => self.shared.awake,
-        }
     }
 
     fn compare(&mut self, operation: &Operation, class: usize, done: i64) {

@@ -42,18 +42,13 @@ impl Default for Progress {
 impl Progress {
     /// The lane has done this many operations, the last of which ended then.
     pub(super) fn publish(&self, number: u64, at_ns: u64) {
-        self.at_ns.store(at_ns, Ordering::Relaxed);
+        self.at_ns.store(at_ns, Ordering::SeqCst);
         self.tell(number);
     }
 
     /// The lane does no more.
     pub(super) fn end(&self) {
         self.tell(u64::MAX);
-    }
-
-    /// End of the lane's last operation so far, nanoseconds from the start of the replay.
-    pub(super) fn at_ns(&self) -> u64 {
-        self.at_ns.load(Ordering::Relaxed)
     }
 
     fn tell(&self, number: u64) {
@@ -68,16 +63,21 @@ impl Progress {
         }
     }
 
-    /// Waits until the lane has done so many operations, or `stopped` says true; returns true when it
-    /// had to wait.
-    pub(super) fn wait(&self, number: u64, stopped: impl Fn() -> bool) -> bool {
-        if self.done.load(Ordering::SeqCst) >= number {
-            return false;
+    /// Waits until the lane has done so many operations, or `stopped` says true. Returns the end of the lane's
+    /// last operation so far, nanoseconds from the start of the replay: a thread that looks late counts its
+    /// pause from then, too late by no more than it is late itself.
+    pub(super) fn wait(&self, number: u64, stopped: impl Fn() -> bool) -> u64 {
+        if self.done.load(Ordering::SeqCst) < number {
+            self.sleep(number, stopped);
         }
+        self.at_ns.load(Ordering::SeqCst)
+    }
+
+    fn sleep(&self, number: u64, stopped: impl Fn() -> bool) {
         for _ in 0..LOOKS {
             std::hint::spin_loop();
             if self.done.load(Ordering::SeqCst) >= number {
-                return true;
+                return;
             }
         }
         let mut guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
@@ -85,7 +85,7 @@ impl Progress {
             // First said, then looked: the other thread does it the other way round.
             self.wanted.fetch_min(number, Ordering::SeqCst);
             if self.done.load(Ordering::SeqCst) >= number || stopped() {
-                return true;
+                return;
             }
             let woken = self.changed.wait_timeout(guard, PATIENCE);
             guard = woken.unwrap_or_else(PoisonError::into_inner).0;

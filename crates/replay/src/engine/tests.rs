@@ -5,6 +5,7 @@ use crate::planner::Choice;
 use crate::rebuild::rebuild;
 use seekwell_trace::calls::CallId;
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 fn asap() -> Options {
@@ -244,7 +245,9 @@ fn threads_keep_the_recorded_order_and_pauses() {
         let (target, plan, replayed) = run_script(&script, &options);
         assert_eq!((replayed.differing(), replayed.issued), (0, 16));
         let half = if speed == Speed::Recorded(0.5) { 2 } else { 1 };
-        assert!(replayed.elapsed_ns >= plan.recorded().elapsed_ns / half);
+        let recorded_ns = plan.recorded().elapsed_ns;
+        let elapsed_ns = replayed.elapsed_ns;
+        assert!(elapsed_ns >= recorded_ns / half, "{speed:?}: {elapsed_ns} of {recorded_ns} ns");
         assert!(replayed.lateness.count() > 0);
         assert_eq!(std::fs::read_dir(target.path()).unwrap().count(), 0);
     }
@@ -304,4 +307,30 @@ fn a_thread_that_was_woken_goes_on_when_the_other_is_done() {
     let (_target, _plan, replayed) = run_script(&script, &Options::default());
     assert_eq!((replayed.issued, replayed.differing()), (4, 0));
     assert!(replayed.elapsed_ns < MINUTE_NS, "{} ns", replayed.elapsed_ns);
+}
+
+/// CPU time of a replay of two calls with 20 ms between them, of which a thread computed so much.
+fn cpu_ns(computed_ns: Option<u64>) -> u64 {
+    const GAP_NS: u64 = 20_000_000;
+    let mut script = Script::default();
+    script.known("/a", REGULAR, 0);
+    script.at(1, "newfstatat", "/a", 0);
+    script.now_ns += GAP_NS;
+    let last = script.at(1, "newfstatat", "/a", 0);
+    last.cpu_ns = computed_ns;
+    last.waited_ns = computed_ns.map(|ns| GAP_NS - ns);
+    let (_target, _plan, replayed) = run_script(&script, &Options::default());
+    assert!(replayed.elapsed_ns >= GAP_NS, "{} ns", replayed.elapsed_ns);
+    replayed.cpu_ns
+}
+
+#[test]
+fn a_thread_computes_as_long_as_the_recorded_one() {
+    if !root("a_thread_computes") {
+        return;
+    }
+    // A machine that is interrupted counts a little less than the clock.
+    assert!(cpu_ns(Some(20_000_000)) >= 15_000_000);
+    assert!(cpu_ns(Some(0)) < 10_000_000);
+    assert!(cpu_ns(None) < 10_000_000);
 }

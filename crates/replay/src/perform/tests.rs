@@ -1,10 +1,10 @@
 use super::{Buffer, Performer};
 use crate::action::Action;
 use crate::encode::Operation;
+use crate::slot::{Slot, close};
 use seekwell_trace::calls::CallId;
 use std::ffi::CString;
 use std::os::fd::IntoRawFd;
-use std::sync::atomic::AtomicI32;
 
 fn is_mapped(path: &std::path::Path) -> bool {
     std::fs::read_to_string("/proc/self/maps").unwrap().contains(&*path.to_string_lossy())
@@ -15,7 +15,7 @@ fn the_pages_of_a_mapping_are_read_after_its_call() {
     let file = tempfile::NamedTempFile::new().unwrap();
     file.as_file().set_len(1 << 20).unwrap();
     let fd = std::fs::File::open(file.path()).unwrap().into_raw_fd();
-    let slots = [AtomicI32::new(-1), AtomicI32::new(fd)];
+    let slots = [Slot::new(-1), Slot::new(fd)];
     let (paths, data): ([CString; 0], _) = ([], Buffer::empty());
     let mut performer = Performer::new(&slots, &paths, &data);
     let map = Operation {
@@ -35,7 +35,7 @@ fn the_pages_of_a_mapping_are_read_after_its_call() {
     assert_eq!(performer.perform(&failing), Ok(-i64::from(libc::EINVAL)));
     performer.unmap();
     assert!(!is_mapped(file.path()));
-    super::close(fd);
+    close(fd);
 }
 
 #[test]
@@ -44,9 +44,9 @@ fn a_touched_page_keeps_its_contents_and_is_there() {
     std::fs::write(file.path(), [7; 8192]).unwrap();
     let open = |write: bool| {
         let file = std::fs::File::options().read(true).write(write).open(file.path()).unwrap();
-        AtomicI32::new(file.into_raw_fd())
+        Slot::new(file.into_raw_fd())
     };
-    let slots = [AtomicI32::new(-1), open(true), open(false)];
+    let slots = [Slot::new(-1), open(true), open(false)];
     let (paths, data): ([CString; 0], _) = ([], Buffer::empty());
     let mut performer = Performer::new(&slots, &paths, &data);
     let mut touch = |slot: u64, offset: u64, flags: u64| {
@@ -62,8 +62,5 @@ fn a_touched_page_keeps_its_contents_and_is_there() {
     performer.detach(&Operation::new(Action::Skip, CallId::named("close").unwrap()));
     assert!(!is_mapped(file.path()));
     assert_eq!(std::fs::read(file.path()).unwrap(), [7; 8192]);
-    slots
-        .iter()
-        .skip(1)
-        .for_each(|slot| super::close(slot.load(std::sync::atomic::Ordering::Relaxed)));
+    slots.iter().for_each(|slot| close(slot.take()));
 }

@@ -5,11 +5,18 @@ use super::flights::Flights;
 use crate::error::ReplayError;
 use crate::lanes::Lane;
 use crate::order::{Stamp, put};
+use crate::plan::Reason;
 use seekwell_trace::{Event, FileId, ProcessEntry};
 use std::collections::HashMap;
 
 /// Lanes that are made before those of threads that have ended are used again.
 const FRESH_LANES: usize = 64;
+
+/// Longest time that a thread computes in a call that waits for others, nanoseconds.
+const SHORT_NS: u64 = 20_000;
+
+/// Calls that make processes.
+const FORKS: [&str; 4] = ["fork", "vfork", "clone", "clone3"];
 
 /// First reading of a trace: the number of calls of each thread and process.
 #[derive(Debug, Default)]
@@ -53,6 +60,8 @@ pub(super) struct Pause {
     pub(super) stalled_ns: u64,
     /// It was asleep.
     pub(super) waited_ns: u64,
+    /// It was asleep, and the thread that it waited for computed.
+    pub(super) beside_ns: u64,
 }
 
 /// Processes and threads of a trace.
@@ -164,16 +173,38 @@ impl Processes {
         }
     }
 
+    /// True for a call that is not reproduced and in which the thread was asleep: the kernel computes in few of
+    /// them for so long.
+    pub(super) fn waits_in(&self, event: &Event, reason: Reason) -> bool {
+        let is_long = event.duration_ns.is_some_and(|inside_ns| inside_ns > SHORT_NS);
+        is_long && (reason != Reason::Process || self.is_held_by_child(event))
+    }
+
+    /// True for a vfork: it ends when its child runs another program.
+    fn is_held_by_child(&self, event: &Event) -> bool {
+        let child = event.result.and_then(|child| u32::try_from(child).ok());
+        let child = child.filter(|_| FORKS.contains(&event.call.call().name));
+        child.and_then(|child| self.processes.get(&child)).is_some_and(|child| child.begun)
+    }
+
+    /// Counts a call that is not reproduced as sleep of its thread.
+    pub(super) fn waited_in(&mut self, event: &Event) {
+        if let Some(thread) = self.threads.get_mut(&(event.process, event.thread)) {
+            let pause = &mut thread.pause;
+            pause.waited_ns = pause.waited_ns.saturating_add(event.duration_ns.unwrap_or(0));
+        }
+    }
+
     /// The pause of a thread up to the operation that ends it.
     pub(super) fn take_pause(&mut self, process: u32, thread: u32) -> Pause {
         let thread = self.threads.get_mut(&(process, thread));
         thread.map(|thread| std::mem::take(&mut thread.pause)).unwrap_or_default()
     }
 
-    /// Sets the pause of a thread: what is left of it, asleep.
-    pub(super) fn pauses(&mut self, process: u32, thread: u32, waited_ns: u64) {
+    /// Sets the pause of a thread: what is left of it.
+    pub(super) fn pauses(&mut self, process: u32, thread: u32, pause: Pause) {
         if let Some(thread) = self.threads.get_mut(&(process, thread)) {
-            thread.pause = Pause { stalled_ns: 0, waited_ns };
+            thread.pause = pause;
         }
     }
 

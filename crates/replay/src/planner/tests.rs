@@ -194,6 +194,49 @@ fn a_child_of_vfork_begins_after_those_that_its_parent_waited_for() {
     assert_ordered(&plan);
 }
 
+/// Computing and sleep before the second of two calls on files, 51 µs after the first; between them
+/// another call that takes 50 µs.
+fn pauses_around(between: impl FnOnce(&mut Script)) -> (u64, u64) {
+    let mut script = Script::default();
+    script.at(1, "newfstatat", "/a", 0);
+    between(&mut script);
+    script.events[1].duration_ns = Some(50_000);
+    script.now_ns = 52_000;
+    script.at(1, "newfstatat", "/b", 0);
+    let plan = script.plan(&Choice::default()).unwrap();
+    plan.operations(0).last().map(|one| (one.think_ns, one.wait_ns)).unwrap()
+}
+
+#[test]
+fn a_long_call_that_is_not_repeated_is_sleep_unless_the_kernel_computed_in_it() {
+    let network = pauses_around(|script| {
+        script.on(1, "read", (3, "socket:[1]"), 10);
+    });
+    assert_eq!(network, (1000, 50_000));
+    let program = pauses_around(|script| {
+        script.call(1, "execve", 0);
+    });
+    assert_eq!(program, (51_000, 0));
+    let fork = pauses_around(|script| {
+        script.call(1, "clone3", 2);
+    });
+    assert_eq!(fork, (51_000, 0));
+    // The child runs already: vfork ends when it runs another program.
+    let mut script = Script::default();
+    script.processes.push(ProcessEntry { process: 2, parent: Some(1), start_ns: 0, name: None });
+    script.at(1, "newfstatat", "/a", 0);
+    script.call(1, "clone3", 2);
+    script.at(2, "newfstatat", "/a", 0);
+    script.events.swap(1, 2);
+    script.events[2].duration_ns = Some(50_000);
+    script.now_ns = 52_000;
+    script.at(1, "newfstatat", "/b", 0);
+    let plan = script.plan(&Choice::default()).unwrap();
+    let last = plan.operations(0).last().cloned().unwrap();
+    // From the end of the child's last call on.
+    assert_eq!((last.think_ns, last.wait_ns), (0, 47_000));
+}
+
 #[test]
 fn a_reader_of_a_pipe_waits_for_the_writer() {
     let mut script = Script::default();

@@ -1,6 +1,7 @@
 //! Threads that waited for each other outside of calls on files, by locks and condition variables.
 
 use super::Planner;
+use super::processes::Pause;
 use crate::action::Action;
 use crate::error::ReplayError;
 use crate::order::Stamp;
@@ -70,8 +71,10 @@ impl Planner {
         draft.operation.after = self.known.missing(lane, &draft.needs);
         // From here on the thread had all that it waited for; the rest is work of either of them.
         draft.me.end_ns = other.end_ns.max(begin_ns.saturating_add(own_ns)).min(at_ns);
+        let beside_ns = at_ns.saturating_sub(draft.me.end_ns);
         self.put(&draft)?;
-        self.processes.pauses(event.process, event.thread, later_ns);
+        let rest = Pause { stalled_ns: 0, waited_ns: later_ns, beside_ns };
+        self.processes.pauses(event.process, event.thread, rest);
         Ok(())
     }
 }

@@ -9,7 +9,7 @@ fn each_thread_goes_on_at_its_number_and_not_before() {
         for number in [3, 1, 2, 3] {
             let (progress, over) = (&progress, &over);
             scope.spawn(move || {
-                progress.wait(number, || false);
+                let _ = progress.wait(number, || false);
                 assert!(progress.done.load(Ordering::SeqCst) >= number);
                 over.fetch_add(1, Ordering::SeqCst);
             });
@@ -21,7 +21,16 @@ fn each_thread_goes_on_at_its_number_and_not_before() {
             }
         }
     });
-    assert_eq!(progress.at_ns(), 30);
+}
+
+#[test]
+fn the_end_of_the_last_operation_is_told_to_those_that_look_late() {
+    let progress = Progress::default();
+    progress.publish(1, 10);
+    progress.publish(2, 20);
+    assert_eq!([1, 2].map(|number| progress.wait(number, || false)), [20, 20]);
+    progress.end();
+    assert_eq!(progress.wait(3, || false), 20);
 }
 
 #[test]
@@ -43,7 +52,7 @@ fn a_sleeping_thread_is_not_woken_before_its_number() {
         let looks = u128::from(looks.load(Ordering::SeqCst));
         assert!(looks <= 3 + timeouts, "{looks} looks, of which {timeouts} after a timeout");
         progress.publish(1001, 1001);
-        assert!(waiting.join().unwrap());
+        assert_eq!(waiting.join().unwrap(), 1001);
     });
 }
 
@@ -53,7 +62,7 @@ fn the_end_lets_all_go_on() {
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| progress.wait(7, || false));
         progress.end();
-        waiting.join().unwrap();
+        let _ = waiting.join().unwrap();
     });
-    assert!(!progress.wait(8, || false), "nothing to wait for");
+    assert_eq!(progress.wait(8, || false), 0, "nothing to wait for");
 }

@@ -6,6 +6,7 @@ use crate::action::Action;
 use crate::jail;
 use crate::perform::{Buffer, Performer};
 use crate::rebuild::{Content, rebuild};
+use crate::slot::{Slot, close};
 use proptest::prelude::*;
 use rustix::fd::OwnedFd;
 use rustix::fs::{CWD, Mode, OFlags, RenameFlags, SeekFrom};
@@ -13,7 +14,6 @@ use rustix::io::Errno;
 use seekwell_trace::FileId;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicI32;
 
 const PATHS: [&str; 9] = ["/a", "/b", "/d", "/d/a", "/d/b", "/d/e", "/d/e/a", "/f", "/f/a"];
 
@@ -198,7 +198,7 @@ fn tree(root: &Path) -> BTreeMap<PathBuf, u64> {
 /// whose result differs.
 fn replay_in_some_order(plan: &Plan, target: &Path, seed: u64) -> Vec<String> {
     let work = || {
-        let slots: Vec<AtomicI32> = (0..plan.slots).map(|_| AtomicI32::new(-1)).collect();
+        let slots: Vec<Slot> = (0..plan.slots).map(|_| Slot::new(-1)).collect();
         let data = Buffer::new(&Content::Zeros.piece(4096));
         let mut performer = Performer::new(&slots, &plan.paths, &data);
         let lanes: Vec<_> = (0..plan.lanes()).map(|lane| plan.operations(lane)).collect();
@@ -231,7 +231,7 @@ fn replay_in_some_order(plan: &Plan, target: &Path, seed: u64) -> Vec<String> {
             }
         }
         for slot in &slots {
-            crate::perform::close(slot.load(std::sync::atomic::Ordering::Relaxed));
+            close(slot.take());
         }
         Ok(differing)
     };

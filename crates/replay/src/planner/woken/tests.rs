@@ -63,6 +63,10 @@ fn computing_of_the_waker_is_time_of_the_program() {
             (Action::Write, vec![], 101_400, 300, false),
         ]
     );
+    // Up to the wake-up at 108,500 the thread slept while the other one computed.
+    let plan = script.plan(&Choice::default()).unwrap();
+    let beside: Vec<u64> = plan.operations(0).iter().map(|one| one.beside_ns).collect();
+    assert_eq!(beside[..4], [0, 0, 0, 100_200]);
 }
 
 #[test]
