@@ -40,8 +40,9 @@ power-cuts: packages ## cut the power of modelled disks 1,000 times under ext4, 
 layers: packages ## try every kind of layer with a filesystem in guests; needs the lab kernel of the set layers (3 minutes)
 	SEEKWELL_LAYERS=all $(CARGO) test --locked --package seekwell-virtual --test layers -- --nocapture
 
-recordings: packages ## replay eleven programs that were recorded in guests against the programs, on 12 and 21 stacks; rows in target/recordings.csv are kept (an hour); needs the lab kernel of the set recording
-	SEEKWELL_RECORDINGS=$(abspath $(TARGET))/recordings.csv \
+recordings: packages ## replay eleven programs that were recorded in guests, and ten that were on this machine, against the programs, on 12 and 21 stacks, as root; rows in target/recordings.csv are kept (an hour); needs the lab kernel of the set recording
+	$(CARGO) build --release --locked --package seekwell
+	SEEKWELL_CAPTURE=$(abspath $(TARGET))/release/seekwell SEEKWELL_RECORDINGS=$(abspath $(TARGET))/recordings.csv \
 		$(CARGO) test --locked --package seekwell-virtual --test recording -- --ignored --nocapture
 
 fuzz: packages ## give every parser of foreign files mutated input for ten minutes (SEEKWELL_FUZZ_S=600), two at a time

@@ -4,6 +4,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod host;
 mod table;
 
 use std::path::{Path, PathBuf};
@@ -155,8 +156,13 @@ fn command(prepare: &str, run: &str) -> String {
 
 /// The lab's lines of a replay.
 fn replay(trace: &Path) -> String {
-    let trace = trace.display();
-    format!("kind = \"replay\"\ntrace = \"{trace}\"\nonly = \"/mnt/base\"\ncontent = \"zeros\"")
+    replay_of(trace, Path::new("/mnt/base"))
+}
+
+/// The lab's lines of the replay of a folder.
+fn replay_of(trace: &Path, only: &Path) -> String {
+    let [trace, only] = [trace, only].map(Path::display);
+    format!("kind = \"replay\"\ntrace = \"{trace}\"\nonly = \"{only}\"\ncontent = \"zeros\"")
 }
 
 /// The only trace below a folder.

@@ -3,10 +3,10 @@
 //! Rows lie in the file that `SEEKWELL_RECORDINGS` names, so that a table can be made in parts: what is
 //! there is not run again. `SEEKWELL_RECORDED` lists the programs to run.
 
-use super::{Guests, Stack, command, only_trace, plan_on, replay, seconds};
+use super::{Guests, Stack, command, host, only_trace, plan_on, replay, replay_of, seconds};
 use seekwell_virtual::kernel::Kernel;
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 /// Programs of the table: name, preparation and command.
@@ -236,6 +236,37 @@ fn measure(
     });
 }
 
+/// Recordings on this machine: as recorded, and without what the program computed, for which a guest is
+/// not charged.
+const HOSTED: [(&str, &str); 2] = [("host", "1"), ("host-calls", "0.001")];
+
+/// Replays a recording on this machine on the stacks on which it was not replayed yet.
+fn measure_hosted(
+    kernel: &Kernel,
+    rows: &Rows,
+    capture: &Path,
+    (program, prepare, line): (&str, &str, &str),
+    stacks: &[Stack],
+) {
+    let is_missing =
+        |(from, _): &(&str, &str), to: &Stack| !rows.has(program, from, &name(*to), SEEDS[0]);
+    let wanted = HOSTED.iter().flat_map(|how| stacks.iter().map(move |to| (*how, *to)));
+    let missing: Vec<_> = wanted.filter(|(how, to)| is_missing(how, to)).collect();
+    if missing.is_empty() {
+        return;
+    }
+    let recorded = host::record(capture, prepare, line);
+    let replays = Guests::new(kernel, std::slice::from_ref(&recorded.trace), None);
+    each(&missing, &|((from, scale), to)| {
+        let lines = replay_of(&recorded.trace, &recorded.folder);
+        let run = replays.run(&plan_on(to, &format!("{lines}\nscale = {scale}")), SEEDS[0]);
+        let metric = |name: &str| seconds(&run, "replay", name);
+        let [program, from, to] = [program, from, &name(to)].map(str::to_owned);
+        let (seconds, fidelity) = (metric("elapsed_durable"), metric("fidelity"));
+        rows.add(Row { program, from, to, seed: SEEDS[0], seconds, fidelity });
+    });
+}
+
 fn error(own: f64, other: f64) -> f64 {
     (other / own).ln().abs()
 }
@@ -303,6 +334,7 @@ fn kendall(own: &[f64], other: &[f64]) -> f64 {
 /// Prints errors, orders and winners of all rows.
 fn summary(rows: &[Row]) {
     let (mut same, mut others, mut twice) = (vec![], vec![], vec![]);
+    let mut hosted = HOSTED.map(|_| vec![]);
     for row in rows {
         let own = rows.iter().find(|own| {
             own.from.is_empty()
@@ -311,6 +343,10 @@ fn summary(rows: &[Row]) {
         });
         let Some(own) = own else { continue };
         let found = error(own.seconds, row.seconds);
+        if let Some(at) = HOSTED.iter().position(|(from, _)| *from == row.from) {
+            hosted[at].push(found);
+            continue;
+        }
         match (row.from.is_empty(), row.from == row.to) {
             (true, _) if row.seed == SEEDS[1] => twice.push(found),
             (true, _) => {}
@@ -321,6 +357,9 @@ fn summary(rows: &[Row]) {
     said("replay on the stack of its recording", same);
     said("replay on another stack", others);
     said("program with another seed", twice);
+    for ((from, _), errors) in HOSTED.iter().zip(hosted) {
+        said(&format!("replay of {from}"), errors);
+    }
     let mut found: Vec<(String, String)> = Vec::new();
     for row in rows.iter().filter(|row| !row.from.is_empty()) {
         let key = (row.program.clone(), row.from.clone());
@@ -349,15 +388,20 @@ fn is_wanted(program: &str) -> bool {
     wanted.is_empty() || wanted.split(' ').any(|one| one == program)
 }
 
-/// Programs against their replays, on the stack of the recording and on others.
+/// Programs against their replays, on the stack of the recording and on others; with the path of `seekwell` in
+/// `SEEKWELL_CAPTURE`, as root, also against replays of recordings on this machine.
 #[test]
 #[ignore = "takes an hour: make recordings"]
 fn replays_predict_their_programs() {
     let test = "replays_predict_their_programs";
     let Some(kernel) = super::kernel(test) else { return };
     let rows = Rows::open();
+    let capture = std::env::var_os("SEEKWELL_CAPTURE").filter(|path| !path.is_empty());
     for program in PROGRAMS.into_iter().filter(|program| is_wanted(program.0)) {
         measure(&kernel, &rows, program, &STACKS, &RECORDED);
+        if let Some(capture) = &capture {
+            measure_hosted(&kernel, &rows, Path::new(capture), program, &STACKS);
+        }
     }
     if is_wanted(RRDTOOL.0) {
         measure(&kernel, &rows, RRDTOOL, &study(), &STUDY_RECORDED);
