@@ -4,6 +4,7 @@ mod blkparse;
 mod blktrace;
 mod block;
 mod constants;
+mod head;
 mod iolog;
 mod lines;
 mod perf;

@@ -1,6 +1,7 @@
 //! Import of blkparse's text: `blkparse -i sda`, in its own format.
 
 use super::block::{Action, Joiner, Step};
+use super::head::head;
 use super::words::Words;
 use super::{Imported, lines};
 use crate::error::TraceError;
@@ -10,6 +11,8 @@ use crate::write::{Limits, TraceWriter};
 use std::path::Path;
 
 const SECTOR: u64 = 512;
+/// Bytes that are read at once: they stay in a CPU's own cache.
+const BUFFER: usize = 256 << 10;
 
 /// Writes the trace `output` from the text in `input`.
 ///
@@ -17,14 +20,15 @@ const SECTOR: u64 = 512;
 /// When a file cannot be read or written, and when no line is one of blkparse.
 pub fn blkparse(input: &Path, output: &Path) -> Result<Imported, TraceError> {
     let file = lines::open(input)?;
-    let mut reader = std::io::BufReader::with_capacity(1 << 20, file);
+    let mut reader = std::io::BufReader::with_capacity(BUFFER, file);
     let mut meta = Meta { requests: true, ..Meta::new("blkparse") };
     let mut writer = TraceWriter::create(output, &meta, Limits::default())?;
     let mut joiner = Joiner::new();
-    let mut lost = 0;
+    let (mut lost, mut devices) = (0, Devices::default());
     lines::each(&mut reader, input, |whole| {
-        match whole.map_or(Line::Damaged, line) {
+        match whole.map_or(Line::Damaged, |line| devices.line(line, &joiner)) {
             Line::Step(step) => joiner.add(step, &mut writer)?,
+            Line::Passed(time_ns) => joiner.pass(time_ns),
             Line::Other => joiner.counts.other += 1,
             Line::Lost(count) => lost = u64::max(lost, count),
             Line::Damaged => joiner.counts.damaged += 1,
@@ -51,6 +55,8 @@ pub fn blkparse(input: &Path, output: &Path) -> Result<Imported, TraceError> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Line {
     Step(Step),
+    /// A queueing of a device that has issues, at this time.
+    Passed(u64),
     /// A step that is of no use, or a line of the summary at the end.
     Other,
     /// Events that blktrace dropped.
@@ -59,15 +65,47 @@ enum Line {
     Empty,
 }
 
-/// Reads `8,16 1 42 0.000123456 1234 D WS 2048 + 8 [name]`.
+/// The device of the last line: the next one has most likely the same.
+#[derive(Default)]
+struct Devices {
+    /// Its word as [`head`] gives it.
+    word: u64,
+    device: Option<u32>,
+}
+
+impl Devices {
+    /// Reads `  8,16   1       42     0.000123456  1234  D  WS 2048 + 8 [name]`.
+    #[inline]
+    fn line(&mut self, bytes: &[u8], joiner: &Joiner) -> Line {
+        let Some(head) = head(bytes) else { return line(bytes) };
+        if head.device != self.word || self.device.is_none() {
+            let word = head.device.to_le_bytes();
+            let end = word.iter().position(|byte| *byte == 0).unwrap_or(word.len());
+            (self.word, self.device) = (head.device, device(&mut Words::of(&word[..end])));
+        }
+        let Some(device) = self.device else { return line(bytes) };
+        let action = match action(head.action) {
+            None => return Line::Other,
+            Some(Action::Queue) if joiner.has_issues(device) => return Line::Passed(head.time_ns),
+            Some(action) => action,
+        };
+        let begun = Begun { time_ns: head.time_ns, device, process: Some(head.process), action };
+        begun.line(&mut Words::of(head.rest))
+    }
+}
+
+/// Reads a line word by word.
 fn line(bytes: &[u8]) -> Line {
     let mut words = Words::of(bytes);
     let before = words.clone();
     let Some(device) = device(&mut words) else {
         return if before.is_empty() { Line::Empty } else { other(bytes) };
     };
-    let Some(step) = step(device, &mut words) else { return Line::Damaged };
-    step.map_or(Line::Other, Line::Step)
+    match begun(device, &mut words) {
+        None => Line::Damaged,
+        Some(None) => Line::Other,
+        Some(Some(begun)) => begun.line(&mut words),
+    }
 }
 
 /// A line without a device: of the summary, or the remark about drops.
@@ -79,44 +117,74 @@ fn other(bytes: &[u8]) -> Line {
     dropped.flatten().map_or(Line::Other, Line::Lost)
 }
 
-/// The step of a line's other words; `Some(None)` for one that is of no use.
-fn step(device: u32, words: &mut Words<'_>) -> Option<Option<Step>> {
+/// The first words of a step.
+struct Begun {
+    time_ns: u64,
+    device: u32,
+    process: Option<u32>,
+    action: Action,
+}
+
+/// The first words after the device; `Some(None)` for a step that is of no use.
+fn begun(device: u32, words: &mut Words<'_>) -> Option<Option<Begun>> {
     let _cpu = words.number()?;
     let _sequence = words.number()?;
     let time_ns = words.seconds()?;
     let process = u32::try_from(words.number()?).ok();
-    let action = match words.word()? {
-        b"Q" => Action::Queue,
-        b"D" => Action::Issue,
-        b"R" => Action::Requeue,
-        b"C" => Action::Complete,
-        _ => return Some(None),
-    };
-    let (operation, flags) = purpose(words.word()?)?;
-    let place = match (words.number(), words.word()) {
-        (Some(sector), Some(b"+")) => Some((sector, words.number()?.checked_mul(SECTOR)?)),
-        _ => None,
-    };
-    // A write without a place is a flush alone, `FWS`.
-    let operation = match place {
-        None if flags.has(RequestFlags::PREFLUSH) => Operation::Flush,
-        _ => operation,
-    };
-    if place.is_none() && operation != Operation::Flush {
-        return Some(None);
+    let &[letter] = words.word()? else { return Some(None) };
+    Some(action(letter).map(|action| Begun { time_ns, device, process, action }))
+}
+
+/// The action of a letter, if it is of use.
+fn action(letter: u8) -> Option<Action> {
+    Some(match letter {
+        b'Q' => Action::Queue,
+        b'D' => Action::Issue,
+        b'R' => Action::Requeue,
+        b'C' => Action::Complete,
+        _ => return None,
+    })
+}
+
+impl Begun {
+    /// The line with the words after the action.
+    #[inline]
+    fn line(self, words: &mut Words<'_>) -> Line {
+        match self.step(words) {
+            None => Line::Damaged,
+            Some(step) => step.map_or(Line::Other, Line::Step),
+        }
     }
-    // A flush without data has no place; some kernels print sector 0 with 0 sectors.
-    let place = place.filter(|(_, bytes)| *bytes > 0 || operation != Operation::Flush);
-    Some(Some(Step {
-        time_ns,
-        action,
-        device,
-        process,
-        operation,
-        flags,
-        sector: place.map(|(sector, _)| sector),
-        bytes: place.map_or(0, |(_, bytes)| bytes),
-    }))
+
+    /// The same; `Some(None)` for a step that is of no use.
+    #[inline]
+    fn step(self, words: &mut Words<'_>) -> Option<Option<Step>> {
+        let (operation, flags) = purpose(words.word()?)?;
+        let place = match (words.number(), words.word()) {
+            (Some(sector), Some(b"+")) => Some((sector, words.number()?.checked_mul(SECTOR)?)),
+            _ => None,
+        };
+        // A write without a place is a flush alone, `FWS`.
+        let operation = match place {
+            None if flags.has(RequestFlags::PREFLUSH) => Operation::Flush,
+            _ => operation,
+        };
+        if place.is_none() && operation != Operation::Flush {
+            return Some(None);
+        }
+        // A flush without data has no place; some kernels print sector 0 with 0 sectors.
+        let place = place.filter(|(_, bytes)| *bytes > 0 || operation != Operation::Flush);
+        Some(Some(Step {
+            time_ns: self.time_ns,
+            action: self.action,
+            device: self.device,
+            process: self.process,
+            operation,
+            flags,
+            sector: place.map(|(sector, _)| sector),
+            bytes: place.map_or(0, |(_, bytes)| bytes),
+        }))
+    }
 }
 
 /// `8,16` as major number << 20 | minor number.

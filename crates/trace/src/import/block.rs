@@ -68,6 +68,14 @@ struct Started {
     depth: u32,
 }
 
+/// A device of the trace.
+struct Device {
+    number: u32,
+    source: Source,
+    /// Requests under way.
+    depth: u32,
+}
+
 /// The beginning of a device's requests.
 enum Source {
     /// Not known yet: the steps so far.
@@ -82,11 +90,14 @@ enum Source {
 pub(super) struct Joiner {
     first_ns: Option<u64>,
     last_ns: u64,
-    sources: FastMap<u32, Source>,
+    /// In the order of their first step.
+    devices: Vec<Device>,
+    places: FastMap<u32, usize>,
+    /// Place of the device of the last step: the next one has most likely the same.
+    current: usize,
     /// Steps that wait in all sources.
     waiting: usize,
     started: FastMap<Key, Started>,
-    depths: FastMap<u32, u32>,
     /// Requests without a completion.
     pub(super) open: u64,
     pub(super) counts: Imported,
@@ -97,10 +108,11 @@ impl Joiner {
         Self {
             first_ns: None,
             last_ns: 0,
-            sources: FastMap::default(),
+            devices: Vec::new(),
+            places: FastMap::default(),
+            current: 0,
             waiting: 0,
             started: FastMap::default(),
-            depths: FastMap::default(),
             open: 0,
             counts: Imported::default(),
         }
@@ -119,9 +131,10 @@ impl Joiner {
         let first_ns = *self.first_ns.get_or_insert(step.time_ns);
         let step = Step { time_ns: step.time_ns.saturating_sub(first_ns), ..step };
         self.last_ns = self.last_ns.max(step.time_ns);
+        let at = self.place(step.device);
         match step.action {
             Action::Issue => {
-                let source = self.sources.entry(step.device).or_insert(Source::Issues);
+                let source = &mut self.devices[at].source;
                 if !matches!(source, Source::Issues)
                     && let Source::Unknown(steps) = std::mem::replace(source, Source::Issues)
                 {
@@ -129,33 +142,61 @@ impl Joiner {
                     self.waiting -= steps.len();
                     self.counts.other += steps.len() as u64;
                 }
-                self.start(step, writer)
+                self.start(at, step, writer)
             }
-            Action::Queue | Action::Complete => self.wait(step, writer),
+            Action::Queue | Action::Complete => self.wait(at, step, writer),
             Action::Requeue => {
-                self.give_back(&step);
+                self.give_back(at, &step);
                 Ok(())
             }
         }
     }
 
+    /// Place of a device among all.
+    #[inline]
+    fn place(&mut self, number: u32) -> usize {
+        let is_it = |device: &Device| device.number == number;
+        if !self.devices.get(self.current).is_some_and(is_it) {
+            self.current = *self.places.entry(number).or_insert_with(|| {
+                let source = Source::Unknown(Vec::new());
+                self.devices.push(Device { number, source, depth: 0 });
+                self.devices.len() - 1
+            });
+        }
+        self.current
+    }
+
+    /// True when this is the device of the last step, and has issues: its queueings are of no use.
+    #[inline]
+    pub(super) fn has_issues(&self, device: u32) -> bool {
+        let current = self.devices.get(self.current);
+        current.is_some_and(|of| of.number == device && matches!(of.source, Source::Issues))
+    }
+
+    /// Counts a step that is of no use, at this time.
+    #[inline]
+    pub(super) fn pass(&mut self, time_ns: u64) {
+        let first_ns = *self.first_ns.get_or_insert(time_ns);
+        self.last_ns = self.last_ns.max(time_ns.saturating_sub(first_ns));
+        self.counts.other += 1;
+    }
+
     /// A queueing or completion: kept until an issue shows that the device has issues.
-    fn wait(&mut self, step: Step, writer: &mut TraceWriter) -> Result<(), TraceError> {
-        let source = self.sources.entry(step.device);
-        if let Source::Unknown(steps) = source.or_insert_with(|| Source::Unknown(Vec::new())) {
+    fn wait(&mut self, at: usize, step: Step, writer: &mut TraceWriter) -> Result<(), TraceError> {
+        if let Source::Unknown(steps) = &mut self.devices[at].source {
             steps.push(step);
             self.waiting += 1;
             return if self.waiting < QUEUED { Ok(()) } else { self.settle(writer) };
         }
-        self.later(step, writer)
+        self.later(at, step, writer)
     }
 
     /// Takes devices that are still without an issue for ones that have none.
     fn settle(&mut self, writer: &mut TraceWriter) -> Result<(), TraceError> {
-        let some_issue = self.sources.values().any(|source| matches!(source, Source::Issues));
+        let some_issue = self.devices.iter().any(|of| matches!(of.source, Source::Issues));
         let mut steps = Vec::new();
-        for source in self.sources.values_mut() {
-            let Source::Unknown(waiting) = source else { continue };
+        for (at, device) in self.devices.iter_mut().enumerate() {
+            let Source::Unknown(waiting) = &mut device.source else { continue };
             // A partition beside its disk queues, and the disk completes.
             let completes = waiting.iter().any(|step| step.action == Action::Complete);
             if some_issue && !completes {
@@ -163,20 +204,20 @@ impl Joiner {
                 waiting.clear();
                 continue;
             }
-            steps.append(waiting);
-            *source = Source::Queueing;
+            steps.extend(waiting.drain(..).map(|step| (at, step)));
+            device.source = Source::Queueing;
         }
         self.waiting = 0;
-        steps.sort_by_key(|step| step.time_ns);
-        steps.into_iter().try_for_each(|step| self.later(step, writer))
+        steps.sort_by_key(|(_, step)| step.time_ns);
+        steps.into_iter().try_for_each(|(at, step)| self.later(at, step, writer))
     }
 
     /// A queueing or completion, once it is known whether the device has issues.
-    fn later(&mut self, step: Step, writer: &mut TraceWriter) -> Result<(), TraceError> {
-        let is_queueing = matches!(self.sources.get(&step.device), Some(Source::Queueing));
+    fn later(&mut self, at: usize, step: Step, writer: &mut TraceWriter) -> Result<(), TraceError> {
+        let is_queueing = matches!(self.devices[at].source, Source::Queueing);
         match step.action {
-            Action::Queue if is_queueing => self.start(step, writer),
-            Action::Complete => self.complete(step, writer),
+            Action::Queue if is_queueing => self.start(at, step, writer),
+            Action::Complete => self.complete(at, step, writer),
             _ => {
                 self.counts.other += 1;
                 Ok(())
@@ -184,35 +225,37 @@ impl Joiner {
         }
     }
 
-    fn give_back(&mut self, step: &Step) {
+    fn give_back(&mut self, at: usize, step: &Step) {
         self.counts.other += 1;
-        if self.started.remove(&Key::of(step)).is_some()
-            && let Some(depth) = self.depths.get_mut(&step.device)
-        {
+        if self.started.remove(&Key::of(step)).is_some() {
+            let depth = &mut self.devices[at].depth;
             *depth = depth.saturating_sub(1);
         }
     }
 
-    fn start(&mut self, step: Step, writer: &mut TraceWriter) -> Result<(), TraceError> {
-        let key = Key::of(&step);
-        // The completion of the one before was lost.
-        if let Some(before) = self.started.remove(&key) {
-            self.open += 1;
-            if let Some(depth) = self.depths.get_mut(&step.device) {
-                *depth = depth.saturating_sub(1);
-            }
-            writer.request(request(&before, None))?;
-        }
+    fn start(&mut self, at: usize, step: Step, writer: &mut TraceWriter) -> Result<(), TraceError> {
         if self.started.len() >= UNDER_WAY {
             self.write_open(writer)?;
         }
-        let depth = self.depths.entry(step.device).or_default();
-        *depth = depth.saturating_add(1);
-        self.started.insert(key, Started { step, depth: *depth });
-        Ok(())
+        let depth = self.devices[at].depth.saturating_add(1);
+        self.devices[at].depth = depth;
+        let key = Key::of(&step);
+        let Some(before) = self.started.insert(key, Started { step, depth }) else { return Ok(()) };
+        // The completion of the one before was lost: this one takes its place.
+        self.devices[at].depth -= 1;
+        if let Some(started) = self.started.get_mut(&key) {
+            started.depth -= 1;
+        }
+        self.open += 1;
+        writer.request(request(&before, None))
     }
 
-    fn complete(&mut self, step: Step, writer: &mut TraceWriter) -> Result<(), TraceError> {
+    fn complete(
+        &mut self,
+        at: usize,
+        step: Step,
+        writer: &mut TraceWriter,
+    ) -> Result<(), TraceError> {
         // The kernel ends a write with a flush a second time, without bytes.
         if step.bytes == 0 && matches!(step.operation, Operation::Read | Operation::Write) {
             self.counts.other += 1;
@@ -223,9 +266,8 @@ impl Joiner {
             self.counts.other += 1;
             return Ok(());
         };
-        if let Some(depth) = self.depths.get_mut(&step.device) {
-            *depth = depth.saturating_sub(1);
-        }
+        let depth = &mut self.devices[at].depth;
+        *depth = depth.saturating_sub(1);
         let duration_ns = step.time_ns.saturating_sub(started.step.time_ns);
         writer.request(request(&started, Some(duration_ns)))
     }
@@ -234,7 +276,7 @@ impl Joiner {
     fn write_open(&mut self, writer: &mut TraceWriter) -> Result<(), TraceError> {
         let mut open: Vec<Started> = self.started.drain().map(|(_, started)| started).collect();
         open.sort_by_key(|started| (started.step.time_ns, started.step.sector));
-        self.depths.clear();
+        self.devices.iter_mut().for_each(|device| device.depth = 0);
         self.open += open.len() as u64;
         open.iter().try_for_each(|started| writer.request(request(started, None)))
     }
@@ -256,11 +298,11 @@ impl Joiner {
             "block requests alone: files, calls and think time of programs are not in it"
                 .to_owned(),
         ];
-        let is_queueing = |(device, source): (&u32, &Source)| {
-            let name = format!("{}:{}", device >> 20, device & 0xf_ffff);
-            matches!(source, Source::Queueing).then_some(name)
+        let is_queueing = |device: &Device| {
+            let name = format!("{}:{}", device.number >> 20, device.number & 0xf_ffff);
+            matches!(device.source, Source::Queueing).then_some(name)
         };
-        let mut queueing: Vec<String> = self.sources.iter().filter_map(is_queueing).collect();
+        let mut queueing: Vec<String> = self.devices.iter().filter_map(is_queueing).collect();
         queueing.sort();
         if !queueing.is_empty() {
             gaps.push(format!(

@@ -2,11 +2,11 @@
 
 /// Most digits of a number.
 const DIGITS: usize = 19;
-const SPACES: u64 = u64::from_ne_bytes([b' '; 8]);
-const ZEROS: u64 = u64::from_ne_bytes([b'0'; 8]);
+pub(super) const SPACES: u64 = u64::from_ne_bytes([b' '; 8]);
+pub(super) const ZEROS: u64 = u64::from_ne_bytes([b'0'; 8]);
 /// Above nine it sets the highest bit of a byte.
 const ABOVE_NINE: u64 = u64::from_ne_bytes([0x76; 8]);
-const HIGHEST: u64 = u64::from_ne_bytes([0x80; 8]);
+pub(super) const HIGHEST: u64 = u64::from_ne_bytes([0x80; 8]);
 const TENS: [u64; 10] =
     [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
 
@@ -126,10 +126,15 @@ fn eight_digits(bytes: u64) -> (u64, usize) {
     let count = others.trailing_zeros() / 8;
     // Digits to the end: those before them are zeros.
     let values = values.checked_shl(u64::BITS - 8 * count).unwrap_or(0);
+    (value_of(values), count as usize)
+}
+
+/// Number of the digits in these bytes, each a value from 0 to 9, the first one in the lowest bits.
+#[inline]
+pub(super) fn value_of(values: u64) -> u64 {
     let pairs = (values * 10 + (values >> 8)) & 0x00ff_00ff_00ff_00ff;
     let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
-    let value = (fours * 10_000 + (fours >> 32)) & 0xffff_ffff;
-    (value, count as usize)
+    (fours * 10_000 + (fours >> 32)) & 0xffff_ffff
 }
 
 #[cfg(test)]
