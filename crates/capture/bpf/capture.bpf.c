@@ -131,6 +131,8 @@ struct block_record {
 	u64 sector;
 	u32 bytes, depth;
 	s64 error;
+	// Of the process: threads of the kernel have no other record.
+	char name[16];
 };
 
 
@@ -192,6 +194,7 @@ struct operation_start {
 struct request_start {
 	u64 start_ns;
 	u32 process, depth;
+	u64 name[2];
 };
 
 // What the catalogue of calls says about a call; the loader fills `calls`.
@@ -430,10 +433,7 @@ INLINE void send_text(u64 ids, u64 end_ns, u64 text, u32 slot)
 	struct path_record *record = path_record(ids, end_ns, slot);
 	if (!record)
 		return;
-	long length = 1;
-	record->bytes[0] = 0;
-	if (text)
-		length = read_user_str(record->bytes, PATH_BYTES, (void *)text);
+	long length = read_user_str(record->bytes, PATH_BYTES, (void *)text);
 	if (length < 0) {
 		lose(UNREADABLE_PATH);
 		return;
@@ -613,11 +613,12 @@ INLINE void send_paths(struct thread *thread, u32 flags, u64 ids, u64 end_ns, s6
 	// The program's own bad pointer; or its name went with its memory: `process_exec` sent it.
 	if (result == -EFAULT || ((flags & EXECUTES) && result == 0))
 		return;
+	// Without a name such calls work on their descriptor, which the recorder knows.
 	u32 first = (flags >> FIRST_PATH_SHIFT) & 15;
-	if (first && first <= 6)
+	if (first && first <= 6 && thread->args[first - 1])
 		send_text(ids, end_ns, thread->args[first - 1], FIRST);
 	u32 second = (flags >> SECOND_PATH_SHIFT) & 15;
-	if (second && second <= 6)
+	if (second && second <= 6 && thread->args[second - 1])
 		send_text(ids, end_ns, thread->args[second - 1], SECOND);
 }
 
@@ -1182,6 +1183,7 @@ INLINE int issue(u64 request)
 	start.start_ns = time_ns();
 	start.process = current_ids() >> 32;
 	start.depth = depth ? (u32)*depth : 1;
+	read_kernel(start.name, 16, (void *)(current_task() + AT.task_name));
 	if (map_update(&requests, &request, &start, 0))
 		lose(LOST_BLOCK);
 	return 0;
@@ -1226,6 +1228,7 @@ int block_complete(u64 *context)
 		record->bytes = (u32)context[2];
 		record->depth = start->depth;
 		record->error = (int)context[1];
+		__builtin_memcpy(record->name, start->name, 16);
 		ring_submit(record, NO_WAKEUP);
 	}
 	map_delete(&requests, &request);

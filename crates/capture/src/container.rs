@@ -8,34 +8,66 @@ use std::path::{Path, PathBuf};
 
 /// Root of all cgroups.
 pub(crate) const CGROUPS: &str = "/sys/fs/cgroup";
+/// Names in the message about one that is not there.
+const SIMILAR: usize = 5;
 /// Digits of an id that are enough to find it.
 const DIGITS: usize = 12;
 /// Filesystems of the kernel, of which nothing is on a device.
 const OF_KERNEL: [&str; 9] =
     ["proc", "sysfs", "tmpfs", "devpts", "devtmpfs", "mqueue", "cgroup", "cgroup2", "securityfs"];
 
+/// Root of the cgroups of version 2, of which programs can be chosen: below [`CGROUPS`] where the machine
+/// has those of version 1 as well.
+pub(crate) fn root() -> PathBuf {
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    root_in(&mounts).unwrap_or_else(|| CGROUPS.into())
+}
+
+fn root_in(mounts: &str) -> Option<PathBuf> {
+    let roots = mounts.lines().filter_map(mounted).filter(|mount| mount.kind == "cgroup2");
+    roots.map(|mount| mount.point).find(|point| point.starts_with(CGROUPS))
+}
+
 /// The cgroup of a systemd unit, by its name with or without `.service`, or of a container, by the
-/// first 12 or more digits of its id.
+/// first 12 or more digits of its id. The name of a template, as `postgresql` of
+/// `postgresql@15-main.service`, stands for all units that are made of it.
 ///
 /// # Errors
 /// When there is none.
 pub fn cgroup_of(name: &str) -> Result<PathBuf, CaptureError> {
+    cgroup_below(&root(), name)
+}
+
+fn cgroup_below(root: &Path, name: &str) -> Result<PathBuf, CaptureError> {
     let service = format!("{name}.service");
-    let is_id = name.len() >= 12 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    // systemd writes a minus in the name of a template so.
+    let template = name.strip_suffix(".service").unwrap_or(name).trim_end_matches('@');
+    let slice = format!("system-{}.slice", template.replace('-', "\\x2d"));
+    let is_id = name.len() >= DIGITS && name.bytes().all(|byte| byte.is_ascii_hexdigit());
     let named = |found: &str| found == name || found == service || (is_id && found.contains(name));
-    let mut left = vec![PathBuf::from(CGROUPS)];
+    let (mut of_template, mut similar) = (None, Vec::new());
+    let mut left = vec![root.to_owned()];
     while let Some(folder) = left.pop() {
         for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
             if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 continue;
             }
-            if entry.file_name().to_str().is_some_and(named) {
-                return Ok(entry.path());
+            let (found, path) = (entry.file_name(), entry.path());
+            let found = found.to_string_lossy();
+            if named(&found) {
+                return Ok(path);
             }
-            left.push(entry.path());
+            if found == slice {
+                of_template = Some(path.clone());
+            } else if !name.is_empty() && found.contains(name) && !found.ends_with(".slice") {
+                similar.push(found.into_owned());
+            }
+            left.push(path);
         }
     }
-    Err(CaptureError::NoCgroup { name: name.to_owned() })
+    similar.sort();
+    similar.truncate(SIMILAR);
+    of_template.ok_or_else(|| CaptureError::NoCgroup { name: name.to_owned(), similar })
 }
 
 /// The cgroup of a container, by its name or by the first 12 or more digits of its id. In Kubernetes
@@ -106,17 +138,29 @@ fn json(path: &Path) -> Option<Value> {
 /// Places outside of the directories that the processes of a cgroup see; none when they see what this
 /// process sees.
 pub(crate) fn mounts(cgroup: &Path) -> Vec<Mount> {
-    let processes = std::fs::read_to_string(cgroup.join("cgroup.procs")).unwrap_or_default();
     let space = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
-    let Some(process) = processes.lines().next() else { return Vec::new() };
-    if space(process).is_none() || space(process) == space("self") {
+    let Some(process) = process_of(cgroup) else { return Vec::new() };
+    if space(&process).is_none() || space(&process) == space("self") {
         return Vec::new();
     }
     let read = |process: &str| std::fs::read_to_string(format!("/proc/{process}/mountinfo"));
-    match (read(process), read("self")) {
+    match (read(&process), read("self")) {
         (Ok(inside), Ok(outside)) => joined(&inside, &outside),
         _ => Vec::new(),
     }
+}
+
+/// A process in a cgroup or below: podman keeps those of a container in a cgroup of their own.
+fn process_of(cgroup: &Path) -> Option<String> {
+    let mut left = vec![cgroup.to_owned()];
+    while let Some(folder) = left.pop() {
+        let processes = std::fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
+        if let Some(process) = processes.lines().next() {
+            return Some(process.to_owned());
+        }
+        left.extend(entries(&folder).into_iter().filter(|path| path.is_dir()));
+    }
+    None
 }
 
 /// A line of `/proc/PID/mountinfo`.

@@ -89,12 +89,15 @@ pub enum CaptureError {
     },
     /// No cgroup has the name of a unit or container.
     #[error(
-        "no cgroup of {name} below /sys/fs/cgroup; name a running unit (`systemctl list-units`) or \
-         a running container by name or the first 12 digits of its id (`docker ps`)"
+        "no cgroup of {name} below /sys/fs/cgroup{}; name a running unit (`systemctl list-units`) or \
+         a running container by name or the first 12 digits of its id (`docker ps`)",
+        if similar.is_empty() { String::new() } else { format!(", but of {}", similar.join(", ")) }
     )]
     NoCgroup {
         /// Unit or container.
         name: String,
+        /// Cgroups whose names contain it.
+        similar: Vec<String>,
     },
     /// Several containers have the name.
     #[error("{} containers are named {name}; give the id of one: {}", ids.len(), ids.join(", "))]

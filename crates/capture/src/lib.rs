@@ -27,7 +27,7 @@ mod walk;
 pub use container::{cgroup_of, cgroup_of_container};
 pub use error::CaptureError;
 pub use live::Live;
-pub use target::{Command, Target};
+pub use target::{Command, Environment, Target};
 
 use kernel::Select;
 use load::Loaded;
@@ -312,7 +312,8 @@ fn description(options: &Options, paths: &[String], loaded: &Loaded) -> Meta {
     ];
     if options.same_device {
         gaps.push(
-            "the trace itself may be written to a traced device: `requests` then holds its writes"
+            "the trace itself may be written to a traced device: of its writes `requests` holds those \
+             that the kernel's threads issue, and depths count all of them"
                 .to_owned(),
         );
     }

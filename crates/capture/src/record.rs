@@ -73,7 +73,7 @@ pub(crate) struct LifeRecord {
     pub(crate) other_thread: u32,
     /// True at the end of the last thread of a process.
     pub(crate) is_last: bool,
-    pub(crate) name: String,
+    pub(crate) name: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -86,6 +86,8 @@ pub(crate) struct BlockRecord {
     pub(crate) sector: u64,
     pub(crate) bytes: u32,
     pub(crate) depth: u32,
+    /// Name of the process, or of the kernel's thread; zeros after it.
+    pub(crate) name: [u8; 16],
 }
 
 /// A single operation of asynchronous I/O.
@@ -196,7 +198,7 @@ impl Record {
             HELD => Self::Held(path(bytes)?),
             kind @ 3..=5 => Self::Life(life(kind, &Fields::of(bytes)?)),
             6 => {
-                let fields = Fields::<48>::of(bytes)?;
+                let fields = Fields::<72>::of(bytes)?;
                 Self::Block(BlockRecord {
                     flags: fields.word(4),
                     end_ns: fields.long(8),
@@ -206,6 +208,7 @@ impl Record {
                     sector: fields.long(32),
                     bytes: fields.word(40),
                     depth: fields.word(44),
+                    name: *fields.0.last_chunk()?,
                 })
             }
             7 => Self::Operation(operation(&Fields::of(bytes)?)),
@@ -289,8 +292,13 @@ fn known(number: u64) -> Option<u64> {
     Some(number).filter(|number| *number != u64::MAX)
 }
 
+/// Name of a process; `None` for an empty one.
+pub(crate) fn name(bytes: &[u8]) -> Option<String> {
+    let name = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+    Some(String::from_utf8_lossy(name).into_owned()).filter(|name| !name.is_empty())
+}
+
 fn life(kind: u32, fields: &Fields<'_, 48>) -> LifeRecord {
-    let name = fields.0[32..].split(|byte| *byte == 0).next().unwrap_or_default();
     LifeRecord {
         life: [Life::Fork, Life::Exec, Life::Exit][(kind as usize - 3) % 3],
         other_process: fields.word(4),
@@ -299,7 +307,7 @@ fn life(kind: u32, fields: &Fields<'_, 48>) -> LifeRecord {
         thread: fields.word(20),
         other_thread: fields.word(24),
         is_last: fields.word(28) == 1,
-        name: String::from_utf8_lossy(name).into_owned(),
+        name: name(&fields.0[32..]),
     }
 }
 

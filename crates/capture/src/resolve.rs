@@ -4,14 +4,13 @@ use crate::container;
 use crate::live::Counting;
 use crate::processes::{self, Descriptor, Process};
 use crate::record::{
-    BlockRecord, CallRecord, Life, LifeRecord, OperationRecord, PathRecord, Record, Slot,
-    WakeRecord,
+    self, BlockRecord, CallRecord, Life, LifeRecord, OperationRecord, PathRecord, Record, Slot, WakeRecord,
 };
-use kinds::{asynchronous, operation, request_flags};
+use kinds::{asynchronous, request};
 use seekwell_trace::calls::{CALLS, Call, CallId};
 use seekwell_trace::fast::FastMap;
 use seekwell_trace::meta::Mount;
-use seekwell_trace::{Event, FileEntry, FileId, ProcessEntry, Request, TraceError, TraceWriter};
+use seekwell_trace::{Event, FileEntry, FileId, ProcessEntry, TraceError, TraceWriter};
 use std::sync::Arc;
 
 mod kinds;
@@ -45,6 +44,8 @@ pub(crate) struct Resolver {
     entries: Vec<Entry>,
     /// Files of registered descriptors.
     inodes: FastMap<(u32, u64), Option<FileId>>,
+    /// Processes that issued requests in this part and have no calls, as threads of the kernel.
+    issuers: FastMap<u32, ()>,
     /// Number of the part that is written.
     part: u32,
     /// Counts for the one who watches.
@@ -149,6 +150,7 @@ impl Resolver {
             files: FastMap::default(),
             entries: Vec::new(),
             inodes: FastMap::default(),
+            issuers: FastMap::default(),
             part: 0,
             counting: None,
             carried: FastMap::default(),
@@ -197,6 +199,7 @@ impl Resolver {
     pub(crate) fn next_part(&mut self, origin_ns: u64, writer: &mut TraceWriter) {
         self.origin_ns = origin_ns;
         self.part += 1;
+        self.issuers.clear();
         for (process, known) in &self.processes {
             if *process != self.own {
                 let (parent, name) = (known.parent, known.name.clone());
@@ -275,7 +278,12 @@ impl Resolver {
                 call.cpu_ns = call.cpu_ns.map(|own| own.saturating_sub(self.around_ns));
                 self.call(&call, writer)
             }
-            Record::Block(block) => writer.request(self.request(&block)),
+            // Those of the trace itself are no part of the load.
+            Record::Block(block) if block.process == self.own => Ok(()),
+            Record::Block(block) => {
+                self.issued(&block, writer);
+                writer.request(request(&block, self.since(block.start_ns)))
+            }
             Record::Operation(operation) => self.operation(&operation, writer),
             Record::Wake(wake) => {
                 self.wake(&wake);
@@ -321,7 +329,7 @@ impl Resolver {
             // Of an earlier thread with this number.
             self.woken.remove(&life.other_thread);
         }
-        let name = Some(life.name.clone()).filter(|name| !name.is_empty());
+        let name = life.name.clone();
         match life.life {
             Life::Fork if life.other_process != life.process => {
                 let copy = self.processes.get(&life.process).cloned().unwrap_or_default();
@@ -754,18 +762,14 @@ impl Resolver {
         }
     }
 
-    fn request(&self, block: &BlockRecord) -> Request {
-        Request {
-            start_ns: self.since(block.start_ns),
-            duration_ns: Some(block.end_ns.saturating_sub(block.start_ns)),
-            process: Some(block.process),
-            device: block.device,
-            operation: operation(block.flags),
-            flags: request_flags(block.flags),
-            sector: block.sector,
-            bytes: block.bytes.into(),
-            depth: Some(block.depth),
+    /// Names a process that is known by its requests alone.
+    fn issued(&mut self, block: &BlockRecord, writer: &mut TraceWriter) {
+        let process = block.process;
+        if self.processes.contains_key(&process) || self.issuers.insert(process, ()).is_some() {
+            return;
         }
+        let name = record::name(&block.name);
+        writer.process(ProcessEntry { process, parent: None, start_ns: 0, name });
     }
 }
 

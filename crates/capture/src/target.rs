@@ -5,6 +5,8 @@ use crate::load::Loaded;
 use crate::recorder::Recorder;
 use crate::{Options, around, container, processes};
 use std::collections::HashSet;
+use std::ffi::OsString;
+use std::io::Error;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
@@ -28,11 +30,28 @@ pub enum Target {
 #[derive(Clone, Debug, Default)]
 pub struct Command {
     /// Program and arguments.
-    pub words: Vec<std::ffi::OsString>,
+    pub words: Vec<OsString>,
     /// User and group to run it as, where this is not the caller's: under sudo.
     pub user: Option<(u32, u32)>,
-    /// Variables that differ from the caller's environment.
-    pub environment: Vec<(String, String)>,
+    /// Further groups of that user.
+    pub groups: Vec<u32>,
+    /// Its variables.
+    pub environment: Environment,
+}
+
+/// Variables of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Environment {
+    /// The caller's, but for these.
+    Own(Vec<(OsString, OsString)>),
+    /// These alone.
+    Whole(Vec<(OsString, OsString)>),
+}
+
+impl Default for Environment {
+    fn default() -> Self {
+        Self::Own(Vec::new())
+    }
 }
 
 /// A target that is being recorded.
@@ -132,9 +151,15 @@ fn start(command: &Command) -> Result<Child, CaptureError> {
         CaptureError::Command { program: String::new(), source }
     })?;
     let mut process = std::process::Command::new(program);
-    process.args(arguments).envs(command.environment.iter().map(|(name, value)| (name, value)));
-    if let Some((user, group)) = command.user {
-        process.uid(user).gid(group);
+    process.args(arguments);
+    match &command.environment {
+        Environment::Own(others) => process.envs(others.iter().cloned()),
+        Environment::Whole(all) => process.env_clear().envs(all.iter().cloned()),
+    };
+    if let Some(user) = command.user {
+        let groups = command.groups.clone();
+        // SAFETY: between fork and exec it makes system calls alone, on memory that was made before.
+        unsafe { process.pre_exec(move || become_user(user, &groups)) };
     }
     process.spawn().map_err(|source| {
         let program = program.to_string_lossy().into_owned();
@@ -142,12 +167,23 @@ fn start(command: &Command) -> Result<Child, CaptureError> {
     })
 }
 
+/// Gives up this process's user and groups for those of another. (A `Command` drops the further groups
+/// of a user.)
+fn become_user((user, group): (u32, u32), groups: &[u32]) -> std::io::Result<()> {
+    let done = |result: libc::c_int| if result == 0 { Ok(()) } else { Err(Error::last_os_error()) };
+    // SAFETY: the list lives until the call returns.
+    done(unsafe { libc::setgroups(groups.len(), groups.as_ptr()) })?;
+    // SAFETY: these take numbers.
+    done(unsafe { libc::setgid(group) })?;
+    // SAFETY: as above.
+    done(unsafe { libc::setuid(user) })
+}
+
 fn cgroup(path: &Path) -> Result<(PathBuf, OwnedFd), CaptureError> {
-    let below = Path::new(container::CGROUPS);
-    let path = if path.starts_with(below) {
+    let path = if path.starts_with(container::CGROUPS) {
         path.to_owned()
     } else {
-        below.join(path.strip_prefix("/").unwrap_or(path))
+        container::root().join(path.strip_prefix("/").unwrap_or(path))
     };
     // Any other directory would be accepted here and match nothing.
     let opened = std::fs::metadata(path.join("cgroup.procs"))

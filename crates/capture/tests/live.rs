@@ -6,6 +6,8 @@ mod common;
 
 use common::{Row, captured, captured_until, captured_watched, of_command, rows};
 use seekwell_capture::{Ended, Live, Rotate, Target};
+use seekwell_testing::{Cgroup, NO_CGROUP};
+use seekwell_trace::info::Summary;
 use seekwell_trace::{Event, Trace};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -97,11 +99,24 @@ struct Shell(std::process::Child);
 impl Shell {
     /// Runs `first` before the lines.
     fn start(work: &Path, first: &str) -> Self {
+        Self::start_by(&["sh"], work, first)
+    }
+
+    /// The same, with the shell started by these words.
+    fn start_by(words: &[&str], work: &Path, first: &str) -> Self {
         std::fs::write(work.join("log"), "").unwrap();
         let wait = "n=0; while [ $n -lt 5000 ]; do n=$((n + 1)); done";
         let script = format!("{first}\nexec 7>>log; while :; do echo line >&7; {wait}; done");
-        let mut shell = std::process::Command::new("sh");
-        Self(shell.args(["-c", &script]).current_dir(work).spawn().unwrap())
+        let mut shell = std::process::Command::new(words[0]);
+        Self(shell.args(&words[1..]).args(["-c", &script]).current_dir(work).spawn().unwrap())
+    }
+
+    /// Waits until it has written a line: it is where it is to be then.
+    fn wait(&mut self, work: &Path) {
+        while std::fs::metadata(work.join("log")).is_ok_and(|metadata| metadata.len() == 0) {
+            assert!(self.0.try_wait().unwrap().is_none(), "the shell has ended");
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     fn id(&self) -> u32 {
@@ -120,7 +135,19 @@ impl Drop for Shell {
 /// `work`, with all rows; `None` after a skip.
 fn lines_of(test: &str, target: Target, work: &Path, paths: &[&Path]) -> Option<(usize, Vec<Row>)> {
     let outside = tempfile::tempdir().unwrap();
-    let mut options = of_command(&outside.path().join("trace"), &[]);
+    let log = work.canonicalize().unwrap().join("log");
+    lines_at(test, target, &log, paths, &outside.path().join("trace"))
+}
+
+/// The same of the file `log` as the target sees it, with the trace at `trace`.
+fn lines_at(
+    test: &str,
+    target: Target,
+    log: &Path,
+    paths: &[&Path],
+    trace: &Path,
+) -> Option<(usize, Vec<Row>)> {
+    let mut options = of_command(trace, &[]);
     options.target = target;
     options.paths = paths.iter().map(|path| path.to_path_buf()).collect();
     options.time = Some(Duration::from_secs(300));
@@ -130,10 +157,10 @@ fn lines_of(test: &str, target: Target, work: &Path, paths: &[&Path]) -> Option<
     let enough = |live: &Live| stop.store(live.events >= 20, Ordering::Relaxed);
     let captured = captured_watched(test, &options, &stop, enough)?;
     assert_eq!((captured.status, captured.ended), (None, Ended::Stopped));
-    let log = work.canonicalize().unwrap().join("log").to_string_lossy().into_owned();
-    let rows = rows(&Trace::open(&options.output).unwrap());
-    let is_line =
-        |row: &&Row| row.0.call.call().name == "write" && row.1 == log && row.0.result == Some(5);
+    let rows = rows(&Trace::open(trace).unwrap());
+    let is_line = |row: &&Row| {
+        row.0.call.call().name == "write" && Path::new(&row.1) == log && row.0.result == Some(5)
+    };
     Some((rows.iter().filter(is_line).count(), rows))
 }
 
@@ -147,53 +174,95 @@ fn a_running_process_is_recorded_with_descriptors_that_were_open() {
     assert!(lines > 3, "{}", rows.len());
 }
 
-/// A cgroup, removed in the end.
-struct Cgroup(std::path::PathBuf);
-
-impl Cgroup {
-    /// `None` where no cgroup can be made.
-    fn make() -> Option<Self> {
-        let mounts = std::fs::read_to_string("/proc/mounts").ok()?;
-        let root = mounts.lines().find_map(|line| {
-            let mut words = line.split(' ').skip(1);
-            let (place, kind) = (words.next()?, words.next()?);
-            (kind == "cgroup2").then(|| Path::new(place))
-        })?;
-        let path = root.join(format!("seekwell-test-{}", std::process::id()));
-        std::fs::create_dir(&path).ok()?;
-        Some(Self(path))
-    }
+#[test]
+fn a_cgroup_is_recorded_and_no_process_outside() {
+    let test = "a_cgroup_is_recorded_and_no_process_outside";
+    let Some(cgroup) = Cgroup::make(&format!("seekwell-test-{}", std::process::id())) else {
+        return seekwell_testing::skip(test, NO_CGROUP);
+    };
+    let (inside, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let shell = Shell::start(inside.path(), &cgroup.enter());
+    let _other = Shell::start(outside.path(), "");
+    let target = Target::Cgroup(cgroup.path().to_owned());
+    let Some((lines, rows)) = lines_of(test, target, inside.path(), &[]) else { return };
+    assert!(lines > 3, "{}", rows.len());
+    assert_eq!(processes(&rows), [shell.id()]);
 }
 
-impl Drop for Cgroup {
-    fn drop(&mut self) {
-        // A process that was killed may leave it a moment later.
-        for _ in 0..1000 {
-            if std::fs::remove_dir(&self.0).is_ok() {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
+fn processes(rows: &[Row]) -> Vec<u32> {
+    let mut processes: Vec<u32> = rows.iter().map(|row| row.0.process).collect();
+    processes.sort_unstable();
+    processes.dedup();
+    processes
+}
+
+#[test]
+fn a_unit_is_recorded_by_its_name() {
+    let test = "a_unit_is_recorded_by_its_name";
+    let name = format!("seekwell-test{}", std::process::id());
+    // As systemd places a service, and one of a template.
+    let slice = format!("system-{}.slice", name.replace('-', "\\x2d"));
+    let places = [format!("{name}.service"), format!("{slice}/{name}@main.service")];
+    for place in places {
+        let Some(cgroup) = Cgroup::make(&format!("system.slice/{place}")) else {
+            return seekwell_testing::skip(test, NO_CGROUP);
+        };
+        let work = tempfile::tempdir().unwrap();
+        let mut shell = Shell::start(work.path(), &cgroup.enter());
+        shell.wait(work.path());
+        let target = Target::Cgroup(seekwell_capture::cgroup_of(&name).unwrap());
+        let Some((lines, rows)) = lines_of(test, target, work.path(), &[]) else { return };
+        assert!(lines > 3, "{place}: {}", rows.len());
+        assert_eq!(processes(&rows), [shell.id()], "{place}");
     }
 }
 
 #[test]
-fn a_cgroup_is_recorded_and_no_process_outside() {
-    let test = "a_cgroup_is_recorded_and_no_process_outside";
-    let Some(cgroup) = Cgroup::make() else {
-        return seekwell_testing::skip(test, "needs root and a mounted cgroup2");
-    };
-    let (inside, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let enter = format!("echo $$ >{}/cgroup.procs", cgroup.0.display());
-    let shell = Shell::start(inside.path(), &enter);
-    let _other = Shell::start(outside.path(), "");
-    let target = Target::Cgroup(cgroup.0.clone());
-    let Some((lines, rows)) = lines_of(test, target, inside.path(), &[]) else { return };
-    assert!(lines > 3, "{}", rows.len());
-    let mut processes: Vec<u32> = rows.iter().map(|row| row.0.process).collect();
-    processes.sort_unstable();
-    processes.dedup();
-    assert_eq!(processes, [shell.id()]);
+fn a_container_is_recorded_with_paths_inside_and_outside() {
+    let test = "a_container_is_recorded_with_paths_inside_and_outside";
+    if seekwell_testing::tool("unshare").is_none() {
+        return seekwell_testing::skip(test, "unshare is not installed");
+    }
+    let id = format!("{:08x}{}", std::process::id(), "5eec".repeat(14));
+    // docker with systemd and without, podman, Kubernetes.
+    let pod = "kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod5eec.slice";
+    let places = [
+        format!("system.slice/docker-{id}.scope"),
+        format!("docker/{id}"),
+        format!("machine.slice/libpod-{id}.scope/container"),
+        format!("{pod}/cri-containerd-{id}.scope"),
+    ];
+    for place in places {
+        let Some(cgroup) = Cgroup::make(&place) else {
+            return seekwell_testing::skip(test, NO_CGROUP);
+        };
+        let work = tempfile::tempdir().unwrap();
+        let volume = work.path().canonicalize().unwrap().join("volume");
+        std::fs::create_dir(&volume).unwrap();
+        let seen = volume.with_file_name("seen");
+        std::fs::create_dir(&seen).unwrap();
+        // Its own mounts, in which the volume is another directory.
+        let (from, to) = (volume.display(), seen.display());
+        let first = format!("{}; mount --bind {from} {to} && cd {to} || exit", cgroup.enter());
+        let mut shell = Shell::start_by(&["unshare", "--mount", "sh"], &volume, &first);
+        shell.wait(&volume);
+        let target = Target::Cgroup(seekwell_capture::cgroup_of_container(&id[..20]).unwrap());
+        let trace = work.path().join("trace");
+        let found = lines_at(test, target, &seen.join("log"), &[&volume], &trace);
+        let Some((lines, rows)) = found else { return };
+        assert!(lines > 3, "{place}: {}", rows.len());
+        assert_eq!(processes(&rows), [shell.id()], "{place}");
+        let trace = Trace::open(&trace).unwrap();
+        let outside = trace.meta().mounts.iter().find(|mount| Path::new(&mount.inside) == seen);
+        assert_eq!(
+            outside.map(|mount| Path::new(&mount.outside)),
+            Some(volume.as_path()),
+            "{place}"
+        );
+        let text = seekwell_trace::info::text(&Summary::of(&trace).unwrap());
+        let said = format!("  {} is {}\n", seen.display(), volume.display());
+        assert!(text.contains("In the container and outside\n") && text.contains(&said), "{text}");
+    }
 }
 
 #[test]
@@ -252,8 +321,8 @@ fn parts_of_a_long_trace_are_whole_traces_and_the_newest_are_kept() {
         let rows = rows(&trace);
         let moves: Vec<&Row> = rows.iter().filter(|row| row.0.call.call().moves_data()).collect();
         assert!(moves.iter().all(|row| row.1 == "/dev/zero" || row.1 == "/dev/null"), "{part:?}");
-        let name = trace.processes().unwrap().last().and_then(|process| process.name.clone());
-        assert_eq!(name.as_deref(), Some("dd"));
+        let processes = trace.processes().unwrap();
+        assert!(processes.iter().any(|known| known.name.as_deref() == Some("dd")), "{processes:?}");
         let last_ns = rows.iter().map(|row| row.0.start_ns).max().unwrap();
         assert!(last_ns <= trace.meta().duration_ns.unwrap());
         events += rows.len() as u64;

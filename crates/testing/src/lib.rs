@@ -30,9 +30,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
+mod cgroup;
 pub mod fuzz;
 mod ram_disk;
 
+pub use cgroup::{Cgroup, NO_CGROUP};
 pub use ram_disk::RamDisk;
 
 #[cfg(test)]

@@ -90,3 +90,17 @@ fn the_end_of_a_thread_says_if_it_is_the_last() {
     bytes[28] = 1;
     assert_eq!(is_last(&bytes), Some((Life::Exit, true)));
 }
+
+#[test]
+fn a_request_has_the_name_of_its_issuer() {
+    let mut bytes = vec![0_u8; 72];
+    bytes[0] = 6;
+    bytes[24..32].copy_from_slice([300_u32, 8 << 20].map(u32::to_ne_bytes).as_flattened());
+    bytes[40..48].copy_from_slice([4096_u32, 2].map(u32::to_ne_bytes).as_flattened());
+    bytes[56..67].copy_from_slice(b"jbd2/sda1-8");
+    let Some(Record::Block(block)) = Record::parse(&bytes) else { panic!("not a request") };
+    assert_eq!((block.process, block.device, block.bytes, block.depth), (300, 8 << 20, 4096, 2));
+    assert_eq!(name(&block.name).as_deref(), Some("jbd2/sda1-8"));
+    assert_eq!(name(&[0; 16]), None);
+    assert!(Record::parse(&bytes[..71]).is_none(), "cut");
+}

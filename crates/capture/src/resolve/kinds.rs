@@ -1,8 +1,8 @@
 //! Operations and flags of the kernel by their names in traces.
 
-use crate::record::LIBAIO;
+use crate::record::{BlockRecord, LIBAIO};
 use seekwell_trace::calls::CallId;
-use seekwell_trace::{Operation, RequestFlags};
+use seekwell_trace::{Operation, Request, RequestFlags};
 
 /// The call of an operation, and true for those with offset and length. `None` for the network, timers
 /// and the like. Codes of `include/uapi/linux/io_uring.h` and `aio_abi.h`.
@@ -24,7 +24,7 @@ pub(super) fn asynchronous(code: u32) -> Option<(CallId, bool)> {
 }
 
 /// Operations of `include/linux/blk_types.h`, `enum req_op`.
-pub(super) fn operation(flags: u32) -> Operation {
+fn operation(flags: u32) -> Operation {
     match flags & 0xff {
         0 => Operation::Read,
         1 | 7 => Operation::Write,
@@ -35,7 +35,7 @@ pub(super) fn operation(flags: u32) -> Operation {
 }
 
 /// Flags of `include/linux/blk_types.h`, `enum req_flag_bits`.
-pub(super) fn request_flags(flags: u32) -> RequestFlags {
+fn request_flags(flags: u32) -> RequestFlags {
     let known = [
         (11, RequestFlags::SYNC),
         (12, RequestFlags::META),
@@ -45,4 +45,19 @@ pub(super) fn request_flags(flags: u32) -> RequestFlags {
     ];
     let set = known.iter().filter(|(bit, _)| flags >> bit & 1 == 1);
     set.fold(RequestFlags::default(), |all, (_, flag)| all.with(*flag))
+}
+
+/// The row of a request that began so long after the start of the trace.
+pub(super) fn request(block: &BlockRecord, start_ns: u64) -> Request {
+    Request {
+        start_ns,
+        duration_ns: Some(block.end_ns.saturating_sub(block.start_ns)),
+        process: Some(block.process),
+        device: block.device,
+        operation: operation(block.flags),
+        flags: request_flags(block.flags),
+        sector: block.sector,
+        bytes: block.bytes.into(),
+        depth: Some(block.depth),
+    }
 }

@@ -140,7 +140,7 @@ fn a_limited_trace_holds_only_calls_below_its_directories() {
 #[test]
 fn exec_closes_what_is_marked_and_a_child_has_its_parents_descriptors() {
     let life = |life, process: u32, other_process: u32| {
-        let name = "x".to_owned();
+        let name = Some("x".to_owned());
         let thread = process;
         let other_thread = other_process;
         Record::Life(LifeRecord {
@@ -298,7 +298,7 @@ fn a_thread_that_was_woken_passes_on_the_one_that_woke_it() {
         other_process: 8,
         other_thread: 9,
         is_last: false,
-        name: String::new(),
+        name: None,
     };
     let records = vec![wake(9, 8, 5, 100), Record::Life(fork), wake(OWN, 9, 12, 30), sync()];
     assert_eq!(wakers(records), [(Some(9), Some(3), Some(30))]);
@@ -523,7 +523,7 @@ fn a_process_keeps_files_and_mappings_until_its_last_thread_ends() {
             other_process: OWN,
             other_thread: OWN,
             is_last,
-            name: String::new(),
+            name: None,
         })
     };
     let records = |is_last: bool| {

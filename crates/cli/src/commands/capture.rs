@@ -5,7 +5,11 @@ use crate::failure::{Exit, Failure};
 use crate::progress::child::ScreenProcess;
 use crate::progress::recording::Recording;
 use crate::{screen, stop, terminal};
-use seekwell_capture::{CaptureError, Captured, Command, Ended, Live, Options, Rotate, Target};
+use seekwell_capture::{
+    CaptureError, Captured, Command, Ended, Environment, Live, Options, Rotate, Target,
+};
+use std::ffi::{CString, OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::AtomicBool;
 
 /// Records until the target ends, the time is over or Ctrl-C.
@@ -76,7 +80,7 @@ fn target(arguments: &CaptureArgs) -> Result<Target, CaptureError> {
     Ok(Target::Command(command(arguments)))
 }
 
-/// The command; under sudo as the user who called it, with that user's names and home.
+/// The command; under sudo as the user who called it, with that user's groups and variables.
 fn command(arguments: &CaptureArgs) -> Command {
     let words = arguments.command.clone();
     let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u32>().ok());
@@ -84,12 +88,49 @@ fn command(arguments: &CaptureArgs) -> Command {
     let (Some(user), Some(group), true) = (number("SUDO_UID"), number("SUDO_GID"), is_root) else {
         return Command { words, ..Command::default() };
     };
-    let mut environment = Vec::new();
-    if let Ok(name) = std::env::var("SUDO_USER") {
-        environment.extend(["USER", "LOGNAME"].map(|variable| (variable.to_owned(), name.clone())));
+    let name = std::env::var("SUDO_USER").ok();
+    let groups = name.as_deref().and_then(|name| groups(name, group)).unwrap_or_default();
+    let environment = of_sudo()
+        .map_or_else(|| Environment::Own(of_user(user, name.as_deref())), Environment::Whole);
+    Command { words, user: Some((user, group)), groups, environment }
+}
+
+/// Variables with which sudo itself was called: it keeps few of them for its command. `None` when this
+/// process is no child of it.
+fn of_sudo() -> Option<Vec<(OsString, OsString)>> {
+    let sudo = rustix::process::getppid()?.as_raw_nonzero();
+    let program = std::fs::read_to_string(format!("/proc/{sudo}/comm")).ok()?;
+    if program.trim_end() != "sudo" {
+        return None;
     }
-    environment.extend(home(user).map(|home| ("HOME".to_owned(), home)));
-    Command { words, user: Some((user, group)), environment }
+    let bytes = std::fs::read(format!("/proc/{sudo}/environ")).ok()?;
+    let variables = bytes.split(|byte| *byte == 0).filter_map(|variable| {
+        let at = variable.iter().skip(1).position(|byte| *byte == b'=')? + 1;
+        let text = |bytes: &[u8]| OsStr::from_bytes(bytes).to_owned();
+        Some((text(&variable[..at]), text(&variable[at + 1..])))
+    });
+    Some(variables.collect::<Vec<_>>()).filter(|variables| !variables.is_empty())
+}
+
+/// Variables that name the user.
+fn of_user(user: u32, name: Option<&str>) -> Vec<(OsString, OsString)> {
+    let named = name.into_iter().flat_map(|name| [("USER", name), ("LOGNAME", name)]);
+    let mut variables: Vec<_> = named.map(|(key, name)| (key.into(), name.into())).collect();
+    variables.extend(home(user).map(|home| ("HOME".into(), home.into())));
+    variables
+}
+
+/// All groups of a user; `None` for a name that the system does not know.
+fn groups(name: &str, group: u32) -> Option<Vec<u32>> {
+    const MOST: usize = 65_536;
+    let name = CString::new(name).ok()?;
+    let mut groups = vec![0; MOST];
+    let mut count = libc::c_int::try_from(MOST).ok()?;
+    // SAFETY: the name ends with a zero, and the list has room for `count` groups.
+    let found =
+        unsafe { libc::getgrouplist(name.as_ptr(), group, groups.as_mut_ptr(), &raw mut count) };
+    groups.truncate(usize::try_from(count).ok()?);
+    (found >= 0).then_some(groups)
 }
 
 fn home(user: u32) -> Option<String> {

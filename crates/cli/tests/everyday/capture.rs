@@ -1,9 +1,15 @@
 //! `seekwell capture` and `seekwell trace` from outside. Captures need root and eBPF.
 
 use super::{data, seekwell, talk};
+use seekwell_testing::{Cgroup, NO_CGROUP};
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
+
+/// User and group of nobody.
+const NOBODY: u32 = 65_534;
+const NOGROUP: u32 = 65_534;
 
 /// The output of a capture, or `None` with a counted skip where this machine cannot.
 fn possible(test: &str, output: &Output) -> Option<()> {
@@ -215,4 +221,121 @@ fn children(process: u32) -> Vec<u32> {
         !found.is_empty()
     });
     found
+}
+
+/// Ends a process of a test.
+struct Ending(std::process::Child);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_unit_and_a_container_are_recorded_by_name() {
+    let test = "a_unit_and_a_container_are_recorded_by_name";
+    if !seekwell_testing::root() {
+        return seekwell_testing::skip(test, "needs root to load eBPF programs");
+    }
+    let (unit, id) = (format!("seekwell-cli{}", std::process::id()), std::process::id());
+    let id = format!("{id:08x}{}", "c11e".repeat(14));
+    let places = [
+        (format!("system.slice/{unit}.service"), ["--unit", unit.as_str()]),
+        (format!("system.slice/docker-{id}.scope"), ["--container", &id[..12]]),
+    ];
+    let directory = tempfile::tempdir().unwrap();
+    let mut recorded = Vec::new();
+    for (nth, (place, target)) in places.iter().enumerate() {
+        let Some(cgroup) = Cgroup::make(place) else {
+            return seekwell_testing::skip(test, NO_CGROUP);
+        };
+        let log = directory.path().canonicalize().unwrap().join(format!("log{nth}"));
+        let script = format!("{}; while :; do echo line >>{}; done", cgroup.enter(), log.display());
+        let shell = Ending(Command::new("sh").args(["-c", &script]).spawn().unwrap());
+        until("the shell writes", || log.exists());
+        let trace = format!("t{nth}.trace");
+        let mut command = seekwell(directory.path());
+        // The first segment, after ten seconds, is larger.
+        command.args(["capture", "--same-device", "--no-block", "--max-size", "1000"]);
+        command.args(target).args(["-o", &trace]).stderr(Stdio::piped());
+        recorded.push((cgroup, shell, log, trace, command.spawn().unwrap()));
+    }
+    for (_cgroup, shell, log, trace, capture) in recorded {
+        let output = capture.wait_with_output().unwrap();
+        drop(shell);
+        if possible(test, &output).is_none() {
+            return;
+        }
+        let said = talk(&output);
+        assert!(said.contains("ended: the trace has the size of --max-size"), "{said}");
+        let mut json = seekwell(directory.path());
+        let json = data(&json.args(["trace", "info", "--json", &trace]).output().unwrap());
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(
+            (&json["top_files"][0]["name"], &json["processes"]),
+            (&log.to_str().into(), &1.into())
+        );
+    }
+}
+
+/// Words of a file, one for each line.
+fn lines(path: &Path) -> Vec<String> {
+    std::fs::read_to_string(path).unwrap().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn under_sudo_the_command_runs_as_the_user_who_called_it() {
+    let test = "under_sudo_the_command_runs_as_the_user_who_called_it";
+    if !seekwell_testing::root() {
+        return seekwell_testing::skip(test, "needs root to load eBPF programs");
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let own = directory.path();
+    std::fs::set_permissions(own, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let said = own.join("said");
+    std::fs::write(&said, "").unwrap();
+    chown(&said, Some(NOBODY), Some(NOGROUP)).unwrap();
+    let show = "id -u; id -g; id -G; echo $HOME; echo $USER; echo $LOGNAME; echo ${MINE-none}; echo ${SUDO_UID-none}";
+    let capture = |directory: &Path| {
+        let mut command = seekwell(directory);
+        command.args(["capture", "--same-device", "--no-walk", "-o", "t.trace", "--", "sh", "-c"]);
+        command.arg(format!("({show}) >said"));
+        for (name, value) in [("SUDO_UID", "65534"), ("SUDO_GID", "65534"), ("SUDO_USER", "nobody")]
+        {
+            command.env(name, value);
+        }
+        command.env("HOME", "/root").env("USER", "root").env("LOGNAME", "root").env_remove("MINE");
+        command
+    };
+    // Only what sudo says: this process is not sudo.
+    let output = capture(own).output().unwrap();
+    if possible(test, &output).is_none() {
+        return;
+    }
+    assert_eq!(output.status.code(), Some(0), "{}", talk(&output));
+    let expected = ["65534", "65534", "65534", "/nonexistent", "nobody", "nobody", "none", "65534"];
+    assert_eq!(lines(&said), expected);
+    // The trace is root's alone, and the program's directory is as before.
+    let mode = std::fs::metadata(own.join("t.trace")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+    // A child of a program of that name, whose own variables are those of the user.
+    std::fs::remove_dir_all(own.join("t.trace")).unwrap();
+    let program = capture(own);
+    let words = program.get_args().map(|word| format!("'{}'", word.to_str().unwrap()));
+    let words: Vec<String> = words.collect();
+    let kept = "PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root SUDO_UID=65534 SUDO_GID=65534 SUDO_USER=nobody";
+    let script = format!(
+        "#!/bin/sh\nenv -i {kept} {} {}\nexit $?\n",
+        program.get_program().to_str().unwrap(),
+        words.join(" ")
+    );
+    seekwell_testing::program(&own.join("sudo"), &script);
+    let mut sudo = Command::new(own.join("sudo"));
+    sudo.env_clear().env("PATH", "/usr/bin:/bin").env("HOME", "/home/mine").env("USER", "nobody");
+    let output = sudo.env("MINE", "a b=c").env("LOGNAME", "me").current_dir(own).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", talk(&output));
+    let expected = ["65534", "65534", "65534", "/home/mine", "nobody", "me", "a b=c", "none"];
+    assert_eq!(lines(&said), expected);
 }
