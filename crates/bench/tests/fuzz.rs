@@ -12,6 +12,8 @@ use seekwell_report::extract;
 use seekwell_spec::read_lab_bytes;
 use seekwell_store::RunFile;
 use seekwell_testing::fuzz::{fuzz, mutated};
+use seekwell_trace::calls::CallId;
+use seekwell_trace::caused::{self, Wanted};
 use seekwell_trace::import::{self, Imported};
 use seekwell_trace::info::{Summary, text};
 use seekwell_trace::{Trace, TraceError};
@@ -222,7 +224,16 @@ fn fuzz_import(name: &str, corpus: &[&[u8]], few: u64, import: Import) {
         assert_eq!(events, imported.events);
         let summary = Summary::of(&trace).unwrap();
         assert!(summary.sentences().iter().all(|sentence| !sentence.is_empty()));
+        told(&trace);
     });
+}
+
+/// What the commands say of a trace, or why they cannot.
+fn told(trace: &Trace) {
+    let _ = Summary::of(trace).map(|summary| text(&summary));
+    let calls = ["write", "fsync"].map(|name| CallId::named(name).unwrap()).to_vec();
+    let wanted = Wanted { calls, longest: 5, ..Wanted::default() };
+    let _ = caused::caused(trace, &wanted).map(|found| caused::text(&found));
 }
 
 #[test]
@@ -254,7 +265,8 @@ fn records_of_blktrace() {
     let text = b"  8,16   1        1     5.000000000  1234  Q  WS 2048 + 8 [sqlite]\n\
         8,16   1        3     5.000002000  1234  D  FWFSM 2048 + 8 [sqlite]\n\
         8,16   1        4     5.000052000     0  C  FWFSM 2048 + 8 [0]\n\
-        8,16   1        5     5.000060000  1234  D  FN [sqlite]\nCPU0 (sdb):\n Reads Queued: 1\n\
+        8,16   1        5     5.000060000  1234  D  FN [sqlite]\n259,3   31 19   5.1 9 Q R 8 + 8 [a]\n\
+        CPU0 (sdb):\n Reads Queued: 1\n\
         You have 37 ( 0.1%) dropped events\n";
     fuzz_import("blkparse", &[text], 300, import::blkparse);
 }
@@ -292,7 +304,7 @@ fn folders_of_traces() {
         turn += 1;
         std::fs::write(&paths[place], bytes).unwrap();
         if let Ok(trace) = Trace::open(&trace) {
-            let _ = Summary::of(&trace).map(|summary| text(&summary));
+            told(&trace);
         }
         std::fs::write(&paths[place], &whole[place]).unwrap();
     });
@@ -310,7 +322,7 @@ fn packed_traces() {
     fuzz("packed trace", &[&whole], 300, |bytes| {
         std::fs::write(&packed, bytes).unwrap();
         if let Ok(trace) = Trace::open(&packed) {
-            let _ = Summary::of(&trace).map(|summary| text(&summary));
+            told(&trace);
         }
     });
 }

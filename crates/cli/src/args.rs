@@ -12,8 +12,8 @@ pub use elsewhere::{
 
 pub use traces::{
     CaptureArgs, TraceCommand, TraceExportArgs, TraceExportFormat, TraceFilterArgs, TraceFormat,
-    TraceImportArgs, TraceInfoArgs, TraceMergeArgs, TracePackArgs, TraceSplitArgs, TraceSplitBy,
-    TraceSynthesizeArgs,
+    TraceImportArgs, TraceInfoArgs, TraceMergeArgs, TracePackArgs, TraceRequestsArgs,
+    TraceSplitArgs, TraceSplitBy, TraceSynthesizeArgs,
 };
 
 use clap::builder::PossibleValuesParser;

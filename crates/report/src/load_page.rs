@@ -52,6 +52,17 @@ pub enum LoadPicture {
         /// Accesses, by step of time and then by step of places.
         accesses: Vec<Vec<u64>>,
     },
+    /// Accesses by size and duration, both by powers of two: the darker, the more.
+    Heat {
+        /// Title.
+        title: String,
+        /// Power of two of the sizes in the first column, bytes.
+        size: u32,
+        /// Power of two of the durations in the first row, nanoseconds.
+        duration: u32,
+        /// Accesses, by size and then by duration.
+        accesses: Vec<Vec<u64>>,
+    },
     /// Shares of accesses that miss, by the size of a cache in bytes.
     Misses {
         /// Title.
@@ -78,6 +89,10 @@ pub fn load_html(load: &LoadPage) -> String {
             LoadPicture::Places { title, step_ns, step_bytes, accesses } => {
                 page.element("<h2>", title, "</h2>\n");
                 places(&mut page, *step_ns, *step_bytes, accesses);
+            }
+            LoadPicture::Heat { title, size, duration, accesses } => {
+                page.element("<h2>", title, "</h2>\n");
+                heat(&mut page, *size, *duration, accesses);
             }
             LoadPicture::Misses { title, points } => {
                 page.element("<h2>", title, "</h2>\n");
@@ -125,14 +140,38 @@ fn over_time(page: &mut Page, step_ns: u64, lines: &[(String, Vec<f64>)], unit: 
 }
 
 fn places(page: &mut Page, step_ns: u64, step_bytes: u64, accesses: &[Vec<u64>]) {
-    let columns = accesses.len().max(1) as f64;
-    let rows = accesses.iter().map(Vec::len).max().unwrap_or(0).max(1) as f64;
-    let high = accesses.iter().flatten().copied().max().unwrap_or(0).max(1) as f64;
+    let (columns, rows) = extent(accesses);
     open(page, WIDTH, HEIGHT, "accesses over time and place");
     frame(page, &nanoseconds(step_ns as f64 * columns), "0");
     let end = step_bytes.saturating_mul(rows as u64);
     label(page, (LEFT - 6.0, y(1.0) + 4.0), "end", &Bytes(end).to_string());
     label(page, (LEFT - 6.0, y(0.0) + 4.0), "end", "0");
+    cells(page, accesses);
+    page.raw("</svg>\n");
+}
+
+fn heat(page: &mut Page, size: u32, duration: u32, accesses: &[Vec<u64>]) {
+    let (columns, rows) = extent(accesses);
+    let power = |from: u32, steps: f64| 2.0_f64.powf(f64::from(from) + steps);
+    open(page, WIDTH, HEIGHT, "accesses by size and duration");
+    let bytes = |value: f64| Bytes(value as u64).to_string();
+    frame(page, &bytes(power(size, columns)), &bytes(power(size, 0.0)));
+    label(page, (LEFT - 6.0, y(1.0) + 4.0), "end", &nanoseconds(power(duration, rows)));
+    label(page, (LEFT - 6.0, y(0.0) + 4.0), "end", &nanoseconds(power(duration, 0.0)));
+    cells(page, accesses);
+    page.raw("</svg>\n");
+}
+
+/// Columns and rows.
+fn extent(accesses: &[Vec<u64>]) -> (f64, f64) {
+    let rows = accesses.iter().map(Vec::len).max().unwrap_or(0);
+    (accesses.len().max(1) as f64, rows.max(1) as f64)
+}
+
+/// A rectangle for each step of both axes with an access: the darker, the more.
+fn cells(page: &mut Page, accesses: &[Vec<u64>]) {
+    let (columns, rows) = extent(accesses);
+    let high = accesses.iter().flatten().copied().max().unwrap_or(0).max(1) as f64;
     for (column, counts) in accesses.iter().enumerate() {
         for (row, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
             // A single access has to be seen.
@@ -151,7 +190,6 @@ fn places(page: &mut Page, step_ns: u64, step_bytes: u64, accesses: &[Vec<u64>])
             page.raw("/>");
         }
     }
-    page.raw("</svg>\n");
 }
 
 fn misses(page: &mut Page, points: &[(u64, f64)]) {

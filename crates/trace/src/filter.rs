@@ -64,11 +64,14 @@ impl Filter {
 
     fn keeps_file(&self, file: &FileEntry) -> bool {
         let Some(path) = &file.path else { return false };
-        self.paths.iter().any(|limit| {
-            let rest = path.strip_prefix(limit.trim_end_matches('/'));
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        })
+        self.paths.iter().any(|limit| is_below(path, limit))
     }
+}
+
+/// True for a directory or file itself, and for what is below it.
+pub(crate) fn is_below(path: &str, limit: &str) -> bool {
+    let rest = path.strip_prefix(limit.trim_end_matches('/'));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Writes the kept events of `trace` as the trace `output`, as a stream. Returns their number.
@@ -129,6 +132,7 @@ pub fn filter(trace: &Trace, output: &Path, filter: &Filter) -> Result<u64, Trac
             }
             return Ok(());
         }
+        processes.extend(request.process);
         request.duration_ns = borders.cut(filter, request.start_ns, request.duration_ns);
         request.start_ns -= filter.from_ns;
         writer.request(request)

@@ -6,10 +6,11 @@ mod histogram;
 mod measure;
 mod per_file;
 mod picture;
+mod places;
 mod reuse;
 mod sentences;
 mod spans;
-mod text;
+pub(crate) mod text;
 
 use crate::calls::Class;
 use crate::error::TraceError;
@@ -21,7 +22,7 @@ use serde::Serialize;
 pub use histogram::Spread;
 pub(crate) use histogram::bucket;
 pub(crate) use measure::on_disk;
-pub use picture::{Seeks, Timeline};
+pub use picture::{Heat, Seeks, Timeline};
 pub use reuse::{Miss, Reuse};
 pub use text::text;
 
@@ -81,8 +82,16 @@ pub struct Summary {
     pub created: u64,
     /// Names that were removed.
     pub removed: u64,
+    /// Files that were made and removed in the trace.
+    pub short_lived: u64,
+    /// Those of them that never had more than 64 KiB written.
+    pub short_lived_small: u64,
     /// Calls on files over time.
     pub over_time: Timeline,
+    /// Reads and writes of files by size and duration.
+    pub sizes_and_times: Heat,
+    /// Places of reads and writes in the busiest files over time; a file's begin with its 33rd call.
+    pub file_places: Vec<FilePlaces>,
     /// Working set and miss ratios of reads and writes; `None` without known offsets.
     pub reuse: Option<Reuse>,
     /// Files and directories whose state before the trace is in it.
@@ -140,6 +149,17 @@ pub struct Transfer {
     pub aligned: u64,
     /// Sizes.
     pub sizes: Spread,
+    /// Distances to the end of the last one of the file, of those that do not begin there.
+    pub seeks: Spread,
+}
+
+/// Places of reads and writes in a file over time.
+#[derive(Clone, Debug, Serialize)]
+pub struct FilePlaces {
+    /// Path.
+    pub name: String,
+    /// Places.
+    pub seeks: Seeks,
 }
 
 /// Page faults in mapped files.
@@ -177,6 +197,8 @@ pub struct DeviceSummary {
     pub forced: u64,
     /// Requests over time.
     pub over_time: Timeline,
+    /// Reads and writes by size and duration.
+    pub sizes_and_times: Heat,
     /// Places of reads and writes over time, of each device: major number << 20 | minor number.
     pub seeks: Vec<(u32, Seeks)>,
     /// Requests for which a process waits.
@@ -200,6 +222,8 @@ pub struct OperationSummary {
     pub sequential: u64,
     /// Sizes.
     pub sizes: Spread,
+    /// Distances to the end of the last one of the device, bytes, of those that do not begin there.
+    pub seeks: Spread,
     /// Durations.
     pub durations: Spread,
 }

@@ -6,6 +6,7 @@
 
 mod anonymous;
 pub mod calls;
+pub mod caused;
 mod columns;
 mod encode;
 mod error;

@@ -114,6 +114,7 @@ fn write_rows(
     if by == By::Process {
         trace.requests(|request| {
             let part = request.process.map_or(keys.rest(), |process| keys.of_process(process));
+            writers[part].processes.extend(request.process);
             writers[part].writer.request(request)
         })?;
     }

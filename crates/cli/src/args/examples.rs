@@ -120,12 +120,24 @@ results and times are recorded, never contents or arguments."#,
         "trace",
         r#"Examples:
   seekwell trace info db.trace         three sentences, then numbers
+  seekwell trace requests db.trace     the block requests of the longest syncs
   seekwell trace filter db.trace --from 10s --to 20s -o slow.trace
   seekwell trace import strace log -o db.trace
   seekwell trace merge day-1.trace day-2.trace -o both.trace
   seekwell trace split db.trace --by process -o processes
   seekwell trace pack db.trace -o db.pack
   seekwell trace synthesize db.trace -o db.load"#,
+    ),
+    (
+        "trace requests",
+        r#"Examples:
+  seekwell trace requests db.trace                     the ten longest syncs
+  seekwell trace requests db.trace --call write --path /var/lib/postgresql
+  seekwell trace requests db.trace --process 1234 --longest 1000 --json
+
+Calls and requests are joined by time and process. A request is a call's own when the call's process
+issued it meanwhile. One of a process without calls in the trace, as the kernel's thread of the
+journal, may be of every call in progress then, and is listed for each of them."#,
     ),
     (
         "trace synthesize",
@@ -140,6 +152,7 @@ The table shows how far the made load is from the recorded one, by the figures o
     (
         "trace filter",
         r#"Examples:
+  seekwell trace requests db.trace     the block requests of the longest syncs
   seekwell trace filter db.trace --from 10s --to 20s -o slow.trace
   seekwell trace filter db.trace --path /var/lib/db/wal -o wal.trace"#,
     ),

@@ -68,6 +68,8 @@ pub struct CaptureArgs {
 pub enum TraceCommand {
     /// Tell what kind of load a trace holds: three sentences, then numbers
     Info(TraceInfoArgs),
+    /// Show which block requests single calls caused, such as the writes of an fsync
+    Requests(TraceRequestsArgs),
     /// Keep a time, directories or processes of a trace as a new trace
     Filter(TraceFilterArgs),
     /// Make a trace from the records of another program
@@ -141,6 +143,30 @@ pub struct TraceInfoArgs {
     /// Write a page with pictures as well: throughput over time, places on the devices, cache sizes
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+}
+
+/// Arguments of `trace requests`.
+#[derive(Args, Debug)]
+pub struct TraceRequestsArgs {
+    /// Trace: its folder, or the file of `trace pack`
+    pub trace: PathBuf,
+    /// Look at this call, such as write; may be given more than once [default: fsync and all others that
+    /// wait until data is on the device]
+    #[arg(long = "call", value_name = "NAME")]
+    pub calls: Vec<String>,
+    /// Look only at calls on files below this directory; may be given more than once
+    #[arg(long = "path", value_name = "DIR")]
+    pub paths: Vec<String>,
+    /// Look only at calls of this process; may be given more than once
+    #[arg(long = "process", value_name = "PID")]
+    pub processes: Vec<u32>,
+    /// Show so many calls, those that took longest
+    #[arg(long, value_name = "N", default_value_t = 10,
+          value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub longest: u32,
+    /// Print them as JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Arguments of `trace import`.

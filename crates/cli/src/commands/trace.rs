@@ -2,7 +2,8 @@
 
 use crate::args::{
     TraceCommand, TraceExportArgs, TraceExportFormat, TraceFilterArgs, TraceFormat,
-    TraceImportArgs, TraceInfoArgs, TraceMergeArgs, TracePackArgs, TraceSplitArgs, TraceSplitBy,
+    TraceImportArgs, TraceInfoArgs, TraceMergeArgs, TracePackArgs, TraceRequestsArgs,
+    TraceSplitArgs, TraceSplitBy,
 };
 use crate::failure::{Exit, Failure};
 use crate::{foreign, output, terminal};
@@ -10,10 +11,12 @@ use seekwell_host::confine::Reach;
 use seekwell_host::output::Kind;
 use seekwell_model::metrics::Unit;
 use seekwell_report::{LoadPage, LoadPicture};
+use seekwell_trace::calls::{CALLS, CallId};
+use seekwell_trace::caused::{self, Wanted};
 use seekwell_trace::export::{self, Table as Exporting};
 use seekwell_trace::filter::Filter;
 use seekwell_trace::import::{self, Imported, Table};
-use seekwell_trace::info::{Summary, Timeline, text};
+use seekwell_trace::info::{Heat, Seeks, Summary, Timeline, text};
 use seekwell_trace::split::By;
 use seekwell_trace::{Trace, TraceError, merge};
 use std::os::unix::fs::DirBuilderExt;
@@ -26,6 +29,7 @@ use std::path::Path;
 pub fn run(command: &TraceCommand) -> Result<Exit, Failure> {
     match command {
         TraceCommand::Info(arguments) => info(arguments),
+        TraceCommand::Requests(arguments) => requests(arguments),
         TraceCommand::Filter(arguments) => filter(arguments),
         TraceCommand::Import(arguments) => import(arguments),
         TraceCommand::Export(arguments) => export(arguments),
@@ -60,18 +64,18 @@ fn info(arguments: &TraceInfoArgs) -> Result<Exit, Failure> {
 
 /// The summary as a page with pictures.
 fn page(trace: &Path, summary: &Summary) -> LoadPage {
-    let mut pictures = vec![throughput("Reads and writes of files", &summary.over_time)];
-    pictures.push(rate("Calls on files", &summary.over_time));
+    let mut pictures = over_time("files", "Calls on files", &summary.over_time);
+    pictures.push(heat("Reads and writes of files by size and duration", &summary.sizes_and_times));
+    for file in &summary.file_places {
+        pictures.push(places(format!("Places in {}", file.name), &file.seeks));
+    }
     if let Some(device) = summary.device.as_ref().filter(|device| !device.operations.is_empty()) {
-        pictures.push(throughput("Reads and writes of the devices", &device.over_time));
-        pictures.push(rate("Block requests", &device.over_time));
+        pictures.extend(over_time("the devices", "Block requests", &device.over_time));
+        let title = "Reads and writes of the devices by size and duration";
+        pictures.push(heat(title, &device.sizes_and_times));
         for (number, seeks) in &device.seeks {
-            pictures.push(LoadPicture::Places {
-                title: format!("Places on device {}:{}", number >> 20, number & 0xf_ffff),
-                step_ns: seeks.step_ns,
-                step_bytes: seeks.step_bytes,
-                accesses: seeks.accesses.clone(),
-            });
+            let title = format!("Places on device {}:{}", number >> 20, number & 0xf_ffff);
+            pictures.push(places(title, seeks));
         }
     }
     if let Some(reuse) = &summary.reuse {
@@ -86,6 +90,48 @@ fn page(trace: &Path, summary: &Summary) -> LoadPage {
         text: text(summary),
         pictures,
     }
+}
+
+/// Throughput, rate, mean duration and concurrency.
+fn over_time(of: &str, events: &str, timeline: &Timeline) -> Vec<LoadPicture> {
+    let durations = timeline.time_ns.iter().zip(&timeline.count);
+    let durations = durations.map(|(time_ns, count)| ratio(*time_ns, *count)).collect();
+    let at_once = timeline.in_progress_ns.iter().map(|ns| ratio(*ns, timeline.step_ns)).collect();
+    let picture = |title: String, values: Vec<f64>, unit| LoadPicture::Time {
+        title,
+        step_ns: timeline.step_ns,
+        lines: vec![(events.to_owned(), values)],
+        unit,
+    };
+    vec![
+        throughput(&format!("Reads and writes of {of}"), timeline),
+        picture(
+            format!("{events} a second"),
+            per_second(&timeline.count, timeline, 1.0),
+            Unit::PerSecond,
+        ),
+        picture(format!("{events}: mean duration"), durations, Unit::Nanoseconds),
+        picture(format!("{events} in progress at a time"), at_once, Unit::Count),
+    ]
+}
+
+#[allow(clippy::cast_precision_loss, reason = "ratios are drawn")]
+fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+fn places(title: String, seeks: &Seeks) -> LoadPicture {
+    LoadPicture::Places {
+        title,
+        step_ns: seeks.step_ns,
+        step_bytes: seeks.step_bytes,
+        accesses: seeks.accesses.clone(),
+    }
+}
+
+fn heat(title: &str, heat: &Heat) -> LoadPicture {
+    let (size, duration, accesses) = heat.trimmed();
+    LoadPicture::Heat { title: title.to_owned(), size, duration, accesses }
 }
 
 #[allow(clippy::cast_precision_loss, reason = "rates are drawn")]
@@ -107,13 +153,34 @@ fn throughput(title: &str, timeline: &Timeline) -> LoadPicture {
     }
 }
 
-fn rate(title: &str, timeline: &Timeline) -> LoadPicture {
-    LoadPicture::Time {
-        title: format!("{title} a second"),
-        step_ns: timeline.step_ns,
-        lines: vec![(title.to_owned(), per_second(&timeline.count, timeline, 1.0))],
-        unit: Unit::PerSecond,
+fn requests(arguments: &TraceRequestsArgs) -> Result<Exit, Failure> {
+    let named = |name: &String| CallId::named(name).ok_or_else(|| unknown_call(name));
+    let wanted = Wanted {
+        calls: arguments.calls.iter().map(named).collect::<Result<_, _>>()?,
+        paths: arguments.paths.clone(),
+        processes: arguments.processes.clone(),
+        longest: usize::try_from(arguments.longest).unwrap_or(usize::MAX),
+    };
+    foreign::confine(&Reach::default().reading(&arguments.trace));
+    let found = Trace::open(&arguments.trace)
+        .and_then(|trace| caused::caused(&trace, &wanted))
+        .map_err(|error| Failure::from_error(&error))?;
+    if arguments.json {
+        let json = serde_json::to_string_pretty(&found)
+            .map_err(|error| Failure::Error(format!("cannot write JSON: {error}")))?;
+        terminal::data(&json);
+    } else {
+        terminal::data(&terminal::harmless(&caused::text(&found)));
     }
+    Ok(Exit::Done)
+}
+
+fn unknown_call(name: &str) -> Failure {
+    let like = |call: &&str| call.contains(name) || name.contains(*call);
+    let known = || CALLS.iter().map(|call| call.name);
+    let similar: Vec<&str> = known().filter(like).take(8).collect();
+    let fix = if similar.is_empty() { known().collect() } else { similar }.join(", ");
+    Failure::Usage(format!("no call is named {name}; write one of {fix}"))
 }
 
 fn filter(arguments: &TraceFilterArgs) -> Result<Exit, Failure> {

@@ -4,11 +4,12 @@ use super::before::Before;
 use super::by_id::ById;
 use super::histogram::Histogram;
 use super::per_file::PerFile;
+use super::places::FilePictures;
 use super::reuse::Distances;
 use super::spans::Spans;
 use super::{
-    ASYNCHRONOUS, ClassSummary, DeviceSummary, OperationSummary, SYNCED_WRITE, Seeks, Share,
-    Summary, Transfer,
+    ASYNCHRONOUS, ClassSummary, DeviceSummary, FilePlaces, OperationSummary, SYNCED_WRITE, Seeks,
+    Share, Summary, Transfer,
 };
 use crate::calls::{CALLS, Call, Class, PAGE_FAULT};
 use crate::error::TraceError;
@@ -25,6 +26,8 @@ const DEVICES: usize = 16;
 /// Rows of the tables of files, directories and processes.
 const TOP: usize = 10;
 const PAGE: u64 = 4096;
+/// Most bytes of a small file.
+const SMALL: u64 = 64 << 10;
 const TENTH_NS: u64 = 100_000_000;
 /// A trace of a day has this many tenths of a second; calls after it do not count for the peak.
 const TENTHS: usize = 864_000;
@@ -105,6 +108,7 @@ struct OfClass {
 struct Moves {
     transfer: Transfer,
     sizes: Histogram,
+    seeks: Histogram,
 }
 
 impl Moves {
@@ -118,12 +122,16 @@ impl Moves {
         // The first one of a file is sequential when it begins at its start.
         let before = std::mem::replace(end, offset.saturating_add(bytes));
         self.transfer.sequential += u64::from(before == offset);
+        if before != offset {
+            self.seeks.add(before.abs_diff(offset));
+        }
         self.transfer.aligned +=
             u64::from(offset.is_multiple_of(PAGE) && bytes.is_multiple_of(PAGE));
     }
 
     fn finish(&mut self) -> Transfer {
         self.transfer.sizes = self.sizes.spread();
+        self.transfer.seeks = self.seeks.spread();
         std::mem::take(&mut self.transfer)
     }
 }
@@ -187,6 +195,10 @@ struct OfFile {
     elsewhere: bool,
     /// True when it was opened with `O_SYNC` or `O_DSYNC`.
     synced: bool,
+    /// True from when it was made until it is removed.
+    created: bool,
+    /// Number of its picture.
+    picture: u8,
 }
 
 /// Everything about calls.
@@ -205,6 +217,7 @@ struct Calls {
     reads: Moves,
     writes: Moves,
     distances: Distances,
+    pictures: FilePictures,
     tenths: Vec<u32>,
     sum: Summary,
 }
@@ -228,6 +241,7 @@ impl Calls {
             reads: Moves::default(),
             writes: Moves::default(),
             distances: Distances::new(),
+            pictures: FilePictures::default(),
             tenths: Vec::new(),
             sum: Summary::default(),
         }
@@ -307,8 +321,15 @@ impl Calls {
         // The process itself does not spend the time of its asynchronous operations.
         let time_ns = if row < OPERATIONS { duration_ns } else { 0 };
         self.processes.get(event.process, Total::default).add(Total { time_ns, ..total });
+        if let Some(bytes) = moved.filter(|bytes| *bytes > 0 && event.duration_ns.is_some()) {
+            self.sum.sizes_and_times.add(bytes, duration_ns);
+        }
         let mut file = event.file.map(|file| self.files.get(file));
-        if let Some(file) = &mut file {
+        if let (Some(file), Some(id)) = (&mut file, event.file) {
+            if let (Some(offset), Some(_)) = (event.offset, moved) {
+                let before = file.total.calls;
+                self.pictures.add(&mut file.picture, id, before, event.start_ns, offset);
+            }
             file.total.add(total);
         }
         match (call.class, moved) {
@@ -341,14 +362,16 @@ impl Calls {
     fn succeeded(&mut self, event: &Event) {
         let flags = event.flags.unwrap_or(0);
         match self.act(event) {
-            Act::Create => self.sum.created += 1,
+            Act::Create => self.created(event),
             Act::Open => {
-                self.sum.created += u64::from(flags & O_CREAT != 0);
+                if flags & O_CREAT != 0 {
+                    self.created(event);
+                }
                 if let Some(file) = event.file.filter(|_| flags & O_DSYNC != 0) {
                     self.files.get(file).synced = true;
                 }
             }
-            Act::Remove => self.sum.removed += 1,
+            Act::Remove => self.removed(event),
             Act::Map
                 if event.file.is_some()
                     && [MAP_SHARED, MAP_SHARED_VALIDATE].contains(&(flags & MAP_TYPE)) =>
@@ -356,6 +379,22 @@ impl Calls {
                 self.mapped = self.mapped.saturating_add(event.length.unwrap_or(MAPPED));
             }
             _ => {}
+        }
+    }
+
+    fn created(&mut self, event: &Event) {
+        self.sum.created += 1;
+        if let Some(file) = event.file {
+            self.files.get(file).created = true;
+        }
+    }
+
+    fn removed(&mut self, event: &Event) {
+        self.sum.removed += 1;
+        let Some(file) = event.file.map(|file| self.files.get(file)) else { return };
+        if std::mem::take(&mut file.created) {
+            self.sum.short_lived += 1;
+            self.sum.short_lived_small += u64::from(file.write_end <= SMALL);
         }
     }
 
@@ -397,6 +436,13 @@ impl Calls {
             directories.entry(format!("{directory}/")).or_default().add(*total);
             named.push((path, *total));
         }
+        let pictures = std::mem::take(&mut self.pictures).finish().into_iter();
+        summary.file_places = pictures
+            .map(|(id, seeks)| FilePlaces {
+                name: path(id).unwrap_or_else(|| format!("file {}", id.0)),
+                seeks,
+            })
+            .collect();
         summary.top_files = top(named);
         summary.top_directories = top(directories.into_iter().collect());
         let processes = self.processes.iter().map(|(process, total)| {
@@ -451,6 +497,7 @@ struct OfOperation {
     bytes: u64,
     sequential: u64,
     sizes: Histogram,
+    seeks: Histogram,
     durations: Histogram,
 }
 
@@ -496,10 +543,16 @@ impl Requests {
         self.sum.over_time.add(request.start_ns, read, written, duration_ns);
         if read + written > 0 {
             seek(&mut self.sum.seeks, request);
+            if request.duration_ns.is_some() {
+                self.sum.sizes_and_times.add(request.bytes, duration_ns);
+            }
         }
         let end = request.sector.saturating_add(request.bytes / 512);
         let before = self.ends.insert((request.device, request.operation), end);
         of.sequential += u64::from(before == Some(request.sector));
+        if let Some(before) = before.filter(|before| *before != request.sector) {
+            of.seeks.add(before.abs_diff(request.sector).saturating_mul(512));
+        }
         let forced = [RequestFlags::FUA, RequestFlags::PREFLUSH];
         self.sum.forced += u64::from(forced.iter().any(|flag| request.flags.has(*flag)));
         self.sum.sync += u64::from(request.flags.has(RequestFlags::SYNC));
@@ -520,6 +573,7 @@ impl Requests {
                 bytes: of.bytes,
                 sequential: of.sequential,
                 sizes: of.sizes.spread(),
+                seeks: of.seeks.spread(),
                 durations: of.durations.spread(),
             })
             .collect();

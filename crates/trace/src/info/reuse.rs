@@ -29,6 +29,10 @@ pub struct Reuse {
     pub sampled: f64,
     /// Shares of the accesses that miss in caches that begin empty, by their size.
     pub misses: Vec<Miss>,
+    /// Share of the accesses to the tenth of the blocks that is accessed most.
+    pub busiest_tenth: f64,
+    /// Share of the accesses to the hundredth of the blocks that is accessed most.
+    pub busiest_hundredth: f64,
 }
 
 /// Miss ratio of a cache.
@@ -48,8 +52,8 @@ pub(super) struct Distances {
     /// Blocks with a hash up to this are followed.
     threshold: u64,
     limit: usize,
-    /// Place of the last access to each block.
-    last: FastMap<Block, u32>,
+    /// Place of the last access to each block, and their number.
+    last: FastMap<Block, (u32, u32)>,
     by_hash: BinaryHeap<(u64, Block)>,
     /// Counts of the last accesses, as a Fenwick tree over places.
     tree: Vec<u32>,
@@ -100,8 +104,10 @@ impl Distances {
         self.followed += 1.0;
         let place = self.next;
         self.next += 1;
-        let before = self.last.insert(block, u32::try_from(place).unwrap_or(u32::MAX));
-        if let Some(before) = before {
+        let held = self.last.entry(block).or_insert((u32::MAX, 0));
+        held.1 = held.1.saturating_add(1);
+        let before = std::mem::replace(&mut held.0, u32::try_from(place).unwrap_or(u32::MAX));
+        if before != u32::MAX {
             let before = before as usize;
             let between = self.upto(place) - self.upto(before + 1);
             #[allow(
@@ -142,7 +148,7 @@ impl Distances {
     }
 
     fn forget(&mut self, block: Block) {
-        if let Some(place) = self.last.remove(&block) {
+        if let Some((place, _)) = self.last.remove(&block) {
             self.change(place as usize, u32::MAX);
         }
     }
@@ -168,15 +174,25 @@ impl Distances {
 
     /// Numbers the places again without gaps.
     fn pack(&mut self) {
-        let mut blocks: Vec<(u32, Block)> =
-            self.last.iter().map(|(block, place)| (*place, *block)).collect();
-        blocks.sort_unstable_by_key(|(place, _)| *place);
-        self.tree.fill(0);
+        let mut blocks: Vec<&mut u32> = self.last.values_mut().map(|(place, _)| place).collect();
+        blocks.sort_unstable();
         self.next = blocks.len();
-        for (place, (_, block)) in blocks.into_iter().enumerate() {
-            self.last.insert(block, u32::try_from(place).unwrap_or(u32::MAX));
-            self.change(place, 1);
+        for (next, place) in (0..).zip(blocks) {
+            *place = next;
         }
+        self.tree.fill(0);
+        (0..self.next).for_each(|place| self.change(place, 1));
+    }
+
+    /// Shares of the accesses to the busiest tenth and hundredth of the blocks. Those that are followed
+    /// were from their first access on.
+    fn skew(&self) -> (f64, f64) {
+        let mut counts: Vec<u32> = self.last.values().map(|(_, count)| *count).collect();
+        counts.sort_unstable_by_key(|count| std::cmp::Reverse(*count));
+        let sum = |part: &[u32]| part.iter().map(|count| u64::from(*count)).sum::<u64>();
+        let of =
+            |part: usize| share(sum(&counts[..counts.len().div_ceil(part)]), sum(&counts).max(1));
+        (of(10), of(100))
     }
 
     /// The result; `None` without accesses.
@@ -202,7 +218,15 @@ impl Distances {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
         let blocks = whole.round() as u64;
         let working_set_bytes = blocks.saturating_mul(BLOCK);
-        Some(Reuse { accesses: self.accesses, working_set_bytes, sampled: rate, misses })
+        let (busiest_tenth, busiest_hundredth) = self.skew();
+        Some(Reuse {
+            accesses: self.accesses,
+            working_set_bytes,
+            sampled: rate,
+            misses,
+            busiest_tenth,
+            busiest_hundredth,
+        })
     }
 }
 

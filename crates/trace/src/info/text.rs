@@ -61,7 +61,7 @@ fn overview(out: &mut String, summary: &Summary) {
             format!("{} with {} threads", count(summary.processes), count(summary.threads)),
         ),
         ("files", count(summary.files)),
-        ("created, removed", format!("{}, {}", count(summary.created), count(summary.removed))),
+        ("created, removed", churn(summary)),
         (
             "time in calls",
             format!(
@@ -95,6 +95,18 @@ fn overview(out: &mut String, summary: &Summary) {
     }
     sometimes(out, summary);
     line(out, "");
+}
+
+fn churn(summary: &Summary) -> String {
+    let both = match summary.short_lived {
+        0 => String::new(),
+        both => format!(
+            "; {} files were both, {} with 64 KiB at most",
+            count(both),
+            count(summary.short_lived_small)
+        ),
+    };
+    format!("{}, {}{both}", count(summary.created), count(summary.removed))
 }
 
 /// Rows that not every load has.
@@ -185,6 +197,7 @@ fn transfers(out: &mut String, summary: &Summary) {
     for (name, of) in [("reads", &summary.reads), ("writes", &summary.writes)] {
         line(out, &transfer(name, of));
     }
+    seeks(out, [("reads", summary.reads.seeks), ("writes", summary.writes.seeks)]);
     if let Some(mean) = summary.bytes_between_syncs {
         line(out, &format!("{:<18}{}", "written per sync", bytes(mean)));
     }
@@ -192,6 +205,18 @@ fn transfers(out: &mut String, summary: &Summary) {
         reused(out, reuse);
     }
     line(out, "");
+}
+
+/// Distances of what is not sequential.
+fn seeks(out: &mut String, rows: [(&str, Spread); 2]) {
+    let told = rows.iter().filter_map(|(name, of)| {
+        let (p50, p99) = (of.p50?, of.p99?);
+        Some(format!("{name} {} at the median, {} at p99", bytes(p50), bytes(p99)))
+    });
+    let told: Vec<String> = told.collect();
+    if !told.is_empty() {
+        line(out, &format!("{:<18}{}", "seek distance", told.join("; ")));
+    }
 }
 
 /// Working set, and misses of caches from a 64th of it to all of it.
@@ -210,6 +235,15 @@ fn reused(out: &mut String, reuse: &Reuse) {
         .collect();
     cells.reverse();
     line(out, &format!("{:<18}{} of cache, empty at the start", "misses", cells.join(", ")));
+    line(
+        out,
+        &format!(
+            "{:<18}{} of the accesses go to the busiest tenth of the blocks, {} to the busiest hundredth",
+            "skew",
+            percent(reuse.busiest_tenth),
+            percent(reuse.busiest_hundredth)
+        ),
+    );
 }
 
 fn transfer(name: &str, of: &Transfer) -> String {
@@ -249,6 +283,11 @@ fn device(out: &mut String, summary: &Summary) {
         ),
     );
     device.operations.iter().for_each(|of| line(out, &operation(of)));
+    let of = |wanted: &str| {
+        let found = device.operations.iter().find(|of| of.operation == wanted);
+        found.map(|of| of.seeks).unwrap_or_default()
+    };
+    seeks(out, [("reads", of("read")), ("writes", of("write"))]);
     let depth = device.mean_depth.map_or_else(|| UNKNOWN.to_owned(), |depth| format!("{depth:.1}"));
     line(
         out,
@@ -301,7 +340,7 @@ fn three(value: f64) -> String {
 }
 
 /// A duration with its unit.
-pub(super) fn time(ns: u64) -> String {
+pub(crate) fn time(ns: u64) -> String {
     let seconds = ratio(ns, 1_000_000_000);
     match ns {
         0..1_000 => format!("{ns} ns"),
@@ -313,7 +352,7 @@ pub(super) fn time(ns: u64) -> String {
 }
 
 /// A size with its unit, a power of 1024.
-pub(super) fn bytes(bytes: u64) -> String {
+pub(crate) fn bytes(bytes: u64) -> String {
     let units = [(1_u64 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     let found = units.into_iter().find(|(unit, _)| bytes >= *unit);
     match found {
@@ -324,7 +363,7 @@ pub(super) fn bytes(bytes: u64) -> String {
 }
 
 /// A count with separators.
-pub(super) fn count(value: u64) -> String {
+pub(crate) fn count(value: u64) -> String {
     let digits = value.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {

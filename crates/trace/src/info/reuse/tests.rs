@@ -36,6 +36,15 @@ proptest! {
             let expected = lru_misses(&accesses, size) as f64 / accesses.len() as f64;
             prop_assert!((miss.share - expected).abs() < 1e-9, "{:?} {}", miss, expected);
         }
+        let mut counts = std::collections::HashMap::new();
+        accesses.iter().for_each(|access| *counts.entry(access).or_insert(0) += 1);
+        let mut counts: Vec<usize> = counts.into_values().collect();
+        counts.sort_unstable_by_key(|count| std::cmp::Reverse(*count));
+        for (part, found) in [(10, reuse.busiest_tenth), (100, reuse.busiest_hundredth)] {
+            let busiest: usize = counts[..counts.len().div_ceil(part)].iter().sum();
+            let expected = busiest as f64 / accesses.len() as f64;
+            prop_assert!((found - expected).abs() < 1e-9, "{} {}", found, expected);
+        }
     }
 }
 
@@ -60,6 +69,8 @@ fn a_sample_is_near_the_whole() {
         let Some(near) = near else { continue };
         assert!((near.share - miss.share).abs() < 0.05, "{miss:?} {near:?}");
     }
+    let (own, near) = (whole.busiest_tenth, sample.busiest_tenth);
+    assert!(own > 0.2 && (own - near).abs() < 0.1, "{own} {near}");
     let part = sample.working_set_bytes as f64 / whole.working_set_bytes as f64;
     assert!((0.9..1.1).contains(&part), "{part}");
 }
