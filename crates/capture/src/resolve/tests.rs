@@ -544,3 +544,45 @@ fn a_process_keeps_files_and_mappings_until_its_last_thread_ends() {
 
 /// A descriptor of -1 as a register holds it.
 const NO_FD: u64 = u64::MAX;
+
+#[test]
+fn requests_name_their_issuer_and_those_of_the_recorder_are_left_out() {
+    let own = std::process::id();
+    let request = |process: u32, sector: u64, text: &str| {
+        let mut name = [0; 16];
+        name[..text.len()].copy_from_slice(text.as_bytes());
+        Record::Block(BlockRecord {
+            flags: 1 | 1 << 11,
+            end_ns: 90,
+            start_ns: 30,
+            process,
+            device: 8 << 20,
+            sector,
+            bytes: 4096,
+            depth: 1,
+            name,
+        })
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let meta = Meta { requests: true, ..Meta::new("test") };
+    let mut writer = TraceWriter::create(folder.path(), &meta, Limits::default()).unwrap();
+    let mut resolver = Resolver::new(10, own, Vec::new());
+    let records = [
+        request(70_000_001, 8, "jbd2/sda1-8"),
+        request(own, 16, "seekwell"),
+        request(70_000_001, 24, "jbd2/sda1-8"),
+    ];
+    records.into_iter().for_each(|record| resolver.add(record, &mut writer).unwrap());
+    writer.finish(&meta).unwrap();
+    let trace = Trace::open(folder.path()).unwrap();
+    let mut rows = Vec::new();
+    let each = |request: seekwell_trace::Request| {
+        rows.push((request.start_ns, request.duration_ns, request.sector, request.process));
+        Ok(())
+    };
+    trace.requests(each).unwrap();
+    let issuer = Some(70_000_001);
+    assert_eq!(rows, [(20, Some(60), 8, issuer), (20, Some(60), 24, issuer)]);
+    let names: Vec<_> = trace.processes().unwrap().into_iter().map(|row| row.name).collect();
+    assert_eq!(names, [Some("jbd2/sda1-8".to_owned())]);
+}

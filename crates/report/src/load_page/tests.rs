@@ -39,7 +39,7 @@ fn a_page_has_each_picture_and_escapes_names() {
     assert_eq!(page.matches("<polyline").count(), 5);
     assert_eq!(page.matches("<rect").count(), 5);
     // Sizes and durations from and to.
-    for end in ["4 KiB", "16 KiB", "1.02 µs", "8.19 µs"] {
+    for end in ["4KiB", "16KiB", "1.02 µs", "8.19 µs"] {
         assert!(page.contains(&format!(">{end}<")), "{end}: {page}");
     }
     assert!(page.contains("&lt;written&gt;") && page.contains("trace &lt;/h1&gt;"));
