@@ -1,7 +1,7 @@
 //! Import of blkparse's text: `blkparse -i sda`, in its own format.
 
 use super::block::{Action, Joiner, Step};
-use super::head::head;
+use super::head::{Wish, head};
 use super::words::Words;
 use super::{Imported, lines};
 use crate::error::TraceError;
@@ -77,20 +77,36 @@ impl Devices {
     /// Reads `  8,16   1       42     0.000123456  1234  D  WS 2048 + 8 [name]`.
     #[inline]
     fn line(&mut self, bytes: &[u8], joiner: &Joiner) -> Line {
-        let Some(head) = head(bytes) else { return line(bytes) };
-        if head.device != self.word || self.device.is_none() {
-            let word = head.device.to_le_bytes();
-            let end = word.iter().position(|byte| *byte == 0).unwrap_or(word.len());
-            (self.word, self.device) = (head.device, device(&mut Words::of(&word[..end])));
+        let mut of_use = None;
+        let head = head(bytes, |word, letter| {
+            self.look(word);
+            of_use = action(letter);
+            match of_use {
+                None => Wish::Nothing,
+                Some(Action::Queue) if joiner.has_issues(self.device) => Wish::Time,
+                Some(_) => Wish::TimeAndProcess,
+            }
+        });
+        let (Some(head), Some(device)) = (head, self.device) else { return line(bytes) };
+        match (head.wish, of_use) {
+            (Wish::Nothing, _) | (_, None) => Line::Other,
+            (Wish::Time, _) => Line::Passed(head.time_ns),
+            (Wish::TimeAndProcess, Some(action)) => {
+                let (time_ns, process) = (head.time_ns, Some(head.process));
+                Begun { time_ns, device, process, action }.line(&mut Words::of(head.rest))
+            }
         }
-        let Some(device) = self.device else { return line(bytes) };
-        let action = match action(head.action) {
-            None => return Line::Other,
-            Some(Action::Queue) if joiner.has_issues(device) => return Line::Passed(head.time_ns),
-            Some(action) => action,
-        };
-        let begun = Begun { time_ns: head.time_ns, device, process: Some(head.process), action };
-        begun.line(&mut Words::of(head.rest))
+    }
+
+    /// Reads the word of a device, unless it is the last one.
+    #[inline]
+    fn look(&mut self, word: u64) {
+        if word == self.word && self.device.is_some() {
+            return;
+        }
+        let bytes = word.to_le_bytes();
+        let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+        (self.word, self.device) = (word, device(&mut Words::of(&bytes[..end])));
     }
 }
 
@@ -161,7 +177,7 @@ impl Begun {
     fn step(self, words: &mut Words<'_>) -> Option<Option<Step>> {
         let (operation, flags) = purpose(words.word()?)?;
         let place = match (words.number(), words.word()) {
-            (Some(sector), Some(b"+")) => Some((sector, words.number()?.checked_mul(SECTOR)?)),
+            (Some(sector), Some(&[b'+'])) => Some((sector, words.number()?.checked_mul(SECTOR)?)),
             _ => None,
         };
         // A write without a place is a flush alone, `FWS`.

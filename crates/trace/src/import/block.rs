@@ -168,9 +168,9 @@ impl Joiner {
 
     /// True when this is the device of the last step, and has issues: its queueings are of no use.
     #[inline]
-    pub(super) fn has_issues(&self, device: u32) -> bool {
+    pub(super) fn has_issues(&self, device: Option<u32>) -> bool {
         let current = self.devices.get(self.current);
-        current.is_some_and(|of| of.number == device && matches!(of.source, Source::Issues))
+        current.is_some_and(|of| Some(of.number) == device && matches!(of.source, Source::Issues))
     }
 
     /// Counts a step that is of no use, at this time.

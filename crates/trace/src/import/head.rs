@@ -4,7 +4,7 @@
 //! and numbers are found without looking at bytes one by one. What is not as blkparse itself writes
 //! it is left to [`Words`](super::words::Words).
 
-use super::words::{HIGHEST, SPACES, ZEROS, value_of};
+use super::words::{ZEROS, value_of};
 
 /// Bytes that are looked at; a process's number and the action end before.
 const LOOKED_AT: usize = 64;
@@ -13,28 +13,28 @@ const DIGITS: u32 = 19;
 const READ_DIGITS: u32 = 8;
 /// Digits of a second's fraction.
 const FRACTION: u32 = 9;
-/// Puts the highest bits of eight bytes next to each other.
-const GATHER: u64 = 0x0102_0408_1020_4080;
-/// All bits of a byte but the highest.
-const LOW: u64 = !HIGHEST;
-/// Above nine it sets the highest bit of a byte without it.
-const ABOVE_NINE: u64 = u64::from_ne_bytes([0x76; 8]);
+
+/// Numbers of a line that are wanted, once its device and action are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wish {
+    Nothing,
+    Time,
+    TimeAndProcess,
+}
 
 /// The beginning of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Head<'a> {
-    /// The word of the device, at most eight bytes, the first one in the lowest bits.
-    pub(super) device: u64,
+    pub(super) wish: Wish,
+    /// 0 when it is not wanted, as the process.
     pub(super) time_ns: u64,
     pub(super) process: u32,
-    /// The letter of the action.
-    pub(super) action: u8,
     /// All after the action.
     pub(super) rest: &'a [u8],
 }
 
 /// Bytes of a line by their kind: the lowest bit is the first byte.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Marks {
     others: u64,
     digits: u64,
@@ -43,6 +43,46 @@ struct Marks {
 impl Marks {
     #[inline]
     fn of(bytes: &[u8; LOOKED_AT]) -> Self {
+        #[cfg(target_arch = "x86_64")]
+        return Self::by_sixteen(bytes);
+        #[cfg(not(target_arch = "x86_64"))]
+        return Self::by_eight(bytes);
+    }
+
+    /// The same with the instructions that every 64-bit processor of this kind has.
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    fn by_sixteen(bytes: &[u8; LOOKED_AT]) -> Self {
+        use std::arch::x86_64::{
+            _mm_cmpeq_epi8, _mm_loadu_si128, _mm_min_epu8, _mm_movemask_epi8, _mm_set1_epi8,
+            _mm_sub_epi8,
+        };
+        let mut marks = Self { others: 0, digits: 0 };
+        for (nth, sixteen) in bytes.as_chunks::<16>().0.iter().enumerate() {
+            // SAFETY: the instructions are SSE2, a part of x86-64; all 16 bytes are read.
+            let (blanks, digits) = unsafe {
+                let sixteen = _mm_loadu_si128(sixteen.as_ptr().cast());
+                let blanks = _mm_cmpeq_epi8(sixteen, _mm_set1_epi8(b' '.cast_signed()));
+                let values = _mm_sub_epi8(sixteen, _mm_set1_epi8(b'0'.cast_signed()));
+                let digits = _mm_cmpeq_epi8(_mm_min_epu8(values, _mm_set1_epi8(9)), values);
+                (_mm_movemask_epi8(blanks), _mm_movemask_epi8(digits))
+            };
+            marks.others |= u64::from(!blanks.cast_unsigned() & 0xffff) << (16 * nth);
+            marks.digits |= u64::from(digits.cast_unsigned()) << (16 * nth);
+        }
+        marks
+    }
+
+    /// The same for every processor.
+    #[cfg(any(test, not(target_arch = "x86_64")))]
+    fn by_eight(bytes: &[u8; LOOKED_AT]) -> Self {
+        use super::words::{HIGHEST, SPACES};
+        /// Puts the highest bits of eight bytes next to each other.
+        const GATHER: u64 = 0x0102_0408_1020_4080;
+        /// All bits of a byte but the highest.
+        const LOW: u64 = !HIGHEST;
+        /// Above nine it sets the highest bit of a byte without it.
+        const ABOVE_NINE: u64 = u64::from_ne_bytes([0x76; 8]);
         let mut marks = Self { others: 0, digits: 0 };
         for (nth, eight) in bytes.as_chunks::<8>().0.iter().enumerate() {
             let eight = u64::from_le_bytes(*eight);
@@ -82,17 +122,15 @@ impl Word {
         (1 << self.to) - (1 << self.from)
     }
 
-    /// Its digits as a number; `None` for more than eight, and at the very beginning of a line.
-    #[inline]
-    fn number(self, bytes: &[u8; LOOKED_AT]) -> Option<u64> {
-        if self.length() > READ_DIGITS {
-            return None;
-        }
-        let eight = bytes.get((self.to as usize).checked_sub(8)?..)?.first_chunk()?;
+    /// Its digits as a number, at most eight of them that end after the eighth byte.
+    #[allow(clippy::inline_always, reason = "it is a part of every line")]
+    #[inline(always)]
+    fn number(self, bytes: &[u8; LOOKED_AT]) -> u64 {
+        let eight =
+            bytes[..self.to as usize].last_chunk().map_or(0, |eight| u64::from_le_bytes(*eight));
         // What is before the number becomes leading zeros.
-        let (before, values) =
-            (8 * (READ_DIGITS - self.length()), u64::from_le_bytes(*eight) ^ ZEROS);
-        Some(value_of(values >> before << before))
+        let before = 8 * (READ_DIGITS - self.length());
+        value_of((eight ^ ZEROS) >> before << before)
     }
 }
 
@@ -115,9 +153,11 @@ impl Words {
     }
 }
 
-/// Reads the beginning of a line; `None` when it has not the form that blkparse gives it.
+/// Reads the beginning of a line; `None` when it has not the form that blkparse gives it. `wish` is told
+/// the word of the device, at most eight bytes with the first one in the lowest bits, and the letter of
+/// the action.
 #[inline]
-pub(super) fn head(line: &[u8]) -> Option<Head<'_>> {
+pub(super) fn head(line: &[u8], wish: impl FnOnce(u64, u8) -> Wish) -> Option<Head<'_>> {
     let mut short = [b' '; LOOKED_AT];
     let bytes = match line.first_chunk() {
         Some(bytes) => bytes,
@@ -131,37 +171,34 @@ pub(super) fn head(line: &[u8]) -> Option<Head<'_>> {
     let mut words = Words { starts: marks.others & !after, ends: !marks.others & after };
     let (device, cpu, sequence) = (words.next()?, words.next()?, words.next()?);
     let (time, process, action) = (words.next()?, words.next()?, words.next()?);
-    let are_numbers = [cpu, sequence, process].into_iter().all(|word| marks.is_number(word));
     let comma = device.bits() & !marks.digits;
     let is_device = comma.is_power_of_two() && bytes[comma.trailing_zeros() as usize] == b',';
-    if !are_numbers || !is_device || device.length() > 8 || action.length() != 1 {
-        return None;
-    }
+    let are_numbers = marks.is_number(cpu) && marks.is_number(sequence) && marks.is_number(process);
+    let are_short = device.length() <= 8 && process.length() <= READ_DIGITS && action.length() == 1;
     let letter = bytes[action.from as usize];
-    if letter.is_ascii_whitespace() {
+    let point = time.to.checked_sub(FRACTION + 1)?;
+    let seconds = Word { from: time.from, to: point };
+    let is_time = point > time.from
+        && seconds.length() <= READ_DIGITS
+        && point >= READ_DIGITS
+        && bytes[point as usize] == b'.'
+        && marks.digits & time.bits() == time.bits() ^ 1 << point;
+    if !are_numbers || !is_device || !are_short || !is_time || letter.is_ascii_whitespace() {
         return None;
     }
-    let named = bytes.get(device.from as usize..)?.first_chunk().copied().map(u64::from_le_bytes);
-    Some(Head {
-        device: named? & (u64::MAX >> (64 - 8 * device.length())),
-        time_ns: time_ns(bytes, marks, time)?,
-        process: u32::try_from(process.number(bytes)?).ok()?,
-        action: letter,
-        rest: line.get(action.to as usize..)?,
-    })
-}
-
-/// Seconds with a fraction of nine digits, as nanoseconds.
-#[inline]
-fn time_ns(bytes: &[u8; LOOKED_AT], marks: Marks, time: Word) -> Option<u64> {
-    let point = time.to.checked_sub(FRACTION + 1).filter(|point| *point > time.from)?;
-    if bytes[point as usize] != b'.' || marks.digits & time.bits() != time.bits() ^ 1 << point {
-        return None;
+    let named = *bytes.get(device.from as usize..)?.first_chunk()?;
+    let named = u64::from_le_bytes(named) & (u64::MAX >> (64 - 8 * device.length()));
+    let wish = wish(named, letter);
+    let mut head = Head { wish, time_ns: 0, process: 0, rest: line.get(action.to as usize..)? };
+    if wish != Wish::Nothing {
+        let tens = Word { from: point + 1, to: time.to - 1 }.number(bytes);
+        let last = u64::from(bytes[time.to as usize - 1] - b'0');
+        head.time_ns = seconds.number(bytes) * 1_000_000_000 + tens * 10 + last;
     }
-    let seconds = Word { from: time.from, to: point }.number(bytes)?;
-    let tens = Word { from: point + 1, to: time.to - 1 }.number(bytes)?;
-    let last = bytes[time.to as usize - 1] - b'0';
-    Some(seconds * 1_000_000_000 + tens * 10 + u64::from(last))
+    if wish == Wish::TimeAndProcess {
+        head.process = u32::try_from(process.number(bytes)).ok()?;
+    }
+    Some(head)
 }
 
 #[cfg(test)]

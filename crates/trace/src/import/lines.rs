@@ -81,13 +81,36 @@ pub(super) fn each(
 
 /// Takes the first line with its end; `None` when it has none.
 fn first<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let mut after = *rest;
-    let length = after.skip_until(b'\n').unwrap_or(0);
-    let line = &rest[..length];
-    line.ends_with(b"\n").then(|| {
-        *rest = after;
-        line
-    })
+    let end = end_of_line(rest)?;
+    let (line, after) = rest.split_at(end + 1);
+    *rest = after;
+    Some(line)
+}
+
+/// Place of the first end of a line. Lines are short: this is sooner there than a search that is made for
+/// long texts.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn end_of_line(bytes: &[u8]) -> Option<usize> {
+    use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi8};
+    let (parts, tail) = bytes.as_chunks::<16>();
+    for (nth, part) in parts.iter().enumerate() {
+        // SAFETY: the instructions are SSE2, a part of x86-64; all 16 bytes are read.
+        let ends = unsafe {
+            let part = _mm_loadu_si128(part.as_ptr().cast());
+            _mm_movemask_epi8(_mm_cmpeq_epi8(part, _mm_set1_epi8(b'\n'.cast_signed())))
+        };
+        if ends != 0 {
+            return Some(16 * nth + ends.trailing_zeros() as usize);
+        }
+    }
+    let at = tail.iter().position(|byte| *byte == b'\n')?;
+    Some(16 * parts.len() + at)
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn end_of_line(bytes: &[u8]) -> Option<usize> {
+    bytes.iter().position(|byte| *byte == b'\n')
 }
 
 fn without_end(line: &[u8]) -> &[u8] {

@@ -20,11 +20,23 @@ fn slowly(line: &[u8]) -> Option<Read> {
 
 /// The head, with the words of its rest.
 fn quickly(line: &[u8]) -> Option<Read> {
-    let head = head(line)?;
-    let device: Vec<u8> = head.device.to_le_bytes().into_iter().filter(|byte| *byte != 0).collect();
+    let (mut device, mut action) = (0_u64, 0);
+    let mut look = |wish| {
+        head(line, |word, letter| {
+            (device, action) = (word, letter);
+            wish
+        })
+    };
+    let (nothing, time) = (look(Wish::Nothing), look(Wish::Time));
+    let whole = look(Wish::TimeAndProcess);
+    // A line has a head or not, and the same one, whatever is wanted of it.
+    assert_eq!(nothing.map(|head| head.rest), whole.map(|head| head.rest));
+    assert_eq!(time.map(|head| head.time_ns), whole.map(|head| head.time_ns));
+    let head = whole?;
+    let device: Vec<u8> = device.to_le_bytes().into_iter().filter(|byte| *byte != 0).collect();
     let mut words = Slow::of(head.rest);
     let rest: Vec<&[u8]> = std::iter::from_fn(|| words.word()).collect();
-    Some((device, head.time_ns, head.process, head.action, rest.join(&b' ')))
+    Some((device, head.time_ns, head.process, action, rest.join(&b' ')))
 }
 
 /// Lines as blkparse pads them, with numbers of any length.
@@ -41,6 +53,19 @@ fn line() -> impl Strategy<Value = String> {
 }
 
 proptest! {
+    #[test]
+    fn blanks_and_digits_are_marked(bytes in proptest::array::uniform32(any::<u8>()), at in 0..32_usize) {
+        let mut all = [b' '; LOOKED_AT];
+        all[at..at + 32].copy_from_slice(&bytes);
+        let bits = |is_it: fn(&u8) -> bool| {
+            let set = all.iter().enumerate().filter(|(_, byte)| is_it(byte));
+            set.fold(0_u64, |bits, (at, _)| bits | 1 << at)
+        };
+        let (others, digits) = (bits(|byte| *byte != b' '), bits(u8::is_ascii_digit));
+        prop_assert_eq!(Marks::of(&all), Marks { others, digits });
+        prop_assert_eq!(Marks::by_eight(&all), Marks { others, digits });
+    }
+
     #[test]
     fn a_line_of_blkparse_is_read_as_word_by_word(line in line()) {
         let slow = slowly(line.as_bytes());
@@ -78,10 +103,10 @@ fn usual_lines_are_read_at_one_go() {
     ];
     for line in lines {
         assert_eq!(quickly(line.as_bytes()), slowly(line.as_bytes()), "{line}");
-        assert!(head(line.as_bytes()).is_some(), "{line}");
+        assert!(quickly(line.as_bytes()).is_some(), "{line}");
     }
     for line in ["", " ", "CPU0 (sda):", "8,0 0 1 0.5 7 Q R 10 + 2 [a]", "8,0 0 1 .000000000 7 Q R"]
     {
-        assert_eq!(head(line.as_bytes()), None, "{line}");
+        assert_eq!(quickly(line.as_bytes()), None, "{line}");
     }
 }

@@ -34,3 +34,16 @@ fn lines_are_the_same_in_a_buffer_of_any_size() {
         assert_eq!(found, expected, "{capacity}");
     }
 }
+
+#[test]
+fn the_end_of_a_line_is_found_at_every_place() {
+    for length in 0..70 {
+        let mut bytes = vec![b'x'; length];
+        assert_eq!(end_of_line(&bytes), None);
+        for at in (0..length).rev() {
+            // Those behind it stay.
+            bytes[at] = b'\n';
+            assert_eq!(end_of_line(&bytes), Some(at), "{length}");
+        }
+    }
+}
