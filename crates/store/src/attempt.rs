@@ -1,7 +1,9 @@
 //! One attempt at a trial: a record to rows and back.
 
+mod copy;
 mod histograms;
 mod metrics;
+mod writing;
 
 use crate::blob::{
     Problem, deflate, inflate, pack_events, pack_samples, unpack_events, unpack_samples,
@@ -9,6 +11,7 @@ use crate::blob::{
 use crate::inflater::Inflater;
 use crate::prefix::Prefix;
 use crate::seal::Digest;
+pub(crate) use copy::Copier;
 use metrics::{Found, Metrics, Names};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use seekwell_model::plan::PlannedTrial;
@@ -17,6 +20,9 @@ use seekwell_model::shared::Pool;
 use seekwell_model::warning::{Warning, WarningCode};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use writing::Behind;
+pub(crate) use writing::Writing;
 
 /// A record taken apart: text, metrics, histograms and series.
 pub(crate) struct Parts {
@@ -47,10 +53,12 @@ impl Parts {
         Ok(Self { status, elapsed_ns, json, metrics, histograms, series })
     }
 
-    /// Writes the rows inside the caller's transaction, and returns the attempt's digest.
+    /// Writes the rows inside the caller's transaction, and returns the attempt's digest. `writing` is of this file, and
+    /// has to be forgotten if the transaction is undone.
     pub(crate) fn insert(
         &self,
         connection: &Connection,
+        writing: &mut Writing,
         trial: &PlannedTrial,
         written_at: &str,
     ) -> rusqlite::Result<Digest> {
@@ -58,10 +66,11 @@ impl Parts {
             Status::Failed { stage, reason } => (Some(stage), Some(reason)),
             Status::Ok | Status::Marked => (None, None),
         };
-        let (prefix, record, histograms) = self.prefixes(connection, trial.candidate)?;
+        let prefix = self.prefix(connection, writing, trial.candidate)?;
         let text = Text { json: &self.json, metrics: &self.metrics.bytes() };
         let digest = digest(trial, written_at, &text, &self.histograms, &self.series);
-        let packed = (!self.histograms.is_empty()).then(|| histograms.pack(&self.histograms));
+        let packed =
+            (!self.histograms.is_empty()).then(|| prefix.histograms.pack(&self.histograms));
         let [timeline, journal_timeline, block_events] = &self.series;
         let mut statement = connection.prepare_cached(
             "INSERT INTO attempt (trial, round, candidate, seed, status, stage, reason,
@@ -80,45 +89,58 @@ impl Parts {
             self.elapsed_ns.cast_signed(),
             written_at,
             digest.bytes(),
-            prefix,
-            record.pack(self.json.as_bytes()),
+            prefix.id,
+            prefix.record.pack(self.json.as_bytes()),
             packed,
             timeline,
             journal_timeline,
             block_events,
         ])?;
-        self.metrics.insert(connection, connection.last_insert_rowid())?;
+        self.metrics.insert(
+            connection,
+            writing.names(connection)?,
+            connection.last_insert_rowid(),
+        )?;
         Ok(digest)
     }
 
     /// The prefixes of the workload; this attempt's parts when it is the first that went well.
-    fn prefixes(
+    fn prefix(
         &self,
         connection: &Connection,
+        writing: &mut Writing,
         candidate: u32,
-    ) -> rusqlite::Result<(Option<i64>, Prefix, Prefix)> {
+    ) -> rusqlite::Result<Arc<Behind>> {
         let workload = connection
             .prepare_cached("SELECT workload FROM candidate WHERE id = ?")?
             .query_row([candidate], |row| row.get::<_, String>(0))
             .optional()?
             .unwrap_or_default();
+        if let Some(known) = writing.prefixes.get(&workload) {
+            return Ok(known.clone());
+        }
         let known = connection
             .prepare_cached("SELECT id, record, histograms FROM prefix WHERE workload = ?")?
             .query_row([&workload], |row| Ok((row.get(0)?, prefix(row, 1)?, prefix(row, 2)?)))
             .optional()?;
-        if let Some((id, record, histograms)) = known {
-            return Ok((Some(id), record, histograms));
-        }
-        if matches!(self.status, Status::Failed { .. }) {
-            return Ok((None, Prefix::default(), Prefix::default()));
-        }
-        let record = Prefix::of(self.json.as_bytes());
-        let histograms = Prefix::of(&self.histograms);
-        connection.execute(
-            "INSERT INTO prefix (workload, record, histograms) VALUES (?, ?, ?)",
-            params![workload, deflate(record.bytes()), deflate(histograms.bytes())],
-        )?;
-        Ok((Some(connection.last_insert_rowid()), record, histograms))
+        let (id, record, histograms) = match known {
+            Some(known) => known,
+            None if matches!(self.status, Status::Failed { .. }) => {
+                return Ok(Arc::new(Behind::of(None, &Prefix::default(), &Prefix::default())));
+            }
+            None => {
+                let record = Prefix::of(self.json.as_bytes());
+                let histograms = Prefix::of(&self.histograms);
+                connection.execute(
+                    "INSERT INTO prefix (workload, record, histograms) VALUES (?, ?, ?)",
+                    params![workload, deflate(record.bytes()), deflate(histograms.bytes())],
+                )?;
+                (connection.last_insert_rowid(), record, histograms)
+            }
+        };
+        let behind = Arc::new(Behind::of(Some(id), &record, &histograms));
+        writing.know(workload, behind.clone());
+        Ok(behind)
     }
 }
 
@@ -185,6 +207,8 @@ pub struct Wanted {
     pub histograms: bool,
     /// Block events and the timeline of the journal.
     pub series: bool,
+    /// The timeline.
+    pub timeline: bool,
     /// Metrics by `STEP.METRIC`; `None` for all.
     pub metrics: Option<BTreeSet<String>>,
 }
@@ -192,7 +216,7 @@ pub struct Wanted {
 impl Default for Wanted {
     /// Everything.
     fn default() -> Self {
-        Self { histograms: true, series: true, metrics: None }
+        Self { histograms: true, series: true, timeline: true, metrics: None }
     }
 }
 
@@ -207,6 +231,8 @@ type Prefixes = BTreeMap<i64, (Prefix, Prefix)>;
 
 /// An attempt as it was kept.
 pub(crate) struct Kept {
+    /// Its row.
+    pub(crate) id: i64,
     pub(crate) trial: PlannedTrial,
     pub(crate) written_at: String,
     pub(crate) record: Record,
@@ -311,7 +337,7 @@ impl<'c> Reader<'c> {
         };
         record.in_force.share(&mut self.in_force.borrow_mut());
         let wrong_column = wrong_column(row, &record)?;
-        Ok(Ok(Kept { trial, written_at, record, digest, wrong_column }))
+        Ok(Ok(Kept { id, trial, written_at, record, digest, wrong_column }))
     }
 }
 
@@ -331,7 +357,9 @@ fn assemble(
     let [timeline, journal_timeline, events] = series;
     let mut samples =
         |blob: Option<Vec<u8>>| blob.map_or(Ok(Vec::new()), |blob| unpack_samples(&blob, inflater));
-    record.timeline = samples(timeline)?;
+    if wanted.timeline {
+        record.timeline = samples(timeline)?;
+    }
     if wanted.series {
         record.journal_timeline = samples(journal_timeline)?;
         record.block_events = events.map(|blob| unpack_events(&blob, inflater)).transpose()?;

@@ -6,7 +6,7 @@ mod prolong;
 mod repair;
 mod rewrite;
 
-use crate::attempt::{Parts, Reader};
+use crate::attempt::{Parts, Reader, Writing};
 use crate::error::StoreError;
 use crate::format1;
 use crate::lock::WriterLock;
@@ -56,6 +56,8 @@ pub struct RunFile {
     connection: Connection,
     /// The format that the file had when it was opened.
     format: FormatVersion,
+    /// Parts of the file that the writer needs for each record.
+    writing: Writing,
     /// Held by the one writer. Declared last, so that the connection closes first.
     lock: Option<WriterLock>,
 }
@@ -146,17 +148,23 @@ impl RunFile {
             return Ok(());
         }
         let committed = self.connection.execute_batch("COMMIT").map_err(self.failed("append to"));
-        committed.map_err(|error| {
-            // Fails if SQLite has rolled back already.
-            let _ = self.connection.execute_batch("ROLLBACK");
-            self.disk_fault(error)
-        })
+        committed
+            .map_err(|error| {
+                // Fails if SQLite has rolled back already.
+                let _ = self.connection.execute_batch("ROLLBACK");
+                self.disk_fault(error)
+            })
+            .inspect_err(|_| self.writing = Writing::default())
     }
 
     /// Keeps a record with the time at which it was first written.
     fn append_at(&mut self, trial: &PlannedTrial, record: &Record, written_at: &str) -> Result<()> {
         self.writable()?;
-        self.insert(trial, record, written_at).map_err(|error| self.disk_fault(error))
+        let inserted = self.insert(trial, record, written_at);
+        inserted.map_err(|error| {
+            self.writing = Writing::default();
+            self.disk_fault(error)
+        })
     }
 
     /// SQLite calls a file that the disk does not give it damaged, and one without its journal missing.
@@ -176,7 +184,8 @@ impl RunFile {
         let failed = |source| sqlite_error(&path, "append to", source);
         // A part of the transaction that is open, or one by itself.
         let transaction = self.connection.savepoint().map_err(failed)?;
-        let digest = parts.insert(&transaction, trial, written_at).map_err(failed)?;
+        let writing = &mut self.writing;
+        let digest = parts.insert(&transaction, writing, trial, written_at).map_err(failed)?;
         let query = "SELECT value FROM meta WHERE key = ?";
         let seal = transaction.query_row(query, [SEAL], |row| row.get(0)).map_err(failed)?;
         let statement = "UPDATE meta SET value = ? WHERE key = ?";
@@ -413,7 +422,13 @@ impl RunFile {
         connection
             .deserialize_read_exact(MAIN_DB, image.as_slice(), image.len(), false)
             .map_err(failed)?;
-        Ok(Self { path: path.to_owned(), connection, format: FORMAT, lock: None })
+        Ok(Self {
+            path: path.to_owned(),
+            connection,
+            format: FORMAT,
+            writing: Writing::default(),
+            lock: None,
+        })
     }
 
     /// The bytes of a new run file.
@@ -472,7 +487,8 @@ impl RunFile {
             | OpenFlags::SQLITE_OPEN_EXRESCODE;
         let failed = |source| sqlite_error(path, "open", source);
         let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
-        let mut file = Self { path: path.to_owned(), connection, format: FORMAT, lock };
+        let writing = Writing::default();
+        let mut file = Self { path: path.to_owned(), connection, format: FORMAT, writing, lock };
         file.connection.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;
         file.format = file.check_identity()?;
         // A reader of foreign files opens no temporary ones.

@@ -6,13 +6,51 @@
 
 use crate::blob::Problem;
 use crate::inflater::{Inflater, LARGEST_UNPACKED};
-use flate2::Compression;
 use flate2::read::DeflateDecoder;
-use flate2::write::DeflateEncoder;
-use std::io::{Read, Write};
+use miniz_oxide::deflate::core::CompressorOxide;
+use miniz_oxide::deflate::stream::deflate;
+use miniz_oxide::{DataFormat, MZFlush, MZStatus};
+use std::io::Read;
 
 /// Deflate looks no further back.
 const WINDOW: usize = 32 * 1024;
+
+/// The best compression of deflate.
+const BEST: u8 = 9;
+
+/// Bytes that are taken from the deflater at once.
+const PIECE: usize = 16 * 1024;
+
+/// A deflater that has read a prefix, which takes longer than to deflate a value: each value is packed by a copy of it.
+#[derive(Clone)]
+pub(crate) struct Primed(Box<CompressorOxide>);
+
+impl std::fmt::Debug for Primed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Primed")
+    }
+}
+
+impl Primed {
+    /// The value, deflated behind the prefix.
+    pub(crate) fn pack(&self, plain: &[u8]) -> Vec<u8> {
+        deflated(&mut self.0.clone(), plain, MZFlush::Finish)
+    }
+}
+
+/// All that the deflater gives for these bytes.
+fn deflated(state: &mut CompressorOxide, plain: &[u8], flush: MZFlush) -> Vec<u8> {
+    let (mut out, mut rest, mut piece) = (Vec::new(), plain, [0; PIECE]);
+    loop {
+        let done = deflate(state, rest, &mut piece, flush);
+        out.extend_from_slice(&piece[..done.bytes_written]);
+        rest = &rest[done.bytes_consumed..];
+        // A piece that is not full has all that there was.
+        if done.bytes_written < PIECE || done.status != Ok(MZStatus::Ok) {
+            return out;
+        }
+    }
+}
 
 /// The bytes that a value is deflated behind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,22 +67,18 @@ impl Prefix {
         &self.0
     }
 
-    /// The value, deflated behind the prefix.
-    pub(crate) fn pack(&self, plain: &[u8]) -> Vec<u8> {
-        let packed = || {
-            let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
-            encoder.write_all(&self.0)?;
-            // Ends at a whole byte: what follows can stand alone.
-            encoder.flush()?;
-            let own = encoder.get_ref().len();
-            encoder.write_all(plain)?;
-            Ok::<_, std::io::Error>(encoder.finish()?.split_off(own))
-        };
-        // Writing to memory does not fail.
-        packed().unwrap_or_default()
+    /// A deflater that has read the prefix.
+    pub(crate) fn primed(&self) -> Primed {
+        let mut state = Box::<CompressorOxide>::default();
+        state.set_format_and_level(DataFormat::Raw, BEST);
+        // Ends at a whole byte: what follows can stand alone.
+        if !self.0.is_empty() {
+            let _ = deflated(&mut state, &self.0, MZFlush::Sync);
+        }
+        Primed(state)
     }
 
-    /// The value that [`Prefix::pack`] deflated.
+    /// The value that [`Primed::pack`] deflated.
     pub(crate) fn unpack(
         &self,
         packed: &[u8],

@@ -39,7 +39,7 @@ pub fn run(arguments: &ReportArgs) -> Result<Exit, Failure> {
     // A page has latencies and events in the run file that is inside.
     let light: Option<Lightener<'_>> = match (is_whole, arguments.csv.is_some()) {
         (true, _) => None,
-        (false, true) => Some(&|_, _| Light::with_metrics()),
+        (false, true) => Some(&|plan, _| Light::with_metrics(plan)),
         (false, false) => Some(&Light::of),
     };
     let view = if let Some(path) = &arguments.html {

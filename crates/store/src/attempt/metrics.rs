@@ -196,38 +196,99 @@ impl Metrics {
     }
 
     /// Writes the rows of an attempt, and names that are new.
-    pub(super) fn insert(&self, connection: &Connection, attempt: i64) -> rusqlite::Result<()> {
-        let mut ids: HashMap<(String, String), i64> =
-            names(connection)?.into_iter().map(|(id, step, metric)| ((step, metric), id)).collect();
-        let mut blocks: BTreeMap<i64, [Value; BLOCK]> = BTreeMap::new();
-        let mut add = connection.prepare_cached("INSERT INTO metric_name VALUES (?, ?, ?)")?;
+    pub(super) fn insert(
+        &self,
+        connection: &Connection,
+        known: &mut Known,
+        attempt: i64,
+    ) -> rusqlite::Result<()> {
+        let mut values = Vec::with_capacity(self.0.len());
         for ((step, metric), value) in &self.0 {
-            let key = (step.clone(), metric.clone());
-            let id = match ids.get(&key) {
-                Some(id) => *id,
-                None => {
-                    let id = ids.len() as i64;
-                    add.execute(params![id, step, metric])?;
-                    ids.insert(key, id);
-                    id
-                }
-            };
-            let columns =
-                blocks.entry(id / BLOCK as i64).or_insert_with(|| [const { Value::Null }; BLOCK]);
-            columns[id as usize % BLOCK] = Value::Real(*value);
+            values.push((known.id(connection, step, metric)?, *value));
         }
-        let places = vec!["?"; BLOCK + 1].join(", ");
-        let statement = format!("INSERT INTO metric_block VALUES ({places})");
-        let mut insert = connection.prepare_cached(&statement)?;
-        for (block, columns) in blocks {
-            if block >= BLOCKS {
-                let many = "more names of metrics than a run file holds".to_owned();
-                return Err(rusqlite::Error::InvalidParameterName(many));
-            }
-            let id = Value::Integer(attempt * BLOCKS + block);
-            insert.execute(params_from_iter(std::iter::once(id).chain(columns)))?;
+        insert_blocks(connection, attempt, &values)
+    }
+}
+
+/// Ids of names.
+#[derive(Debug)]
+pub(super) struct Known(HashMap<(String, String), i64>);
+
+impl Known {
+    /// Reads all names.
+    pub(super) fn of(connection: &Connection) -> rusqlite::Result<Self> {
+        let names = names(connection)?.into_iter();
+        Ok(Self(names.map(|(id, step, metric)| ((step, metric), id)).collect()))
+    }
+
+    /// The id of a name, which is given one if it has none.
+    fn id(&mut self, connection: &Connection, step: &str, metric: &str) -> rusqlite::Result<i64> {
+        let key = (step.to_owned(), metric.to_owned());
+        if let Some(id) = self.0.get(&key) {
+            return Ok(*id);
         }
-        Ok(())
+        let id = self.0.len() as i64;
+        let mut add = connection.prepare_cached("INSERT INTO metric_name VALUES (?, ?, ?)")?;
+        add.execute(params![id, step, metric])?;
+        self.0.insert(key, id);
+        Ok(id)
+    }
+}
+
+/// Writes values with the ids of their names.
+fn insert_blocks(
+    connection: &Connection,
+    attempt: i64,
+    values: &[(i64, f64)],
+) -> rusqlite::Result<()> {
+    let mut blocks: BTreeMap<i64, [Value; BLOCK]> = BTreeMap::new();
+    for (id, value) in values {
+        let columns =
+            blocks.entry(id / BLOCK as i64).or_insert_with(|| [const { Value::Null }; BLOCK]);
+        columns[*id as usize % BLOCK] = Value::Real(*value);
+    }
+    let places = vec!["?"; BLOCK + 1].join(", ");
+    let statement = format!("INSERT INTO metric_block VALUES ({places})");
+    let mut insert = connection.prepare_cached(&statement)?;
+    for (block, columns) in blocks {
+        if block >= BLOCKS {
+            let many = "more names of metrics than a run file holds".to_owned();
+            return Err(rusqlite::Error::InvalidParameterName(many));
+        }
+        let id = Value::Integer(attempt * BLOCKS + block);
+        insert.execute(params_from_iter(std::iter::once(id).chain(columns)))?;
+    }
+    Ok(())
+}
+
+/// Ids of names in another file by those of this one.
+pub(super) struct Translation(HashMap<i64, i64>);
+
+impl Translation {
+    /// Gives the other file the names that it lacks.
+    pub(super) fn of(from: &Connection, to: &Connection) -> rusqlite::Result<Self> {
+        let mut known = Known::of(to)?;
+        let named = names(from)?.into_iter();
+        let pair =
+            |(id, step, metric): (i64, String, String)| Ok((id, known.id(to, &step, &metric)?));
+        Ok(Self(named.map(pair).collect::<rusqlite::Result<_>>()?))
+    }
+
+    /// Copies the values of an attempt.
+    pub(super) fn copy(
+        &self,
+        from: &Connection,
+        attempt: i64,
+        to: &Connection,
+        copy: i64,
+    ) -> rusqlite::Result<()> {
+        let translated = |(id, value): (i64, f64)| match self.0.get(&id) {
+            Some(there) => Ok((*there, value)),
+            // No value of a verified attempt lacks its name.
+            None => Err(rusqlite::Error::IntegralValueOutOfRange(0, id)),
+        };
+        let values = stored(from, attempt)?.into_iter().map(translated);
+        insert_blocks(to, copy, &values.collect::<rusqlite::Result<Vec<_>>>()?)
     }
 }
 

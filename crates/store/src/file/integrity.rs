@@ -63,7 +63,7 @@ impl RunFile {
     }
 
     /// Verifies the file and shows every attempt on the way.
-    fn check(
+    pub(super) fn check(
         &self,
         wanted: &Wanted,
         show: &mut dyn FnMut(PlannedTrial, std::result::Result<Kept, String>),

@@ -1,7 +1,7 @@
 //! A run of an earlier format becomes one of today's.
 
 use super::{FORMAT, FORMAT_KEY, Result, RunFile, SEAL, SEALED, publish, sqlite_error};
-use crate::attempt::{Parts, Reader};
+use crate::attempt::{Parts, Reader, Writing};
 use crate::error::StoreError;
 use crate::format1;
 use crate::schema::{APPLICATION_ID, BEFORE_THE_TRIALS, PAGE_BYTES, TRIALS, user_version};
@@ -147,10 +147,10 @@ fn fill(
     let known: Vec<(&str, String)> =
         SEALED.iter().map(|key| Ok((*key, meta(key)?))).collect::<rusqlite::Result<_>>()?;
     let known: Vec<(&str, &str)> = known.iter().map(|(key, value)| (*key, &**value)).collect();
-    let mut seal = Seal::begin(&known);
+    let (mut seal, mut writing) = (Seal::begin(&known), Writing::default());
     for attempt in attempts {
         let parts = Parts::of(&attempt.record).map_err(Failed::Encode)?;
-        let digest = parts.insert(connection, &attempt.trial, &attempt.written_at)?;
+        let digest = parts.insert(connection, &mut writing, &attempt.trial, &attempt.written_at)?;
         seal = seal.attempt(&digest);
     }
     if let Some(verdict) = verdict {

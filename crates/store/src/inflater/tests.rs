@@ -19,7 +19,7 @@ fn values_of_any_size_come_back() {
             assert_eq!(inflater.zlib(&packed).as_ref(), Some(&plain), "{length} {step}");
             assert_eq!(inflate(&packed), Ok(plain.clone()));
             let prefix = Prefix::of(&text(length / 2, 3));
-            let packed = prefix.pack(&plain);
+            let packed = prefix.primed().pack(&plain);
             assert_eq!(prefix.unpack(&packed, &mut inflater), Ok(plain), "{length} {step}");
         }
     }

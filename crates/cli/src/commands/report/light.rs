@@ -15,7 +15,18 @@ mod tests;
 pub(super) struct Light {
     /// Parts that the text of a judged run shows; `None` if it may show everything that is not taken out of every record.
     judged: Option<Judged>,
+    /// Samples that texts tell of, where nothing else is known of the run.
+    brief: Brief,
 }
+
+/// The samples of a timeline as far as texts and verdicts need them.
+struct Brief {
+    /// The judged step.
+    step: String,
+}
+
+/// Windows inside a step that tell how many requests were in flight.
+const WINDOWS: usize = 3;
 
 /// Parts of trials that the text of a judged run shows. The verdict has all other findings.
 struct Judged {
@@ -29,8 +40,8 @@ struct Judged {
 
 impl Light {
     /// Keeps every metric, for tables.
-    pub(super) fn with_metrics() -> Self {
-        Self { judged: None }
+    pub(super) fn with_metrics(plan: &Plan) -> Self {
+        Self { judged: None, brief: Brief::of(plan) }
     }
 
     /// For a run of this plan and the verdict that its file holds; without one everything may be shown.
@@ -48,13 +59,18 @@ impl Light {
             let is_model = plan.stacks.iter().any(modelled);
             Some(Judged { step: step.to_owned(), metrics, is_model })
         };
-        Self { judged: verdict.and_then(judged) }
+        Self { judged: verdict.and_then(judged), brief: Brief::of(plan) }
     }
 
     /// Parts of records that are worth reading: of a record that is read whole, [`Self::lighten`] leaves no more.
     pub(super) fn wanted(&self) -> Wanted {
         let shown = |judged: &Judged| judged.metrics.iter().map(ToString::to_string).collect();
-        Wanted { histograms: false, series: false, metrics: self.judged.as_ref().map(shown) }
+        Wanted {
+            histograms: false,
+            series: false,
+            metrics: self.judged.as_ref().map(shown),
+            ..Wanted::default()
+        }
     }
 
     pub(super) fn lighten(&self, record: &mut Record) {
@@ -64,10 +80,50 @@ impl Light {
         }
         record.block_events = None;
         record.journal_timeline = Vec::new();
-        if let Some(judged) = &self.judged {
-            judged.lighten(record);
+        match &self.judged {
+            Some(judged) => judged.lighten(record),
+            None => record.timeline = self.brief.samples(record),
         }
     }
+}
+
+impl Brief {
+    fn of(plan: &Plan) -> Self {
+        let step = plan.lab.judge.metric.split_once('.').map_or("", |(step, _)| step);
+        Self { step: step.to_owned() }
+    }
+
+    /// Few samples that tell what all do: the mean pressure on the CPUs of all and of those that touch the judged step, and
+    /// the mean of the requests in flight where enough intervals are inside of it.
+    fn samples(&self, record: &Record) -> Vec<Sample> {
+        let all = mean(&record.timeline);
+        let Some(step) = record.steps.iter().find(|step| step.name == self.step) else {
+            return all.into_iter().map(|all| sample(0, Some(all))).collect();
+        };
+        let inside = mean(step.samples(&record.timeline));
+        let others = match (all, inside) {
+            (Some(all), Some(inside)) => Some(2.0 * all - inside),
+            (all, _) => all,
+        };
+        let is_inside =
+            |pair: &&[Sample]| pair[0].at_ns >= step.started_ns && pair[1].at_ns <= step.ended_ns;
+        let queues: Vec<f64> =
+            record.timeline.windows(2).filter(is_inside).map(|pair| pair[1].queue_size).collect();
+        let mut samples = vec![sample(step.started_ns, others)];
+        if queues.len() >= WINDOWS {
+            let queue_size = queues.iter().sum::<f64>() / queues.len() as f64;
+            samples.extend([1, 2].map(|after| sample(step.started_ns + after, None)));
+            samples.push(sample(step.ended_ns, inside));
+            samples[1..].iter_mut().for_each(|one| one.queue_size = queue_size);
+        } else if inside.is_some() {
+            samples.push(sample(step.ended_ns.max(step.started_ns + 1), inside));
+        }
+        samples
+    }
+}
+
+fn sample(at_ns: u64, cpu_pressure_percent: Option<f64>) -> Sample {
+    Sample { at_ns, cpu_pressure_percent, ..Sample::default() }
 }
 
 impl Judged {
@@ -85,10 +141,7 @@ impl Judged {
     /// host two samples: that which touches the judged step has the mean of those that do.
     fn pressure(&self, record: &Record) -> Vec<Sample> {
         let Some(all) = mean(&record.timeline) else { return Vec::new() };
-        let sample = |at_ns, percent| {
-            let cpu_pressure_percent = Some(percent);
-            Sample { at_ns, cpu_pressure_percent, ..Sample::default() }
-        };
+        let sample = |at_ns, percent| sample(at_ns, Some(percent));
         // The noise of a host is told by that of the judged step.
         let step = record.steps.iter().find(|step| step.name == self.step && !self.is_model);
         let inside = step.and_then(|step| Some((step, mean(step.samples(&record.timeline))?)));

@@ -1,5 +1,8 @@
 use super::*;
 use crate::fixture::{environment, plan, record, trial};
+use proptest::prelude::*;
+use seekwell_model::record::Sample;
+use std::collections::BTreeSet;
 
 /// A part with these trials.
 fn part(folder: &tempfile::TempDir, name: &str, trials: &[u32]) -> PathBuf {
@@ -116,4 +119,87 @@ fn files_that_are_no_parts_are_refused() {
     let ending = "another kernel (5 then, 6 now) than the first file";
     assert_eq!(error.to_string(), format!("cannot merge {}: {ending}", first.display()));
     assert!(!target.exists());
+}
+
+/// A record with these metrics of its step, a histogram and a timeline, so that all rows of an attempt are filled.
+fn with_metrics(index: u32, names: &BTreeSet<u8>) -> Record {
+    let mut record = record(index);
+    for name in names {
+        let value = f64::from(index) + f64::from(*name) / 1024.0;
+        record.steps[usize::from(name % 2)].metrics.insert(format!("m{name}"), value);
+    }
+    record.steps[1].histograms.insert("read".to_owned(), vec![index as u8; 40]);
+    let sample = |at_ns| Sample { at_ns, reads_per_s: f64::from(index), ..Sample::default() };
+    record.timeline = (1..4).map(sample).collect();
+    record
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    /// Rows that are copied as they are give what a file has to which every record was appended by itself. Names of
+    /// metrics have other numbers in each part, and prefixes are other ones.
+    #[test]
+    fn copied_rows_are_those_of_appended_records(
+        of_trials in prop::collection::vec((0_usize..3, prop::collection::btree_set(0_u8..40, 0..30), 0_u8..4), 12)
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = [0, 1, 2].map(|part| part_with(&folder, part, &of_trials));
+        let (all, merged) = merge(&folder, &paths).unwrap();
+        prop_assert_eq!(merged, Merged { kept: 12, shared: 0, missing: 0 });
+        let mut expected: Vec<(PlannedTrial, Record)> = Vec::new();
+        for part in &paths {
+            expected.extend(RunFile::open(part).unwrap().attempts().unwrap());
+        }
+        prop_assert_eq!(all.attempts().unwrap(), expected.clone());
+        prop_assert_eq!(all.verify().unwrap(), Integrity::Intact { attempts: 12, verdict: false });
+        let naive = folder.path().join("naive.seekwell");
+        let mut file = RunFile::create(&naive, &plan(), &environment()).unwrap();
+        expected.iter().for_each(|(trial, record)| file.append(trial, record).unwrap());
+        prop_assert_eq!(values(&all), values(&file));
+    }
+}
+
+/// The trials of one part; a third of them failed.
+fn part_with(
+    folder: &tempfile::TempDir,
+    part: usize,
+    of_trials: &[(usize, BTreeSet<u8>, u8)],
+) -> PathBuf {
+    let path = folder.path().join(format!("part{part}"));
+    let mut file = RunFile::create(&path, &plan(), &environment()).unwrap();
+    for (index, (_, names, fails)) in (0..).zip(of_trials).filter(|(_, one)| one.0 == part) {
+        let mut record = with_metrics(index, names);
+        if *fails == 0 {
+            record.status =
+                Status::Failed { stage: "unpack".to_owned(), reason: format!("EIO {index}") };
+        }
+        file.append(&trial(index), &record).unwrap();
+    }
+    path
+}
+
+/// The rows that people read.
+fn values(file: &RunFile) -> Vec<(u32, String, String, f64)> {
+    let query = "SELECT trial, step, metric, value FROM value ORDER BY trial, step, metric";
+    let mut statement = file.connection.prepare(query).unwrap();
+    let rows =
+        statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)));
+    rows.unwrap().map(std::result::Result::unwrap).collect()
+}
+
+/// A merged file can be continued: what is appended has a prefix and names of its own file.
+#[test]
+fn a_merged_file_can_be_continued() {
+    let folder = tempfile::tempdir().unwrap();
+    let (first, second) = (part(&folder, "a", &[0, 1]), part(&folder, "b", &[2]));
+    let (all, _) = merge(&folder, &[first, second]).unwrap();
+    let path = all.path().to_owned();
+    drop(all);
+    let mut all = RunFile::open_for_append(&path).unwrap();
+    let more = with_metrics(3, &BTreeSet::from([1, 2, 3]));
+    all.append(&trial(3), &more).unwrap();
+    let expected = [(0, record(0)), (1, record(1)), (2, record(2)), (3, more)];
+    assert_eq!(all.records().unwrap(), expected.map(|(index, record)| (trial(index), record)));
+    assert_eq!(all.verify().unwrap(), Integrity::Intact { attempts: 4, verdict: false });
 }

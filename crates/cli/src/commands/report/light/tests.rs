@@ -34,7 +34,11 @@ fn with_pressure(percents: &[Option<f64>]) -> Record {
 
 fn judged(is_model: bool) -> Light {
     let metrics = ["mkfs.elapsed", "none.iops", "seek.iops"].map(Arc::from).to_vec();
-    Light { judged: Some(Judged { step: "seek".to_owned(), metrics, is_model }) }
+    Light { judged: Some(Judged { step: "seek".to_owned(), metrics, is_model }), brief: brief() }
+}
+
+fn brief() -> Brief {
+    Brief { step: "seek".to_owned() }
 }
 
 #[test]
@@ -70,12 +74,53 @@ fn a_text_needs_the_shown_metrics_and_the_mean_pressure_alone() {
     assert_eq!(modelled, expected);
 }
 
+/// What texts and verdicts compute from a timeline: pressure on the CPUs of all samples and of the judged step, and
+/// requests in flight.
+fn told(record: &Record) -> [Option<f64>; 3] {
+    let step = record.steps.iter().find(|step| step.name == "seek").unwrap();
+    let inside =
+        |pair: &&[Sample]| pair[0].at_ns >= step.started_ns && pair[1].at_ns <= step.ended_ns;
+    let windows = record.timeline.windows(2).filter(inside);
+    let queues: Vec<f64> = windows.map(|pair| pair[1].queue_size).collect();
+    let in_flight = queues.iter().sum::<f64>() / queues.len() as f64;
+    let is_told = queues.len() >= WINDOWS;
+    [mean(&record.timeline), mean(step.samples(&record.timeline)), is_told.then_some(in_flight)]
+}
+
 #[test]
-fn a_run_without_a_verdict_keeps_metrics_and_timeline() {
+fn few_samples_tell_what_a_timeline_does() {
+    let percents = [Some(10.0), None, Some(50.0), Some(4.0), Some(7.5), None, Some(3.0)];
+    for (started_ns, ended_ns, samples) in
+        [(15, 30, 2), (0, 70, 4), (10, 40, 4), (11, 41, 2), (15, 16, 1), (75, 80, 1), (35, 35, 2)]
+    {
+        let mut whole = with_pressure(&percents);
+        (1..).zip(&mut whole.timeline).for_each(|(n, one)| one.queue_size = f64::from(n * n));
+        (whole.steps[1].started_ns, whole.steps[1].ended_ns) = (started_ns, ended_ns);
+        let mut light = whole.clone();
+        light.timeline = brief().samples(&whole);
+        let what = format!("{started_ns} to {ended_ns}");
+        assert_eq!(light.timeline.len(), samples, "{what}");
+        for (found, expected) in told(&light).into_iter().zip(told(&whole)) {
+            let far = found.zip(expected).is_some_and(|(one, other)| (one - other).abs() > 1e-12);
+            assert!(
+                !far && found.is_some() == expected.is_some(),
+                "{what}: {found:?} {expected:?}"
+            );
+        }
+    }
+    let mut elsewhere = with_pressure(&percents);
+    elsewhere.steps.pop();
+    let all = mean(&elsewhere.timeline);
+    assert_eq!(brief().samples(&elsewhere), [sample(0, all)]);
+    assert_eq!(brief().samples(&with_pressure(&[])), [sample(15, None)]);
+}
+
+#[test]
+fn a_run_without_a_verdict_keeps_metrics_and_what_timelines_tell() {
     let whole = with_pressure(&[Some(10.0), None, Some(50.0)]);
     let mut record = whole.clone();
-    Light::with_metrics().lighten(&mut record);
-    assert_eq!(record.timeline, whole.timeline);
+    Light { judged: None, brief: brief() }.lighten(&mut record);
+    assert_eq!(record.timeline, brief().samples(&whole));
     assert_eq!(record.steps[0].metrics, whole.steps[0].metrics);
     assert_eq!(record.smart, whole.smart);
     assert_eq!(record.journal_timeline, []);
