@@ -1,7 +1,7 @@
 //! The backend of a run on a cluster: puts trials into the shared folder and waits for their records.
 
-use crate::beat::{BEAT, beat_interval};
 use crate::error::ClusterError;
+use crate::pace;
 use crate::queue::{JobId, Live, Queue};
 use crate::spool::{Delivery, Outcome, Share, Sheet, Spool, Work};
 use seekwell_model::backend::{Backend, BackendError};
@@ -32,7 +32,7 @@ pub struct Patience {
 impl Default for Patience {
     fn default() -> Self {
         Self {
-            look: Duration::from_millis(50),
+            look: pace::SESSION_LOOK,
             ask: Duration::from_secs(10),
             // NFS may show a heartbeat a minute late.
             silent: Duration::from_secs(120),
@@ -81,12 +81,6 @@ const MOST_LOSSES: u32 = 3;
 /// Heartbeats that a worker may miss until another one of its task has taken its place.
 const MISSED_BEATS: u32 = 3;
 
-/// Time between two looks at the number of offers.
-const REFILL: Duration = Duration::from_millis(200);
-
-/// Shares that are offered at once for each worker, and at least.
-const OFFERS: (usize, usize) = (4, 64);
-
 /// Part of the newest measured time of a trial in the mean.
 const NEWEST: f64 = 0.2;
 
@@ -106,11 +100,19 @@ pub struct Cluster {
     shares: Shares,
     /// The share whose results are asked for, and those that were not yet.
     ready: Option<Ready>,
+    /// Shares whose results were all asked for. They stay in the folder until the run has kept them.
+    unsettled: Vec<u32>,
+    /// Records that the run may not have kept yet.
+    held: usize,
+    /// True once a trial had an error of this backend.
+    has_failed: bool,
     /// Mean time that a node needs for a trial, once measured.
     trial_ns: Option<f64>,
     patience: Patience,
     stop: Arc<AtomicBool>,
     job: Option<JobId>,
+    /// True once a task of the job ran.
+    has_begun: bool,
     /// Jobs submitted since the last result.
     barren: u32,
     /// Workers lost with a share since its last result, and the number of its results then.
@@ -119,6 +121,7 @@ pub struct Cluster {
     heard: BTreeMap<String, (u64, Instant)>,
     beats: u64,
     next_beat: Instant,
+    next_listening: Instant,
     next_question: Instant,
     next_refill: Instant,
 }
@@ -129,8 +132,6 @@ struct Ready {
     task: String,
     /// Results that will be asked for.
     results: BTreeMap<u32, Outcome>,
-    /// True once no result is there that was not asked for.
-    is_used: bool,
 }
 
 impl Cluster {
@@ -150,15 +151,20 @@ impl Cluster {
             unit: Unit::Trial,
             shares: Shares::default(),
             ready: None,
+            unsettled: Vec::new(),
+            held: 0,
+            has_failed: false,
             trial_ns: None,
             patience,
             stop,
             job: None,
+            has_begun: false,
             barren: 0,
             losses: BTreeMap::new(),
             heard: BTreeMap::new(),
             beats: 0,
             next_beat: now,
+            next_listening: now,
             next_question: now,
             next_refill: now,
         }
@@ -196,9 +202,15 @@ impl Cluster {
         }
         if let Some(ready) = &mut self.ready {
             ready.results.retain(|index, _| self.shares.wants(*index));
-            ready.is_used = ready.results.is_empty();
         }
+        self.put_aside();
         self.refill(Instant::now())
+    }
+
+    /// Puts a share aside of which no result will be asked for any more.
+    fn put_aside(&mut self) {
+        let used = self.ready.take_if(|ready| ready.results.is_empty());
+        self.unsettled.extend(used.map(|ready| ready.index));
     }
 
     fn make(&mut self) -> Result<(), ClusterError> {
@@ -246,12 +258,7 @@ impl Cluster {
         share: &Share,
     ) -> Result<Option<Result<Record, ClusterError>>, ClusterError> {
         if self.ready.as_ref().is_none_or(|ready| ready.index != share.index) {
-            // The run has kept the results before: it asks for the next ones.
-            if let Some(before) = self.ready.take()
-                && before.is_used
-            {
-                self.spool.kept(before.index)?;
-            }
+            self.ready = None;
             let Some(delivery) = self.spool.delivered(share)? else { return Ok(None) };
             self.barren = 0;
             self.losses.remove(&share.index);
@@ -262,9 +269,11 @@ impl Cluster {
         let task = &ready.task;
         let wrong = |words| ClusterError::Worker { task: task.clone(), index: trial.index, words };
         let found = ready.results.remove(&trial.index);
-        ready.is_used = ready.results.is_empty();
         let found = found.unwrap_or_else(|| Err("it was not delivered with its share".to_owned()));
-        Ok(Some(found.map(|record| *record).map_err(wrong)))
+        let result = found.map(|record| *record).map_err(wrong);
+        self.put_aside();
+        self.held += 1;
+        Ok(Some(result))
     }
 
     /// The results of a share that the run will ask for.
@@ -272,7 +281,7 @@ impl Cluster {
         let trials = delivery.share.trials.iter().map(|trial| trial.index);
         let will_be = |index: u32| index == asked.index || self.shares.wants(index);
         let results = trials.zip(delivery.results).filter(|(index, _)| will_be(*index)).collect();
-        Ready { index: delivery.share.index, task: delivery.task, results, is_used: false }
+        Ready { index: delivery.share.index, task: delivery.task, results }
     }
 
     fn measure(&mut self, trial_ns: Option<u64>) {
@@ -289,10 +298,7 @@ impl Cluster {
     /// Offers shares until there are enough for all workers.
     fn refill(&mut self, now: Instant) -> Result<(), ClusterError> {
         let workers = self.workers(now);
-        let (each, at_least) = OFFERS;
-        // Before the time of a trial is known, one for each: later ones go out together.
-        let each = if self.trial_ns.is_some() { each } else { 1 };
-        let enough = (each * workers).max(at_least);
+        let enough = pace::offers(workers, self.trial_ns.is_some());
         let trial_ns = self.trial_ns.map(|mean| mean as u64);
         for _ in self.spool.offered()?.len()..enough {
             let Some(share) = self.shares.next(self.unit, trial_ns, workers) else { break };
@@ -304,13 +310,17 @@ impl Cluster {
     /// Shows that this session lives, and hears its workers.
     fn show_life(&mut self, now: Instant) -> Result<(), ClusterError> {
         if now >= self.next_beat {
-            self.next_beat = now + BEAT;
+            self.next_beat = now + pace::BEAT;
             self.beats += 1;
             self.spool.beat_session(self.beats, self.workers(now) as u32)?;
+        }
+        if now >= self.next_listening {
             self.listen(now)?;
+            // As often as they beat: each of them is a file to read.
+            self.next_listening = now + pace::beat(self.workers(now) as u32);
         }
         if now >= self.next_refill {
-            self.next_refill = now + REFILL;
+            self.next_refill = now + pace::REFILL;
             self.refill(now)?;
         }
         Ok(())
@@ -334,7 +344,7 @@ impl Cluster {
                 *known = (count, now);
             }
         }
-        let replaced = beat_interval(self.workers(now) as u32) * MISSED_BEATS;
+        let replaced = pace::beat(self.workers(now) as u32) * MISSED_BEATS;
         for (index, task) in self.spool.taken()? {
             let (_, last) = *self.heard.entry(task.clone()).or_insert((0, now));
             let silent = now.duration_since(last);
@@ -382,6 +392,8 @@ impl Cluster {
         };
         self.release_disks(&live)?;
         if !live.is_over() {
+            self.has_begun |= !live.running.is_empty();
+            self.hasten(&live);
             return self.lose_ended(&live);
         }
         if self.barren >= MOST_BARREN {
@@ -393,8 +405,21 @@ impl Cluster {
             self.spool.put_back(index, &task)?;
         }
         self.job = Some(self.queue.submit()?);
+        self.has_begun = false;
         self.barren += 1;
         Ok(())
+    }
+
+    /// Ends the pause that a scheduler makes before it starts a requeued task again, if no other task runs meanwhile. A
+    /// task that has not run before waits for the time that the user wished.
+    fn hasten(&mut self, live: &Live) {
+        if let (Some(job), true) = (&self.job, self.has_begun)
+            && live.running.is_empty()
+            && live.delayed > 0
+        {
+            // Without it the run waits as long as the site wishes.
+            let _ = self.queue.hasten(job);
+        }
     }
 
     /// Offers the trials again whose workers the scheduler has ended.
@@ -405,6 +430,12 @@ impl Cluster {
             }
         }
         Ok(())
+    }
+
+    /// True if the folder has logs that an error names, or results that the run has not kept: its next session does.
+    fn is_needed_again(&self) -> Result<bool, ClusterError> {
+        let is_stopped = self.stop.load(Ordering::Relaxed);
+        Ok(self.has_failed || self.held > 0 || (is_stopped && self.spool.has_results()?))
     }
 
     /// Ends the workers.
@@ -427,7 +458,10 @@ impl Backend for Cluster {
         trial: &PlannedTrial,
         progress: &mut dyn FnMut(&str),
     ) -> Result<Record, BackendError> {
-        self.wait(trial, progress).map_err(Into::into)
+        self.shares.asked(trial);
+        let waited = self.wait(trial, progress);
+        self.has_failed |= !matches!(waited, Ok(_) | Err(ClusterError::Stopped));
+        waited.map_err(Into::into)
     }
 
     fn announce(&mut self, trials: &[PlannedTrial]) {
@@ -435,9 +469,22 @@ impl Backend for Cluster {
         let _ = self.announced(trials);
     }
 
-    /// The results of a share stay in the folder until the run asks for another one.
+    /// The results of shares stay in the folder until the run has kept them. While the next one is there the session has
+    /// more to do than to wait for the disk, so that it keeps many together when it is behind, and each at once when not.
     fn holds_last(&self) -> bool {
-        self.ready.as_ref().is_some_and(|ready| !ready.is_used)
+        let is_there = || {
+            let next = self.shares.next_asked();
+            next.is_some_and(|share| self.spool.is_delivered(share))
+        };
+        self.held < pace::HELD && (self.ready.is_some() || is_there())
+    }
+
+    fn settled(&mut self) -> Result<(), BackendError> {
+        self.held = 0;
+        while let Some(index) = self.unsettled.pop() {
+            self.spool.kept(index)?;
+        }
+        Ok(())
     }
 
     /// Virtual time costs nothing: the budget is the time that the user waits.
@@ -451,7 +498,7 @@ impl Backend for Cluster {
         }
         self.end()?;
         // A worker that still writes to a disk keeps its lock.
-        if self.no_disk_is_written()? {
+        if !self.is_needed_again()? && self.no_disk_is_written()? {
             self.spool.remove()?;
         }
         Ok(())

@@ -11,12 +11,12 @@
 //! so it does not matter which worker runs it, nor whether two do.
 
 mod backend;
-mod beat;
 mod clients;
 mod error;
 #[cfg(test)]
 mod fixture;
 mod kubernetes;
+pub mod pace;
 mod pipe;
 mod queue;
 mod relay;
@@ -33,5 +33,5 @@ pub use pipe::{Pipe, work_by_pipe};
 pub use queue::{JobId, Live, Others, Queue};
 pub use relay::{Allocation, Relay};
 pub use slurm::{Array, Slurm};
-pub use spool::{Delivery, Outcome, Share, Spool, Work, Writer};
+pub use spool::{Delivery, Line, Outcome, Share, Sheet, Spool, Work, Writer};
 pub use work::{Worked, confirmed, work};

@@ -3,8 +3,8 @@
 //! The session writes `RANK SHARE` to all workers. A worker writes words in pieces, since Slurm breaks lines of more
 //! than 1,024 bytes: a line begins with `+` if the word goes on with the next one, and with `=` if it ends.
 
-use crate::beat::BEAT;
 use crate::error::ClusterError;
+use crate::pace::BEAT;
 use crate::spool::{Outcome, Share};
 use crate::work::{Worked, outcome};
 use seekwell_model::backend::BackendError;

@@ -12,8 +12,10 @@ pub struct JobId(pub String);
 pub struct Live {
     /// Numbers of the tasks that run.
     pub running: BTreeSet<u32>,
-    /// Tasks that wait for a node.
+    /// Tasks that wait for a node or for their turn.
     pub waiting: u32,
+    /// Those of them that wait until a time, as Slurm lets tasks do that were requeued.
+    pub delayed: u32,
     /// Numbers of all tasks of which a process may be on a node: those that run, are suspended or are being ended.
     pub on_nodes: BTreeSet<u32>,
 }
@@ -39,6 +41,14 @@ pub trait Queue {
     /// # Errors
     /// When the scheduler cannot be reached.
     fn live(&mut self, job: &JobId) -> Result<Option<Live>, ClusterError>;
+
+    /// Lets the tasks of a job begin that wait until a time.
+    ///
+    /// # Errors
+    /// When the scheduler cannot be reached, or refuses.
+    fn hasten(&mut self, _job: &JobId) -> Result<(), ClusterError> {
+        Ok(())
+    }
 
     /// Ends the tasks of a job.
     ///

@@ -180,7 +180,7 @@ impl Queue for Relay {
         }
         let here = lock(&running.state).here.clone();
         let waiting = self.allocation.tasks.saturating_sub(here.len() as u32);
-        Ok(Some(Live { on_nodes: here.clone(), running: here, waiting }))
+        Ok(Some(Live { on_nodes: here.clone(), running: here, waiting, delayed: 0 }))
     }
 
     fn cancel(&mut self, _job: &JobId) -> Result<(), ClusterError> {

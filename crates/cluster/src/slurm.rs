@@ -1,4 +1,4 @@
-//! Slurm: workers as the tasks of a job array, by the commands `sbatch`, `squeue` and `scancel`.
+//! Slurm: workers as the tasks of a job array, by the commands `sbatch`, `squeue`, `scontrol` and `scancel`.
 
 use crate::error::ClusterError;
 use crate::queue::{JobId, Live, Queue};
@@ -119,7 +119,7 @@ impl Queue for Slurm {
     }
 
     fn live(&mut self, job: &JobId) -> Result<Option<Live>, ClusterError> {
-        let arguments = ["--noheader", "--format=%T %K", "--jobs"].map(OsString::from);
+        let arguments = ["--noheader", "--format=%T %K %r", "--jobs"].map(OsString::from);
         let arguments: Vec<OsString> =
             arguments.into_iter().chain([job.0.clone().into()]).collect();
         match output("squeue", &arguments) {
@@ -130,6 +130,12 @@ impl Queue for Slurm {
             }
             Err(error) => Err(error),
         }
+    }
+
+    fn hasten(&mut self, job: &JobId) -> Result<(), ClusterError> {
+        let arguments =
+            ["update".to_owned(), format!("jobid={}", job.0), "starttime=now".to_owned()];
+        output("scontrol", &arguments.map(OsString::from)).map(drop)
     }
 
     fn cancel(&mut self, job: &JobId) -> Result<(), ClusterError> {
@@ -166,7 +172,10 @@ fn which_to_cancel(is_exclusive: bool) -> &'static [&'static str] {
     if is_exclusive { &["--state=PENDING"] } else { &[] }
 }
 
-/// Counts the lines `STATE INDEX` of `squeue`; tasks that wait share a line.
+/// Reason of a task that waits until a time.
+const DELAYED: &str = "BeginTime";
+
+/// Counts the lines `STATE INDEX REASON` of `squeue`; tasks that wait share a line.
 fn live(text: &str) -> Live {
     let mut live = Live::default();
     for line in text.lines() {
@@ -178,7 +187,9 @@ fn live(text: &str) -> Live {
             live.on_nodes.extend(number);
         }
         if WAITING.contains(&state) {
-            live.waiting += tasks.map_or(1, elements);
+            let waiting = tasks.map_or(1, elements);
+            live.waiting += waiting;
+            live.delayed += if words.next() == Some(DELAYED) { waiting } else { 0 };
         } else if RUNNING.contains(&state) {
             live.running.extend(number);
         }

@@ -17,6 +17,7 @@
 //! | `stop` | session | tells workers to end |
 
 use crate::error::ClusterError;
+use crate::pace;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::process::geteuid;
 use seekwell_model::plan::{Plan, PlannedTrial};
@@ -35,7 +36,7 @@ mod sheet;
 mod tests;
 
 pub use disks::Writer;
-pub(crate) use sheet::{Line, Sheet};
+pub use sheet::{Line, Sheet};
 
 /// Name of a session's heartbeat.
 pub(crate) const SESSION: &str = "session";
@@ -54,9 +55,6 @@ const ASIDE: &str = ".withdrawn";
 
 /// Times that a folder is emptied in which others still write.
 const EMPTIED_AT_MOST: usize = 100;
-
-/// Doublings of the number of trials among which a worker chooses.
-const MOST_DOUBLINGS: u32 = 12;
 
 /// Everything that a worker needs besides the trials.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -244,7 +242,10 @@ impl Spool {
     }
 
     /// Offers a share that was never offered before.
-    pub(crate) fn offer(&self, share: &Share) -> Result<(), ClusterError> {
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
+    pub fn offer(&self, share: &Share) -> Result<(), ClusterError> {
         let sheet = Sheet { work: self.work, share: share.clone(), lines: Vec::new() };
         self.put_sheet(&self.path(WANTED).join(name(share.index)), &sheet, false)
     }
@@ -272,11 +273,14 @@ impl Spool {
     /// Takes the first share that is wanted, or a later one when others are faster: each that was lost to another
     /// worker doubles the number of shares among which the next one is chosen. It has the results of a worker that was
     /// lost.
-    pub(crate) fn take(&self, task: &str) -> Result<Option<Sheet>, ClusterError> {
+    ///
+    /// # Errors
+    /// When the folder cannot be read or written.
+    pub fn take(&self, task: &str) -> Result<Option<Sheet>, ClusterError> {
         let mut offered = names(&self.path(WANTED))?;
         let mut lost = 0_u32;
         while !offered.is_empty() {
-            let among = offered.len().min(1 << lost.min(MOST_DOUBLINGS));
+            let among = offered.len().min(1 << lost.min(pace::MOST_CHOICES));
             let chosen = offered.remove(fnv(format!("{task} {lost}").as_bytes()) as usize % among);
             let to = self.path(TAKEN).join(format!("{chosen}.{task}"));
             // Over NFS a rename that succeeded may be answered with "no such file": what is there counts.
@@ -295,7 +299,10 @@ impl Spool {
     }
 
     /// Adds a result to a taken share, durably; false if the share was taken away from this worker.
-    pub(crate) fn add(&self, index: u32, line: &Line) -> Result<bool, ClusterError> {
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
+    pub fn add(&self, index: u32, line: &Line) -> Result<bool, ClusterError> {
         let path = self.path(TAKEN).join(format!("{}.{}", name(index), line.task));
         let damaged = |source| ClusterError::Damaged { path: path.clone(), source };
         let text = line.text().map_err(damaged)?;
@@ -309,7 +316,10 @@ impl Spool {
     }
 
     /// Delivers a taken share with the results that were added to it.
-    pub(crate) fn hand_over(&self, index: u32, task: &str) -> Result<(), ClusterError> {
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
+    pub fn hand_over(&self, index: u32, task: &str) -> Result<(), ClusterError> {
         let name = name(index);
         let (from, to) = (self.path(TAKEN).join(format!("{name}.{task}")), self.path(DONE));
         match fs::rename(&from, to.join(name)) {
@@ -338,7 +348,10 @@ impl Spool {
     }
 
     /// The results of exactly these trials, and perhaps of others of their share, if they were delivered.
-    pub(crate) fn delivered(&self, share: &Share) -> Result<Option<Delivery>, ClusterError> {
+    ///
+    /// # Errors
+    /// When the folder cannot be read, or a file in it is damaged.
+    pub fn delivered(&self, share: &Share) -> Result<Option<Delivery>, ClusterError> {
         let path = self.path(DONE).join(name(share.index));
         let Some(sheet) = read_sheet(&path)? else { return Ok(None) };
         let all = &sheet.share.trials;
@@ -352,6 +365,26 @@ impl Spool {
             return fs::rename(&path, wanted).map(|()| None).map_err(failed("put back", &path));
         }
         Ok(Some(delivery_of(sheet)))
+    }
+
+    /// True if the results of a share are there, as far as its name tells.
+    pub(crate) fn is_delivered(&self, index: u32) -> bool {
+        self.path(DONE).join(name(index)).exists()
+    }
+
+    /// True if there is a result of any trial.
+    pub(crate) fn has_results(&self) -> Result<bool, ClusterError> {
+        if !names(&self.path(DONE))?.is_empty() {
+            return Ok(true);
+        }
+        for folder in [WANTED, TAKEN].map(|name| self.path(name)) {
+            for name in names(&folder)? {
+                if read_sheet(&folder.join(name))?.is_some_and(|sheet| !sheet.lines.is_empty()) {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
     }
 
     /// Shares whose results an interrupted session left.
@@ -396,7 +429,10 @@ impl Spool {
     }
 
     /// Removes results that the run has kept.
-    pub(crate) fn kept(&self, index: u32) -> Result<(), ClusterError> {
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
+    pub fn kept(&self, index: u32) -> Result<(), ClusterError> {
         remove(&self.path(DONE).join(name(index)))
     }
 
@@ -422,7 +458,10 @@ impl Spool {
     }
 
     /// Shows that a worker lives.
-    pub(crate) fn beat(&self, name: &str, count: u64) -> Result<(), ClusterError> {
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
+    pub fn beat(&self, name: &str, count: u64) -> Result<(), ClusterError> {
         self.note(&self.path(BEATS).join(name), &count)
     }
 
@@ -443,7 +482,10 @@ impl Spool {
     }
 
     /// The number of each worker's heartbeat by name.
-    pub(crate) fn beats(&self) -> Result<BTreeMap<String, u64>, ClusterError> {
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn beats(&self) -> Result<BTreeMap<String, u64>, ClusterError> {
         let folder = self.path(BEATS);
         let mut beats = BTreeMap::new();
         for name in names(&folder)?.into_iter().filter(|name| name != SESSION) {

@@ -1,8 +1,8 @@
 //! A worker: takes trials out of the shared folder until the session has no more.
 
 use crate::backend::Unit;
-use crate::beat::beat_interval;
 use crate::error::ClusterError;
+use crate::pace;
 use crate::spool::{Line, Outcome, Share, Sheet, Spool};
 use seekwell_model::backend::BackendError;
 use seekwell_model::plan::PlannedTrial;
@@ -12,16 +12,6 @@ use std::time::{Duration, Instant};
 
 #[cfg(test)]
 mod tests;
-
-/// Time between the first looks for a trial.
-const LOOK: Duration = Duration::from_millis(100);
-
-/// Looks in vain after which the time between two doubles.
-const LOOKS: u32 = 4;
-
-/// Most doublings. Idle workers that look ten times a second keep the server of the folder from all other work at 1,000
-/// nodes.
-const MOST_DOUBLINGS: u32 = 3;
 
 /// Time after which a session without a heartbeat is believed dead. Its next one continues the run.
 const SESSION_SILENT: Duration = Duration::from_secs(60);
@@ -77,7 +67,7 @@ fn take_all(
     let is_over = || over.load(Ordering::Relaxed) || spool.is_stopped();
     while !is_over() {
         let Some(sheet) = spool.take(task)? else {
-            std::thread::sleep(pause(in_vain));
+            std::thread::sleep(pace::look(in_vain));
             in_vain += 1;
             continue;
         };
@@ -184,11 +174,6 @@ pub fn confirmed(
     run()
 }
 
-/// Time until the next look after so many in vain.
-fn pause(in_vain: u32) -> Duration {
-    LOOK * (1 << (in_vain / LOOKS).min(MOST_DOUBLINGS))
-}
-
 /// Shows that this worker lives, and raises the flag when the session does not any more; true if that
 /// was the end.
 fn beat(
@@ -217,7 +202,7 @@ fn beat(
             over.store(true, Ordering::Relaxed);
             return Ok(true);
         }
-        std::thread::park_timeout(beat_interval(workers.unwrap_or(0)));
+        std::thread::park_timeout(pace::beat(workers.unwrap_or(0)));
     }
     Ok(false)
 }

@@ -28,10 +28,19 @@ pub trait Backend {
     /// one at once may begin with them.
     fn announce(&mut self, _trials: &[PlannedTrial]) {}
 
-    /// True if the record that [`Self::run`] returned last is safe until it is called again for a trial after the next one,
-    /// also if this process dies: it may be kept together with the next one.
+    /// True if the record that [`Self::run`] returned last is safe until [`Self::settled`], also if this process dies: it
+    /// may be kept together with the next one. A backend that has to be asked for a record which is not there yet says
+    /// false, so that nothing waits with it.
     fn holds_last(&self) -> bool {
         false
+    }
+
+    /// Tells that every record which [`Self::run`] returned is kept durably.
+    ///
+    /// # Errors
+    /// When the backend cannot let go of them.
+    fn settled(&mut self) -> Result<(), BackendError> {
+        Ok(())
     }
 
     /// Cost of a trial in nanoseconds of the budget: the time that the user waited, which is the

@@ -16,7 +16,7 @@ use std::time::Instant;
 pub const OVER: f64 = 1.15;
 
 /// Trials that are announced to a backend at once, where so many are certain to run: enough for all nodes of a cluster.
-const AHEAD: usize = 32_768;
+pub const AHEAD: usize = 32_768;
 
 /// Storage for records, trial by trial.
 pub trait Keeper {
@@ -166,7 +166,7 @@ impl<'a> Execution<'a> {
         on_event: &mut dyn FnMut(Event<'_>),
     ) -> Result<Ended, RunError> {
         let ended = self.rounds(backend, keeper, stop, on_event);
-        let settled = settle(keeper, &self.records);
+        let settled = self.settle(backend, keeper);
         ended.and_then(|ended| settled.map(|()| ended))
     }
 
@@ -185,7 +185,7 @@ impl<'a> Execution<'a> {
                 let (trials, renewed) = self.ahead(&course, &round);
                 announced = renewed;
                 // A backend that is told of other trials may forget those before.
-                settle(keeper, &self.records)?;
+                self.settle(backend, keeper)?;
                 backend.announce(&trials);
             }
             for trial in &round {
@@ -291,11 +291,12 @@ impl<'a> Execution<'a> {
         // The agent's own time leaves out its start and the writing of images.
         let wall_ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
         record.cost_ns = Some(backend.cost_ns(&record, wall_ns));
-        let kept = match backend.holds_last() {
-            true => keeper.put(trial, &record),
-            false => keeper.keep(trial, &record),
-        };
-        kept.map_err(|source| RunError::Keep { index, source })?;
+        if backend.holds_last() {
+            keeper.put(trial, &record).map_err(|source| RunError::Keep { index, source })?;
+        } else {
+            keeper.keep(trial, &record).map_err(|source| RunError::Keep { index, source })?;
+            backend.settled().map_err(|source| RunError::Backend { index, source })?;
+        }
         on_event(Event::Ended { trial, record: &record });
         self.spent_ns += spent_ns(&record);
         self.longest_ns = self.longest_ns.max(without_images_ns(&record));
@@ -308,6 +309,13 @@ impl<'a> Execution<'a> {
             on_event(Event::Quarantined { trial, reason });
         }
         Ok(())
+    }
+
+    /// Makes what was put durable, and tells the backend.
+    fn settle(&self, backend: &mut dyn Backend, keeper: &mut dyn Keeper) -> Result<(), RunError> {
+        let index = self.records.last_key_value().map_or(0, |(index, _)| *index);
+        keeper.settle().map_err(|source| RunError::Keep { index, source })?;
+        backend.settled().map_err(|source| RunError::Backend { index, source })
     }
 
     /// Returns true if round number `round` is to be run or finished.
@@ -358,11 +366,6 @@ impl<'a> Execution<'a> {
         };
         left.max(1)
     }
-}
-
-fn settle(keeper: &mut dyn Keeper, records: &Records) -> Result<(), RunError> {
-    let index = records.last_key_value().map_or(0, |(index, _)| *index);
-    keeper.settle().map_err(|source| RunError::Keep { index, source })
 }
 
 /// Part of the budget that a kept trial used. A record of an earlier version tells its own time alone.

@@ -122,9 +122,11 @@ impl Planned {
             .copied()
             .ok_or(SessionError::NoTrial)?;
         let ran = backend.run(&self.plan, &trial, &mut |_| {});
+        // Its record is not kept: nothing of it has to wait for that.
+        let settled = backend.settled();
         let put_back = backend.finish();
         let record = ran.map_err(|source| RunError::Backend { index: trial.index, source })?;
-        put_back.map_err(SessionError::PutBack)?;
+        settled.and(put_back).map_err(SessionError::PutBack)?;
         Ok(record)
     }
 

@@ -1,40 +1,24 @@
 //! Trials that go out together: some, so that a claim is worth its cost, and never more than leave enough for the others.
 
 use super::Unit;
+use crate::pace;
 use crate::spool::Share;
 use seekwell_model::plan::PlannedTrial;
 use std::collections::{BTreeMap, VecDeque};
-use std::time::Duration;
-
-/// Work that a worker takes at once. A server of 0.2 ms for each file serves 1,000 nodes then.
-const WORK: Duration = Duration::from_secs(10);
-
-/// Trials in a share at most: its records are one file.
-const MOST: usize = 64;
-
-/// Parts into which the trials that are left are cut for each worker, so that all end at about the same time.
-const PARTS: usize = 2;
 
 /// The announced trials and their shares.
 #[derive(Debug, Default)]
 pub(super) struct Shares {
     /// Announced trials by number.
     wanted: BTreeMap<u32, PlannedTrial>,
+    /// Numbers of those that the run has not asked for, in order.
+    unasked: VecDeque<u32>,
     /// Those that have no share yet, in order.
     left: VecDeque<PlannedTrial>,
     /// Shares by number.
     shares: BTreeMap<u32, Share>,
     /// Number of the share of each trial.
     places: BTreeMap<u32, u32>,
-}
-
-/// Number of trials of a share, from the time that a node needs for one.
-fn size(trial_ns: Option<u64>, left: usize, workers: usize) -> usize {
-    let Some(trial_ns) = trial_ns else { return 1 };
-    let enough = WORK.as_nanos().div_ceil(u128::from(trial_ns.max(1)));
-    let enough = usize::try_from(enough).unwrap_or(MOST);
-    let fair = left / (PARTS * workers).max(1);
-    enough.min(fair).clamp(1, MOST)
 }
 
 impl Shares {
@@ -52,6 +36,7 @@ impl Shares {
         withdraw: &mut dyn FnMut(u32) -> Result<bool, E>,
     ) -> Result<(), E> {
         self.wanted = trials.iter().map(|trial| (trial.index, *trial)).collect();
+        self.unasked = trials.iter().map(|trial| trial.index).collect();
         let mut gone = Vec::new();
         for share in self.shares.values() {
             let of = |trial: &PlannedTrial| self.wanted.get(&trial.index);
@@ -86,6 +71,18 @@ impl Shares {
         self.wanted.contains_key(&index)
     }
 
+    /// Notes that the run asks for a trial, and so not for those before it.
+    pub(super) fn asked(&mut self, trial: &PlannedTrial) {
+        if let Some(place) = self.unasked.iter().position(|index| *index == trial.index) {
+            self.unasked.drain(..=place);
+        }
+    }
+
+    /// Number of the share of the trial that the run asks for next, as far as it was announced.
+    pub(super) fn next_asked(&self) -> Option<u32> {
+        self.places.get(self.unasked.front()?).copied()
+    }
+
     /// The next share to offer, for so many workers.
     pub(super) fn next(
         &mut self,
@@ -96,7 +93,7 @@ impl Shares {
         let first = *self.left.front()?;
         let index = unit.index(&first);
         let most = match unit {
-            Unit::Trial => size(trial_ns, self.left.len(), workers),
+            Unit::Trial => pace::share(trial_ns, self.left.len(), workers),
             Unit::Round => usize::MAX,
         };
         let mut trials = Vec::new();

@@ -37,6 +37,11 @@ impl Queue for ScriptedQueue {
         })
     }
 
+    fn hasten(&mut self, job: &JobId) -> Result<(), ClusterError> {
+        self.log.lock().unwrap().push(format!("hasten {}", job.0));
+        Ok(())
+    }
+
     fn cancel(&mut self, job: &JobId) -> Result<(), ClusterError> {
         self.log.lock().unwrap().push(format!("cancel {}", job.0));
         Ok(())
@@ -78,13 +83,43 @@ fn the_scheduler_is_asked_seldom() {
     let log = log.lock().unwrap();
     assert_eq!(*log, ["submit", "live", "live", "live", "live", "live", "live"]);
     let offered = std::fs::read_dir(spool.folder().join("wanted")).unwrap().count();
-    assert_eq!(offered, OFFERS.1, "more follow when workers are heard and take them");
+    assert_eq!(offered, pace::offers(0, true), "more follow when workers are heard and take them");
 }
 
 /// These tasks run, and none waits.
 fn running(tasks: &[u32]) -> Option<Live> {
     let tasks: BTreeSet<u32> = tasks.iter().copied().collect();
-    Some(Live { running: tasks.clone(), waiting: 0, on_nodes: tasks })
+    Some(Live { running: tasks.clone(), on_nodes: tasks, ..Live::default() })
+}
+
+/// Slurm lets a requeued task wait for two minutes, also when no other one runs.
+#[test]
+fn requeued_tasks_do_not_wait_while_no_other_one_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    let delayed = |run: &[u32]| {
+        let live = running(run).unwrap();
+        Some(Live { waiting: 2, delayed: 1, ..live })
+    };
+    let waits = Some(Live { waiting: 2, ..Live::default() });
+    let live = vec![delayed(&[]), delayed(&[1]), waits, delayed(&[]), running(&[]), delayed(&[])];
+    let (mut cluster, log) = cluster(&spool, ScriptedQueue { live, ..Default::default() });
+    let logs = [0; 7].map(|_| {
+        cluster.provide().unwrap();
+        log.lock().unwrap().drain(..).collect::<Vec<_>>()
+    });
+    let expected: [&[&str]; 7] = [
+        &["submit 0"],
+        // Its begin is the wish of the user.
+        &[],
+        &[],
+        &[],
+        &["hasten 0"],
+        // The next job has not begun.
+        &["submit 0"],
+        &[],
+    ];
+    assert_eq!(logs, expected);
 }
 
 fn fast() -> Patience {
@@ -132,6 +167,7 @@ fn a_record_comes_back_and_nothing_is_left_at_the_end() {
         cluster.run(&some_work().plan, &trial(0), &mut |step| steps.push(step.to_owned())).unwrap();
     assert_eq!(got, record(0));
     assert_eq!(steps, [QUEUED]);
+    cluster.settled().unwrap();
     Box::new(cluster).finish().unwrap();
     assert_eq!(*log.lock().unwrap(), ["submit 0", "cancel 0"]);
     assert!(!spool.folder().exists());
@@ -255,9 +291,11 @@ fn a_broken_worker_and_a_wish_to_end_are_errors_of_their_own() {
         cluster(&spool, ScriptedQueue { live: vec![running(&[3])], ..Default::default() });
     let error = cluster.run(&some_work().plan, &trial(0), &mut |_| {}).unwrap_err();
     assert_eq!(error.to_string(), "3-0-node7 could not run trial 0: cannot start a guest");
+    assert!(cluster.has_failed);
     cluster.stop.store(true, Ordering::Relaxed);
     let error = cluster.run(&some_work().plan, &trial(1), &mut |_| {}).unwrap_err();
     assert!(matches!(error.downcast_ref(), Some(ClusterError::Stopped)));
+    assert!(cluster.is_needed_again().unwrap(), "an error may name its logs");
 }
 
 /// A session that ends before its first trial, because another one writes the run file, leaves that one's folder.
@@ -303,7 +341,10 @@ fn workers_take_whole_rounds_and_a_session_asks_trial_by_trial() {
     assert_eq!(cluster.run(&plan, &trials[1], &mut |_| {}).unwrap(), record(1));
     runs_one(&spool)();
     assert_eq!(cluster.run(&plan, &trials[2], &mut |_| {}).unwrap(), record(2));
-    assert_eq!(spool.delivered(&Share { index: 0, trials: vec![trials[0]] }).unwrap(), None);
+    let first = Share { index: 0, trials: vec![trials[0]] };
+    assert!(spool.delivered(&first).unwrap().is_some(), "nor is it kept by now");
+    cluster.settled().unwrap();
+    assert_eq!(spool.delivered(&first).unwrap(), None);
 }
 
 #[test]
@@ -406,41 +447,112 @@ fn trials_go_out_together_once_their_time_is_known() {
     let plan = some_work().plan;
     let mut sizes = Vec::new();
     for index in 0..400 {
-        if !spool.path_of_done(index).exists() && cluster.ready.as_ref().is_none_or(|r| r.is_used) {
+        if !spool.path_of_done(index).exists() && cluster.ready.is_none() {
             sizes.push(takes_and_delivers(&spool, 1_000_000_000).trials.len());
         }
         assert_eq!(cluster.run(&plan, &trial(index), &mut |_| {}).unwrap(), record(index));
         cluster.refill(Instant::now()).unwrap();
     }
     assert_eq!(sizes.iter().sum::<usize>(), 400);
-    assert_eq!(sizes[..OFFERS.1], [1; OFFERS.1], "nothing is known of the first");
+    assert_eq!(sizes[..64], [1; 64], "nothing is known of the first");
     assert!(sizes.contains(&10), "10 s of work: {sizes:?}");
     assert_eq!(sizes.last(), Some(&1), "the last ones go to all workers");
     let known = sizes.iter().position(|size| *size > 1).unwrap();
     assert!(sizes[known..].is_sorted_by(|one, next| one >= next), "{sizes:?}");
 }
 
-/// Records of a share may be kept together: their file stays until all of them are.
+/// Records of several shares are kept together when they are there: the files stay until all of them are kept.
 #[test]
-fn a_share_stays_until_the_run_asks_for_the_next_one() {
+fn shares_stay_until_the_run_has_kept_them() {
     let folder = tempfile::tempdir().unwrap();
     let spool = spool(&folder);
     let (mut cluster, _) = cluster(&spool, with_a_task());
     let plan = some_work().plan;
-    offer(&spool, &[batch(0..2), batch(2..4)]);
-    [batch(0..2), batch(2..4)].into_iter().for_each(|share| cluster.shares.adopt(share));
-    cluster.announce(&[0, 1, 2, 3].map(trial));
+    let shares = [batch(0..2), batch(2..4), batch(4..6)];
+    offer(&spool, &shares);
+    shares.into_iter().for_each(|share| cluster.shares.adopt(share));
+    cluster.announce(&[0, 1, 2, 3, 4, 5].map(trial));
     (0..2).for_each(|_| drop(takes_and_delivers(&spool, 5)));
+    let there = || [0, 2, 4].map(|index| spool.path_of_done(index).exists());
     let run = |cluster: &mut Cluster, index| {
         cluster.run(&plan, &trial(index), &mut |_| {}).unwrap();
-        (cluster.holds_last(), spool.path_of_done(0).exists())
+        (cluster.holds_last(), there())
     };
-    assert_eq!(run(&mut cluster, 0), (true, true));
-    assert_eq!(run(&mut cluster, 1), (false, true));
-    assert_eq!(run(&mut cluster, 2), (true, false));
+    assert_eq!(run(&mut cluster, 0), (true, [true, true, false]));
+    assert_eq!(run(&mut cluster, 1), (true, [true, true, false]), "the next share is there");
+    assert_eq!(run(&mut cluster, 2), (true, [true, true, false]));
+    assert_eq!(run(&mut cluster, 3), (false, [true, true, false]), "the next one is waited for");
+    cluster.settled().unwrap();
+    assert_eq!(there(), [false; 3]);
+    takes_and_delivers(&spool, 5);
+    assert_eq!(run(&mut cluster, 4), (true, [false, false, true]));
+    // Half of a share is kept: the other half stays.
+    cluster.settled().unwrap();
+    assert_eq!(there(), [false, false, true]);
     // A trial that is not wanted any more is not waited for.
     cluster.announce(&[]);
     assert!(!cluster.holds_last());
+    cluster.settled().unwrap();
+    assert_eq!(there(), [false; 3]);
+}
+
+/// However many results are there, so many records are kept together at most.
+#[test]
+fn a_session_that_is_behind_keeps_some_records_at_a_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    let (mut cluster, _) = cluster(&spool, with_a_task());
+    let plan = some_work().plan;
+    let trials: Vec<PlannedTrial> = (0..200).map(trial).collect();
+    offer(&spool, &[batch(0..200)]);
+    cluster.shares.adopt(batch(0..200));
+    cluster.announce(&trials);
+    takes_and_delivers(&spool, 5);
+    let mut settled_at = Vec::new();
+    for trial in &trials {
+        cluster.run(&plan, trial, &mut |_| {}).unwrap();
+        if !cluster.holds_last() {
+            settled_at.push(trial.index);
+            cluster.settled().unwrap();
+        }
+    }
+    assert_eq!(settled_at, [63, 127, 191, 199]);
+}
+
+/// A folder with results that the run has not kept is for the session that continues it.
+#[test]
+fn results_that_were_not_kept_outlive_the_session() {
+    let ended = |act: &dyn Fn(&Spool, &mut Cluster)| {
+        let folder = tempfile::tempdir().unwrap();
+        let spool = spool(&folder);
+        let (mut cluster, _) = cluster(&spool, with_a_task());
+        cluster.announce(&[0, 1].map(trial));
+        act(&spool, &mut cluster);
+        Box::new(cluster).finish().unwrap();
+        !spool.is_gone()
+    };
+    let run = |spool: &Spool, cluster: &mut Cluster| {
+        takes_and_delivers(spool, 5);
+        cluster.run(&some_work().plan, &trial(0), &mut |_| {}).unwrap();
+    };
+    let stop = |cluster: &Cluster| cluster.stop.store(true, Ordering::Relaxed);
+    assert!(ended(&run), "a full disk may have kept the record from the run file");
+    assert!(!ended(&|spool, cluster| {
+        run(spool, cluster);
+        cluster.settled().unwrap();
+        // Of a race that needs it no more.
+        takes_and_delivers(spool, 5);
+    }));
+    assert!(!ended(&|_, cluster| stop(cluster)), "there are none");
+    assert!(ended(&|spool, cluster| {
+        takes_and_delivers(spool, 5);
+        stop(cluster);
+    }));
+    assert!(ended(&|spool, cluster| {
+        let share = took(spool, "1-a").unwrap();
+        assert!(spool.add(share.index, &line(0, "1-a")).unwrap());
+        stop(cluster);
+    }));
 }
 
 #[test]
@@ -496,6 +608,6 @@ fn results_of_an_interrupted_session_are_found() {
     let plan = some_work().plan;
     for index in [2, 3] {
         assert_eq!(cluster.run(&plan, &trial(index), &mut |_| {}).unwrap(), record(index));
-        assert!(!cluster.holds_last(), "trials that nobody asks for are not waited for");
+        assert!(cluster.ready.is_none(), "trials that nobody asks for are not waited for");
     }
 }

@@ -67,6 +67,16 @@ fn tasks_are_counted_from_the_lines_of_squeue() {
     assert_eq!(count("PENDING N/A\n"), (vec![], 1));
 }
 
+#[test]
+fn tasks_that_wait_until_a_time_are_known_by_their_reason() {
+    let delayed = |text| live(text).delayed;
+    assert_eq!(delayed("PENDING 3-4 BeginTime\nPENDING 5 Resources\nRUNNING 2 None\n"), 2);
+    assert_eq!(
+        delayed("PENDING 3 ReqNodeNotAvail, UnavailableNodes:node1\nRUNNING 2 BeginTime\n"),
+        0
+    );
+}
+
 /// A task that is being ended, or is suspended, may still write.
 #[test]
 fn tasks_have_processes_until_the_scheduler_forgets_them() {

@@ -20,24 +20,25 @@ struct Offer {
 
 /// The result of one trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Line {
+pub struct Line {
     /// Number of the trial.
-    pub(crate) trial: u32,
+    pub trial: u32,
     /// The worker.
-    pub(crate) task: String,
+    pub task: String,
     /// Time that its node needed.
-    pub(crate) wall_ns: Option<u64>,
+    pub wall_ns: Option<u64>,
     /// The record, or the error of a backend that is broken.
-    pub(crate) result: Outcome,
+    pub result: Outcome,
 }
 
 /// A share with the results that it has so far.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Sheet {
+pub struct Sheet {
     pub(crate) work: u64,
-    pub(crate) share: Share,
+    /// The share.
+    pub share: Share,
     /// One for each trial at most.
-    pub(crate) lines: Vec<Line>,
+    pub lines: Vec<Line>,
 }
 
 impl Sheet {

@@ -24,12 +24,6 @@ fn a_worker_runs_what_is_wanted_until_it_is_stopped() {
 }
 
 #[test]
-fn an_idle_worker_looks_less_and_less_often() {
-    let pauses = [0, 3, 4, 7, 8, 12, 100].map(|in_vain| pause(in_vain).as_millis());
-    assert_eq!(pauses, [100, 100, 200, 200, 400, 800, 800]);
-}
-
-#[test]
 fn a_broken_backend_is_delivered_with_its_causes_and_ends_the_worker() {
     let folder = tempfile::tempdir().unwrap();
     let spool = spool(&folder);

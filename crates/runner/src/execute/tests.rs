@@ -280,6 +280,8 @@ struct Together {
     put: Vec<u32>,
     durable: Vec<u32>,
     ran: u32,
+    /// Number of durable records each time that the backend was told.
+    settled: Vec<usize>,
 }
 
 struct Held<'a>(&'a std::cell::RefCell<Together>);
@@ -293,7 +295,7 @@ impl Backend for Held<'_> {
     ) -> Result<Record, BackendError> {
         let mut state = self.0.borrow_mut();
         if state.ran.is_multiple_of(3) {
-            assert!(state.put.is_empty(), "what was held before is forgotten now");
+            assert!(state.put.is_empty(), "what was held before is durable now");
         }
         state.ran += 1;
         if trial.index == 7 {
@@ -304,6 +306,14 @@ impl Backend for Held<'_> {
 
     fn holds_last(&self) -> bool {
         !self.0.borrow().ran.is_multiple_of(3)
+    }
+
+    fn settled(&mut self) -> Result<(), BackendError> {
+        let mut state = self.0.borrow_mut();
+        assert!(state.put.is_empty(), "told before it is so");
+        let durable = state.durable.len();
+        state.settled.push(durable);
+        Ok(())
     }
 }
 
@@ -336,4 +346,5 @@ fn records_that_a_backend_holds_are_durable_before_it_forgets_them_and_at_the_en
     assert!(matches!(ended, Err(RunError::Backend { index: 7, .. })));
     let state = state.into_inner();
     assert_eq!((state.put, state.durable), (vec![], (0..7).collect()));
+    assert_eq!(state.settled, [0, 3, 6, 7], "before the first, after each three, and at the end");
 }

@@ -3,19 +3,6 @@ use crate::fixture::{batch, share, trial};
 
 const SECOND: Option<u64> = Some(1_000_000_000);
 
-#[test]
-fn a_share_is_ten_seconds_of_work_or_a_fair_part_of_the_rest() {
-    assert_eq!(size(None, 100_000, 2), 1, "nothing was measured");
-    assert_eq!(size(SECOND, 100_000, 1000), 10);
-    assert_eq!(size(Some(5_000_000_000), 100_000, 1000), 2);
-    assert_eq!(size(Some(90_000_000_000), 100_000, 1000), 1);
-    assert_eq!(size(Some(1_000), 100_000, 10), MOST);
-    assert_eq!(size(Some(0), 100_000, 10), MOST);
-    assert_eq!(size(SECOND, 6_000, 1000), 3);
-    assert_eq!(size(SECOND, 1_000, 1000), 1, "never more than leave some for all");
-    assert_eq!(size(SECOND, 10, 0), 10);
-}
-
 fn announced(trials: std::ops::Range<u32>) -> Shares {
     let mut shares = Shares::default();
     shares.announce::<()>(&trials.map(trial).collect::<Vec<_>>(), &mut |_| Ok(false)).unwrap();
@@ -66,6 +53,20 @@ fn trials_that_are_not_wanted_any_more_leave_the_offers() {
     assert!(shares.wants(4) && !shares.wants(5));
     let next = shares.next(Unit::Trial, None, 1);
     assert_eq!(next, Some(share(10)));
+}
+
+#[test]
+fn the_share_that_is_asked_for_next_is_known_while_trials_were_announced() {
+    let mut shares = announced(0..30);
+    assert_eq!(shares.next_asked(), None, "it has no share yet");
+    while shares.next(Unit::Trial, SECOND, 1).is_some() {}
+    let next = [0, 9, 20, 3, 99, 29].map(|index| {
+        shares.asked(&trial(index));
+        shares.next_asked()
+    });
+    // The third asks past some, which are not asked for any more; the next two were not to come.
+    let of = |index| shares.places.get(&index).copied();
+    assert_eq!(next, [Some(0), Some(10), of(21), of(21), of(21), None]);
 }
 
 #[test]
