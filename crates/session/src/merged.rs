@@ -3,7 +3,7 @@
 use crate::error::SessionError;
 use crate::kept;
 use seekwell_runner::judge::prolong;
-use seekwell_store::{Integrity, Merged, RunFile, StoreError, Wanted};
+use seekwell_store::{Integrity, Merged, RunFile, StoreError, Timeline, Wanted};
 use std::path::{Path, PathBuf};
 
 /// Joins the files of parts of one run into a new one, and judges it if no trial is missing. The rounds of a race
@@ -18,7 +18,8 @@ pub fn merge(parts: &[PathBuf], target: &Path) -> Result<(Merged, bool), Session
     let is_whole = merged.missing == 0 && plan.race.is_none();
     if is_whole {
         // No finding needs more of a record, and a run of 100,000 trials fills gigabytes.
-        let wanted = Wanted { histograms: false, series: false, ..Wanted::default() };
+        let wanted =
+            Wanted { histograms: false, series: false, timeline: Timeline::Told, metrics: None };
         let (records, integrity) = file.verified_records(&wanted, &mut |_, _| {})?;
         if let Integrity::Changed(problems) = integrity {
             let (path, problem) = (target.to_owned(), problems.join("; "));

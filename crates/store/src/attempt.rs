@@ -7,6 +7,7 @@ mod writing;
 
 use crate::blob::{
     Problem, deflate, inflate, pack_events, pack_samples, unpack_events, unpack_samples,
+    unpack_told,
 };
 use crate::inflater::Inflater;
 use crate::prefix::Prefix;
@@ -208,15 +209,26 @@ pub struct Wanted {
     /// Block events and the timeline of the journal.
     pub series: bool,
     /// The timeline.
-    pub timeline: bool,
+    pub timeline: Timeline,
     /// Metrics by `STEP.METRIC`; `None` for all.
     pub metrics: Option<BTreeSet<String>>,
+}
+
+/// Parts of timelines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timeline {
+    /// All columns.
+    Whole,
+    /// Times, requests in flight and the pressure on the CPUs: texts and verdicts tell of nothing else.
+    Told,
+    /// None.
+    No,
 }
 
 impl Default for Wanted {
     /// Everything.
     fn default() -> Self {
-        Self { histograms: true, series: true, timeline: true, metrics: None }
+        Self { histograms: true, series: true, timeline: Timeline::Whole, metrics: None }
     }
 }
 
@@ -355,13 +367,14 @@ fn assemble(
         histograms::put(histograms, &mut record.steps)?;
     }
     let [timeline, journal_timeline, events] = series;
-    let mut samples =
-        |blob: Option<Vec<u8>>| blob.map_or(Ok(Vec::new()), |blob| unpack_samples(&blob, inflater));
-    if wanted.timeline {
-        record.timeline = samples(timeline)?;
-    }
+    record.timeline = match (timeline, wanted.timeline) {
+        (None, _) | (_, Timeline::No) => Vec::new(),
+        (Some(blob), Timeline::Whole) => unpack_samples(&blob, inflater)?,
+        (Some(blob), Timeline::Told) => unpack_told(&blob, inflater)?,
+    };
     if wanted.series {
-        record.journal_timeline = samples(journal_timeline)?;
+        let journal = journal_timeline.map(|blob| unpack_samples(&blob, inflater));
+        record.journal_timeline = journal.transpose()?.unwrap_or_default();
         record.block_events = events.map(|blob| unpack_events(&blob, inflater)).transpose()?;
     }
     Ok(record)

@@ -91,31 +91,82 @@ impl<'a> Cursor<'a> {
 
     /// One column of `rows` values.
     fn column(&mut self, rows: usize) -> Result<Vec<Option<u64>>, Problem> {
-        let present: Vec<bool> = match self.take(1)? {
-            [0] => vec![true; rows],
-            [1] => vec![false; rows],
-            [2] => {
-                let bitmap = self.take(rows.div_ceil(8))?;
-                (0..rows).map(|row| bitmap[row / 8] >> (row % 8) & 1 == 1).collect()
-            }
-            _ => return Err("has an unknown kind of column".to_owned()),
-        };
-        let count = present.iter().filter(|here| **here).count();
+        let present = self.present(rows)?;
+        let count = present.count(rows);
         let bytes = self.take(count.checked_mul(8).ok_or("is too long")?)?;
+        let mut values = vec![0_u64; count];
+        for (byte, part) in bytes.chunks_exact(count.max(1)).enumerate() {
+            for (value, part) in values.iter_mut().zip(part) {
+                *value |= u64::from(*part) << (8 * byte);
+            }
+        }
         let mut before = 0;
-        let mut values = (0..count).map(|index| {
-            let change = std::array::from_fn(|byte| bytes[byte * count + index]);
-            before ^= u64::from_le_bytes(change);
-            before
-        });
-        Ok(present.into_iter().map(|here| if here { values.next() } else { None }).collect())
+        for value in &mut values {
+            *value ^= before;
+            before = *value;
+        }
+        let mut values = values.into_iter();
+        Ok(match present {
+            Present::All => values.map(Some).collect(),
+            Present::No => vec![None; rows],
+            Present::Some(bitmap) => (0..rows)
+                .map(|row| if is_set(bitmap, row) { values.next() } else { None })
+                .collect(),
+        })
     }
+
+    /// Leaves out one column of `rows` values.
+    fn skip_column(&mut self, rows: usize) -> Result<(), Problem> {
+        let count = self.present(rows)?.count(rows);
+        self.take(count.checked_mul(8).ok_or("is too long")?).map(drop)
+    }
+
+    /// Rows of a column that have a value.
+    fn present(&mut self, rows: usize) -> Result<Present<'a>, Problem> {
+        Ok(match self.take(1)? {
+            [0] => Present::All,
+            [1] => Present::No,
+            [2] => Present::Some(self.take(rows.div_ceil(8))?),
+            _ => return Err("has an unknown kind of column".to_owned()),
+        })
+    }
+}
+
+/// Rows that have a value.
+enum Present<'a> {
+    All,
+    No,
+    /// Those whose bit is set.
+    Some(&'a [u8]),
+}
+
+impl Present<'_> {
+    fn count(&self, rows: usize) -> usize {
+        match self {
+            Self::All => rows,
+            Self::No => 0,
+            Self::Some(bitmap) => (0..rows).filter(|row| is_set(bitmap, *row)).count(),
+        }
+    }
+}
+
+fn is_set(bitmap: &[u8], row: usize) -> bool {
+    bitmap[row / 8] >> (row % 8) & 1 == 1
 }
 
 /// Reads rows; columns that a newer minor version added behind ours are ignored.
 fn unpack<const COLUMNS: usize>(
     blob: &[u8],
     inflater: &mut Inflater,
+) -> Result<Vec<[Option<u64>; COLUMNS]>, Problem> {
+    unpack_some(blob, inflater, |_| true)
+}
+
+/// Reads rows in which only these columns are filled.
+fn unpack_some<const COLUMNS: usize>(
+    blob: &[u8],
+    inflater: &mut Inflater,
+    is_wanted: impl Fn(usize) -> bool,
 ) -> Result<Vec<[Option<u64>; COLUMNS]>, Problem> {
     let header = blob.get(..HEADER).ok_or("ends early")?;
     if header[0] != VERSION {
@@ -134,6 +185,10 @@ fn unpack<const COLUMNS: usize>(
     let mut table = vec![[None; COLUMNS]; rows];
     let mut cursor = Cursor(&plain);
     for column in 0..COLUMNS {
+        if !is_wanted(column) {
+            cursor.skip_column(rows)?;
+            continue;
+        }
         for (row, value) in table.iter_mut().zip(cursor.column(rows)?) {
             row[column] = value;
         }
@@ -176,6 +231,27 @@ pub(crate) fn pack_samples(samples: &[Sample]) -> Vec<u8> {
 /// Reads what [`pack_samples`] made.
 pub(crate) fn unpack_samples(blob: &[u8], inflater: &mut Inflater) -> Result<Vec<Sample>, Problem> {
     unpack::<19>(blob, inflater)?.into_iter().map(sample_of).collect()
+}
+
+/// Columns of a sample that texts and verdicts need: its time, the requests in flight, the pressure on the CPUs.
+const AT: usize = 0;
+const QUEUE_SIZE: usize = 9;
+const CPU_PRESSURE: usize = 17;
+
+/// As [`unpack_samples`], of these columns alone: the others of a sample are empty.
+pub(crate) fn unpack_told(blob: &[u8], inflater: &mut Inflater) -> Result<Vec<Sample>, Problem> {
+    let is_told = |column| [AT, QUEUE_SIZE, CPU_PRESSURE].contains(&column);
+    let rows = unpack_some::<19>(blob, inflater, is_told)?.into_iter();
+    let told = |row: [Option<u64>; 19]| {
+        let whole = |column: usize| row[column].ok_or_else(|| format!("lacks column {column}"));
+        Ok(Sample {
+            at_ns: whole(AT)?,
+            queue_size: whole(QUEUE_SIZE).map(f64::from_bits)?,
+            cpu_pressure_percent: row[CPU_PRESSURE].map(f64::from_bits),
+            ..Sample::default()
+        })
+    };
+    rows.map(told).collect()
 }
 
 fn sample_of(row: [Option<u64>; 19]) -> Result<Sample, Problem> {

@@ -26,6 +26,6 @@ mod prefix;
 mod schema;
 mod seal;
 
-pub use attempt::Wanted;
+pub use attempt::{Timeline, Wanted};
 pub use error::StoreError;
 pub use file::{Integrity, Merged, Repaired, RunFile};

@@ -14,7 +14,7 @@ use seekwell_model::verdict::{Ratio, Verdict};
 use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_report::{HtmlPage, Inside, PageTrials, RunView};
 use seekwell_runner::judge::{self, prolong};
-use seekwell_store::{Integrity, RunFile};
+use seekwell_store::{Integrity, RunFile, Timeline};
 use std::cell::RefCell;
 use std::io::Read;
 use std::path::Path;
@@ -133,15 +133,20 @@ fn view_as_page(
     light: Option<Lightener<'_>>,
 ) -> Result<(RunView, PageTrials), Failure> {
     let mut trials = PageTrials::default();
-    let view = view_of(file, light, Some(&mut |trial, record| trials.see(trial, record)))?;
+    let timeline = if trials.are_drawn() { Timeline::Whole } else { Timeline::Told };
+    let see = &mut |trial: &PlannedTrial, record: &Record| trials.see(trial, record);
+    let view = view_of(file, light, Some(Eye { see, timeline }))?;
     Ok((view, trials))
 }
 
 /// Makes the lightener of records for a plan and its stored verdict.
 type Lightener<'a> = &'a dyn Fn(&Plan, Option<&Verdict>) -> Light;
 
-/// Sees each record while it is whole.
-type Eye<'a> = &'a mut dyn FnMut(&PlannedTrial, &Record);
+/// Sees each record while it is whole, and needs so much of its timeline.
+struct Eye<'a> {
+    see: &'a mut dyn FnMut(&PlannedTrial, &Record),
+    timeline: Timeline,
+}
 
 fn view_of(
     file: &RunFile,
@@ -154,12 +159,12 @@ fn view_of(
     let is_over = stored.is_some();
     let light = light.map(|light| light(&plan, stored.as_ref()));
     let mut wanted = light.as_ref().map(Light::wanted).unwrap_or_default();
-    if eye.is_some() {
-        wanted.metrics = None;
+    if let (Some(eye), Some(_)) = (&eye, &light) {
+        (wanted.metrics, wanted.timeline) = (None, eye.timeline);
     }
     let mut lighten = |trial: &PlannedTrial, record: &mut Record| {
-        if let Some(see) = &mut eye {
-            see(trial, record);
+        if let Some(eye) = &mut eye {
+            (eye.see)(trial, record);
         }
         if let Some(light) = &light {
             light.lighten(record);

@@ -351,3 +351,17 @@ fn a_long_timeline_is_drawn_with_few_points() {
     assert!(page.contains("at most 6.1 MB/s"));
     assert!(page.len() - before < 3_000, "{}", page.len() - before);
 }
+
+/// A large run file is packed faster; a page gives it back like any other.
+#[test]
+fn run_files_of_any_size_come_back() {
+    let file: Vec<u8> = (0..200_000_u32).map(|n| (n / 100 * (n % 7)) as u8).collect();
+    let page = |bytes: u64| {
+        let mut out = Vec::new();
+        inside::write(Inside::Whole(bytes), &mut &*file, &mut out).expect("it is in memory");
+        String::from_utf8(out).expect("letters")
+    };
+    let (small, large) = (page(file.len() as u64), page(100 << 20));
+    assert!(small.len() < large.len(), "{} {}", small.len(), large.len());
+    assert!([small, large].iter().all(|page| extract(page).expect("a run file") == file));
+}

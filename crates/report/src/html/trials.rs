@@ -49,6 +49,12 @@ impl PageTrials {
         Self { numbers: BTreeMap::new(), known: 0, seen: BTreeMap::new(), drawn }
     }
 
+    /// True if the page shows a drawing of each trial, which needs the whole timeline.
+    #[must_use]
+    pub fn are_drawn(&self) -> bool {
+        self.drawn
+    }
+
     /// The trials of a view whose records are whole.
     #[must_use]
     pub fn of(view: &RunView) -> Self {

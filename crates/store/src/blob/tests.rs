@@ -63,6 +63,14 @@ proptest! {
         let blob = pack_samples(&samples);
         let back = unpack_samples(&blob, &mut Inflater::default()).unwrap();
         prop_assert_eq!(bits(&back), bits(&samples));
+        let told = unpack_told(&blob, &mut Inflater::default()).unwrap();
+        let expected = samples.into_iter().map(|sample| Sample {
+            at_ns: sample.at_ns,
+            queue_size: sample.queue_size,
+            cpu_pressure_percent: sample.cpu_pressure_percent,
+            ..Sample::default()
+        });
+        prop_assert_eq!(bits(&told), bits(&expected.collect::<Vec<_>>()));
         prop_assert_eq!(pack_samples(&back), blob);
     }
 
@@ -87,6 +95,7 @@ proptest! {
         blob.extend(rows.to_le_bytes());
         blob.extend(deflate(&plain));
         let _ = unpack_samples(&blob, &mut Inflater::default());
+        let _ = unpack_told(&blob, &mut Inflater::default());
     }
 }
 

@@ -1,7 +1,7 @@
 //! Joins the files of parts of one run into a new one.
 
 use super::{FORMAT, Integrity, RunFile};
-use crate::attempt::{Copier, Kept, Wanted};
+use crate::attempt::{Copier, Kept, Timeline, Wanted};
 use crate::error::StoreError;
 use crate::seal::Seal;
 use seekwell_model::plan::{Plan, PlannedTrial};
@@ -126,7 +126,8 @@ impl<'f> Joined<'f> {
         let failed = part.failed("copy");
         let mut copier = Copier::new(&part.connection, &self.file.connection).map_err(&failed)?;
         let mut wrong = None;
-        let wanted = Wanted { histograms: false, series: false, timeline: false, metrics: None };
+        let wanted =
+            Wanted { histograms: false, series: false, timeline: Timeline::No, metrics: None };
         let found = part.check(&wanted, &mut |_, kept| {
             if let (Ok(kept), None) = (kept, &wrong) {
                 wrong =

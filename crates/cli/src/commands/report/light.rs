@@ -4,7 +4,7 @@ use seekwell_model::plan::Plan;
 use seekwell_model::record::{Record, Sample};
 use seekwell_model::stack::{Backing, Stack};
 use seekwell_model::verdict::Verdict;
-use seekwell_store::Wanted;
+use seekwell_store::{Timeline, Wanted};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -68,8 +68,8 @@ impl Light {
         Wanted {
             histograms: false,
             series: false,
+            timeline: Timeline::Told,
             metrics: self.judged.as_ref().map(shown),
-            ..Wanted::default()
         }
     }
 

@@ -56,7 +56,7 @@ fn records_and_verification_in_one_pass_are_those_of_two() {
     let few = Wanted {
         histograms: false,
         series: false,
-        timeline: true,
+        timeline: crate::Timeline::Told,
         metrics: Some(["unpack.elapsed".to_owned()].into()),
     };
     let few = file.verified_records(&few, &mut |_, _| {}).unwrap();
