@@ -1,66 +1,66 @@
 //! Simulates a run on many nodes: workers that take trials from a shared folder, and the session that keeps
 //! their records.
 //!
-//! `cargo run -p seekwell-bench --example cluster_scaling -- TIMES [NAME=MICROSECONDS…]`
+//! `cargo run --release -p seekwell-bench --example cluster_scaling -- TIMES COSTS [NAME=VALUE…]`
 //!
-//! TIMES has the host time of a measured trial in seconds on each line. The costs by name, assumed if not given: `keep`
-//! (the session reads and stores a record), `commit` (it makes those of a share durable), `op` (the server of the folder
-//! makes, renames, opens or removes a file), `sync` (it makes one durable), `entry` (it lists one name of a folder).
-//! `work` is the time of trials that a worker takes together. The server does one thing at a time. The
-//! same input gives the same output.
+//! TIMES has the host time of a measured trial in seconds on each line; `seconds=30` multiplies all so that this is their
+//! mean. COSTS is what `cluster_costs` prints, and `trip`, the time of a message to the server of the folder and back;
+//! each of them can be given as an argument too. The numbers of the protocol are those of the program (`cluster::pace`).
+//! The server does one thing at a time. The same input gives the same output.
 //!
 //! Prints a line per number of nodes and stacks: efficiency (time of the trials over time of the nodes), and how busy
 //! session and server are.
 
 #![allow(clippy::print_stdout, reason = "a measuring program prints its figures")]
 
+use seekwell_cluster::pace;
+use seekwell_runner::execute::AHEAD;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::error::Error;
-
-/// Trials that the session offers at once, of rounds that are certain to run.
-const AHEAD: usize = 32_768;
-
-/// Time between the first looks of an idle worker; it doubles three times, each after four looks.
-const LOOK_US: u64 = 100_000;
-
-/// Time between two heartbeats for each worker, and its least and most.
-const BEAT_US: (u64, u64, u64) = (10_000, 2_000_000, 15_000_000);
-
-/// Shares that are offered for each worker, and at least.
-const OFFERS: (usize, usize) = (4, 64);
-
-/// Parts into which the trials that are left are cut for each worker.
-const PARTS: usize = 2;
-
-/// Most trials of a share.
-const MOST: u64 = 64;
-
-/// Time between two looks of the session at the number of offers.
-const REFILL_US: u64 = 200_000;
-
-/// Operations of a heartbeat: make, rename, read.
-const BEAT_OPS: u64 = 3;
-
-/// Time between two looks of a session that waits for a record.
-const SESSION_LOOK_US: u64 = 50_000;
-
-/// Most doublings of the offers among which a worker chooses.
-const MOST_DOUBLINGS: u32 = 12;
+use std::time::Duration;
 
 /// Trials for each node in a simulated run.
 const TRIALS_PER_NODE: usize = 60;
 
-/// Costs of the parts, in µs.
-#[derive(Clone, Copy)]
-struct Costs {
-    keep: u64,
-    commit: u64,
-    work: u64,
-    op: u64,
-    sync: u64,
-    entry: f64,
+/// Looks for a file by its name in one look of a session that waits.
+const PROBES: usize = 5;
+
+/// Parts of the time between two heartbeats, in each of which as many workers beat.
+const BEATS: u64 = 10;
+
+/// Costs of the parts by name, in µs.
+struct Costs(BTreeMap<String, f64>);
+
+impl Costs {
+    fn us(&self, name: &str) -> f64 {
+        self.0.get(name).copied().unwrap_or(f64::NAN)
+    }
+
+    /// A cost that occurs so many times.
+    fn times(&self, name: &str, count: usize) -> u64 {
+        (self.us(name) * count as f64) as u64
+    }
 }
+
+/// Names of all costs.
+const NAMES: [&str; 15] = [
+    "keep",
+    "commit",
+    "offer",
+    "entry",
+    "take",
+    "add",
+    "deliver",
+    "fetch",
+    "fetch_record",
+    "remove",
+    "beat",
+    "listen",
+    "probe",
+    "trip",
+    "trips",
+];
 
 /// Things that happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,20 +71,16 @@ enum Event {
     Asked { worker: usize },
     /// A worker has run a trial of its share, which ends before another one.
     Ran { worker: usize, trial: usize, end: usize },
-    /// The result of the last trial is in the folder.
-    Delivered { worker: usize },
     /// The session looks for the record that it wants next.
     Session,
-    /// All workers and the session show that they live.
+    /// Some workers show that they live.
     Beats,
-    /// The session offers more.
-    Refill,
 }
 
 /// One run.
 struct Run<'a> {
     times_us: &'a [u64],
-    costs: Costs,
+    costs: &'a Costs,
     nodes: usize,
     trials: usize,
     /// Trials of a round; only the round under way is offered when later ones are not certain.
@@ -103,6 +99,11 @@ struct Run<'a> {
     announced: usize,
     offered_until: usize,
     kept: usize,
+    /// Records and shares that are not durable yet.
+    held: (usize, usize),
+    commits: u64,
+    next_refill_us: u64,
+    next_listening_us: u64,
     server_free_us: u64,
     server_busy_us: u64,
     session_busy_us: u64,
@@ -118,6 +119,11 @@ struct Outcome {
     session: f64,
     server: f64,
     seconds: f64,
+    trials_per_commit: f64,
+}
+
+fn us(time: Duration) -> u64 {
+    time.as_micros() as u64
 }
 
 impl Run<'_> {
@@ -126,11 +132,16 @@ impl Run<'_> {
         self.queue.push(Reverse((time_us, self.number, event)));
     }
 
-    /// End of work that the server begins when it is free.
-    fn serve(&mut self, now_us: u64, cost_us: u64) -> u64 {
+    /// End of work that the server begins when it is free, as one who asked for it in so many messages sees it.
+    fn serve(&mut self, now_us: u64, cost_us: u64, messages: usize) -> u64 {
         self.server_free_us = self.server_free_us.max(now_us) + cost_us;
         self.server_busy_us += cost_us;
-        self.server_free_us
+        self.server_free_us + self.costs.times("trip", messages)
+    }
+
+    /// Messages of a call of the folder.
+    fn messages(&self, calls: usize) -> usize {
+        self.costs.times("trips", calls) as usize
     }
 
     /// Host time of a trial: the measured ones in turn, in an order of their own.
@@ -148,71 +159,57 @@ impl Run<'_> {
         }
     }
 
-    /// Trials of the next share.
-    fn size(&self) -> usize {
-        let (sum, number) = self.known_us;
-        let Some(mean) = sum.checked_div(number) else { return 1 };
-        let enough = self.costs.work.div_ceil(mean.max(1)).clamp(1, MOST) as usize;
-        let fair = (self.announced - self.offered_until) / (PARTS * self.nodes);
-        enough.min(fair).max(1)
-    }
-
     /// Offers shares until there are enough for all workers; returns the end of it.
     fn offer(&mut self, now_us: u64) -> u64 {
-        // Before the time of a trial is known, one for each worker.
-        let each = if self.known_us.1 == 0 { 1 } else { OFFERS.0 };
-        let enough = (each * self.nodes).max(OFFERS.1);
-        let listed = (self.costs.entry * self.offered.len() as f64) as u64 + self.costs.op;
+        let (sum, number) = self.known_us;
+        let trial_ns = sum.checked_div(number).map(|mean_us| mean_us * 1000);
+        let enough = pace::offers(self.nodes, trial_ns.is_some());
+        let listed = self.costs.times("entry", self.offered.len());
         let mut new = 0;
         while self.offered.len() < enough && self.offered_until < self.announced {
-            let end = (self.offered_until + self.size()).min(self.announced);
+            let size = pace::share(trial_ns, self.announced - self.offered_until, self.nodes);
+            let end = (self.offered_until + size).min(self.announced);
             self.offered.insert(self.offered_until, end);
             self.offered_until = end;
             new += 1;
         }
-        // Each offer is made and renamed.
-        self.serve(now_us, listed + new * 2 * self.costs.op)
+        let (cost_us, messages) = (self.costs.times("offer", new), self.messages(new + 1));
+        self.serve(now_us, listed + cost_us, messages)
     }
 
     fn handle(&mut self, now_us: u64, event: Event) {
         match event {
             Event::Look { worker } => {
-                let listing = (self.costs.entry * self.offered.len() as f64) as u64 + self.costs.op;
-                let tries = if self.offered.is_empty() { 0 } else { 2 * self.costs.op };
-                let then = self.serve(now_us, listing + tries);
+                let listing = self.costs.times("entry", self.offered.len());
+                let taken = if self.offered.is_empty() { 0 } else { self.costs.times("take", 1) };
+                let messages = self.messages(3);
+                let then = self.serve(now_us, listing + taken, messages);
                 self.lost.insert(worker, 0);
                 self.at(then, Event::Asked { worker });
             }
             Event::Asked { worker } => self.asked(now_us, worker),
             Event::Ran { worker, trial, end } => {
-                // Open, write and sync; the last one is renamed.
                 let is_last = trial + 1 == end;
-                let ops = if is_last { 3 } else { 2 };
-                let then = self.serve(now_us, ops * self.costs.op + self.costs.sync);
+                let delivery = if is_last { self.costs.times("deliver", 1) } else { 0 };
+                let (cost_us, messages) = (self.costs.times("add", 1) + delivery, self.messages(2));
+                let then = self.serve(now_us, cost_us, messages);
                 self.delivered.insert(trial);
                 if is_last {
                     self.ends.insert(trial);
-                    self.at(then, Event::Delivered { worker });
+                    self.at(then, Event::Look { worker });
                 } else {
                     let next = Event::Ran { worker, trial: trial + 1, end };
                     self.at(then + self.time_us(trial + 1), next);
                 }
             }
-            Event::Delivered { worker } => self.at(now_us, Event::Look { worker }),
-            Event::Refill => {
-                self.offer(now_us);
-                if self.kept < self.trials {
-                    self.at(now_us + REFILL_US, Event::Refill);
-                }
-            }
             Event::Session => self.session(now_us),
             Event::Beats => {
-                // Those of all workers, and the session reads them all.
-                let ops = (self.nodes as u64 + 1) * BEAT_OPS + self.nodes as u64;
-                self.serve(now_us, ops * self.costs.op);
+                let some = self.nodes.div_ceil(BEATS as usize);
+                // Each also reads the heartbeat and the work of the session.
+                let cost_us = self.costs.times("beat", some) + self.costs.times("probe", 2 * some);
+                self.serve(now_us, cost_us, 0);
                 if self.kept < self.trials {
-                    let (each, least, most) = BEAT_US;
-                    let pause_us = (each * self.nodes as u64).clamp(least, most);
+                    let pause_us = us(pace::beat(self.nodes as u32)) / BEATS;
                     self.at(now_us + pause_us, Event::Beats);
                 }
             }
@@ -225,7 +222,7 @@ impl Run<'_> {
         if self.offered.is_empty() {
             if self.kept < self.trials {
                 let in_vain = self.in_vain.entry(worker).or_default();
-                let pause_us = LOOK_US << (*in_vain / 4).min(3);
+                let pause_us = us(pace::look(*in_vain));
                 *in_vain += 1;
                 self.lost.remove(&worker);
                 self.at(now_us + pause_us, Event::Look { worker });
@@ -234,10 +231,11 @@ impl Run<'_> {
         }
         // Looks overlap: others that ask meanwhile want the same trial.
         let rivals = self.lost.len().saturating_sub(1);
-        let among = 1_usize << lost.min(MOST_DOUBLINGS);
+        let among = 1_usize << lost.min(pace::MOST_CHOICES);
         if rivals > among && !worker.is_multiple_of(rivals / among + 1) {
             self.lost.insert(worker, lost + 1);
-            let then = self.serve(now_us, 2 * self.costs.op);
+            let (cost_us, messages) = (self.costs.times("probe", 2), self.messages(1));
+            let then = self.serve(now_us, cost_us, messages);
             self.at(then, Event::Asked { worker });
             return;
         }
@@ -252,43 +250,78 @@ impl Run<'_> {
         }
     }
 
+    /// The rest of the session's work: it offers more, and reads the heartbeats.
+    fn tend(&mut self, now_us: u64) -> u64 {
+        let mut then = now_us;
+        if then >= self.next_listening_us {
+            let (cost_us, messages) =
+                (self.costs.times("listen", self.nodes), self.messages(self.nodes));
+            then = self.serve(then, cost_us, messages);
+            self.next_listening_us = now_us + us(pace::beat(self.nodes as u32));
+        }
+        if then >= self.next_refill_us {
+            self.next_refill_us = then + us(pace::REFILL);
+            then = self.offer(then);
+        }
+        then
+    }
+
+    /// Last trial of the share that the session wants next, if its results are there.
+    fn next_end(&self) -> Option<usize> {
+        let end = self.ends.range(self.kept..).next().copied()?;
+        (self.kept..=end).all(|trial| self.delivered.contains(&trial)).then_some(end)
+    }
+
     /// The session keeps the records of the next share, or looks again.
     fn session(&mut self, now_us: u64) {
-        let end = self.ends.range(self.kept..).next().copied();
-        let end = end.filter(|end| (self.kept..=*end).all(|trial| self.delivered.contains(&trial)));
-        let Some(end) = end else {
-            let then = self.serve(now_us, 3 * self.costs.op);
-            self.at(then + SESSION_LOOK_US, Event::Session);
+        let tended = self.tend(now_us);
+        let Some(end) = self.next_end() else {
+            self.session_busy_us += tended - now_us;
+            // Twice it lists the shares that workers have.
+            let listed = self.costs.times("entry", 2 * self.nodes);
+            let (cost_us, messages) = (self.costs.times("probe", PROBES), self.messages(PROBES));
+            let then = self.serve(tended, listed + cost_us, messages);
+            self.at(then + us(pace::SESSION_LOOK), Event::Session);
             return;
         };
-        let records = (end + 1 - self.kept) as u64;
-        let stored = self.serve(now_us, 2 * self.costs.op) + self.costs.keep * records;
-        let stored = stored + self.costs.commit;
-        self.session_busy_us += stored - now_us;
+        let records = end + 1 - self.kept;
+        let cost_us = self.costs.times("fetch", 1) + self.costs.times("fetch_record", records);
+        let messages = self.messages(1);
+        let mut then = self.serve(tended, cost_us, messages) + self.costs.times("keep", records);
         for trial in self.kept..=end {
             self.known_us = (self.known_us.0 + self.time_us(trial), self.known_us.1 + 1);
         }
         self.kept = end + 1;
+        self.held = (self.held.0 + records, self.held.1 + 1);
+        let is_announced = self.kept.is_multiple_of(self.round) && self.is_race;
+        if self.held.0 >= pace::HELD || self.next_end().is_none() || is_announced {
+            then += self.costs.times("commit", 1);
+            let (cost_us, messages) =
+                (self.costs.times("remove", self.held.1), self.messages(self.held.1));
+            then = self.serve(then, cost_us, messages);
+            self.held = (0, 0);
+            self.commits += 1;
+        }
+        self.session_busy_us += then - now_us;
         if self.kept < self.trials {
             self.announce();
-            self.at(stored, Event::Session);
         }
+        self.at(then, Event::Session);
     }
 
     fn run(mut self) -> Outcome {
         self.announce();
         let begun = self.offer(0);
-        self.at(begun + REFILL_US, Event::Refill);
         (0..self.nodes).for_each(|worker| self.at(begun, Event::Look { worker }));
         self.at(begun, Event::Session);
         self.at(begun, Event::Beats);
         let mut end_us = 1;
         while let Some(Reverse((now_us, _, event))) = self.queue.pop() {
-            self.handle(now_us, event);
-            if self.kept == self.trials {
+            if event == Event::Session && self.kept == self.trials {
                 end_us = now_us.max(1);
                 break;
             }
+            self.handle(now_us, event);
         }
         let work: u64 = (0..self.trials).map(|trial| self.time_us(trial)).sum();
         Outcome {
@@ -296,13 +329,14 @@ impl Run<'_> {
             session: self.session_busy_us as f64 / end_us as f64,
             server: self.server_busy_us as f64 / end_us as f64,
             seconds: end_us as f64 / 1e6,
+            trials_per_commit: self.trials as f64 / self.commits.max(1) as f64,
         }
     }
 }
 
 fn simulated(
     times_us: &[u64],
-    costs: Costs,
+    costs: &Costs,
     nodes: usize,
     stacks: usize,
     is_race: bool,
@@ -324,6 +358,10 @@ fn simulated(
         announced: 0,
         offered_until: 0,
         kept: 0,
+        held: (0, 0),
+        commits: 0,
+        next_refill_us: us(pace::REFILL),
+        next_listening_us: 0,
         server_free_us: 0,
         server_busy_us: 0,
         session_busy_us: 0,
@@ -333,37 +371,58 @@ fn simulated(
     run.run()
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let mut words = std::env::args().skip(1);
-    let path = words.next().ok_or("name the file with the times of trials")?;
-    let text = std::fs::read_to_string(path)?;
-    let seconds: Vec<f64> = text.split_whitespace().map(str::parse).collect::<Result<_, _>>()?;
-    let times_us: Vec<u64> = seconds.iter().map(|time| (time * 1e6) as u64).collect();
-    let _ = times_us.first().ok_or("the file has no times")?;
-    let mut costs =
-        Costs { keep: 1100, commit: 6500, work: 10_000_000, op: 200, sync: 2000, entry: 0.5 };
-    for word in words {
-        let (name, value) = word.split_once('=').ok_or("give costs as NAME=MICROSECONDS")?;
-        match name {
-            "keep" => costs.keep = value.parse()?,
-            "commit" => costs.commit = value.parse()?,
-            "work" => costs.work = value.parse()?,
-            "op" => costs.op = value.parse()?,
-            "sync" => costs.sync = value.parse()?,
-            "entry" => costs.entry = value.parse()?,
-            other => return Err(format!("unknown cost {other}").into()),
-        }
+/// Values by name, of lines or arguments `NAME=VALUE`; a line that begins with `#` is none.
+fn values<'t>(
+    lines: impl Iterator<Item = &'t str>,
+) -> Result<BTreeMap<String, f64>, Box<dyn Error>> {
+    let mut values = BTreeMap::new();
+    for line in lines.map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let (name, value) = line.split_once('=').ok_or("give values as NAME=VALUE")?;
+        values.insert(name.to_owned(), value.parse()?);
     }
-    println!("nodes,stacks,rounds,trials/s,efficiency_percent,session_percent,server_percent");
-    for nodes in [2, 10, 100, 300, 1000] {
+    Ok(values)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let [times, costs, given @ ..] = words.as_slice() else {
+        return Err("name the file with the times of trials and the one with the costs".into());
+    };
+    let text = std::fs::read_to_string(times)?;
+    let seconds: Vec<f64> = text.split_whitespace().map(str::parse).collect::<Result<_, _>>()?;
+    if seconds.is_empty() {
+        return Err("the file has no times".into());
+    }
+    let mut known = values(std::fs::read_to_string(costs)?.lines())?;
+    known.extend(values(given.iter().map(String::as_str))?);
+    let mean = seconds.iter().sum::<f64>() / seconds.len() as f64;
+    let wanted = known.remove("seconds").unwrap_or(mean);
+    let only = known.remove("nodes");
+    if let Some(missing) = NAMES.iter().find(|name| !known.contains_key(**name)) {
+        return Err(format!("the cost `{missing}` is missing").into());
+    }
+    if let Some(other) = known.keys().find(|name| !NAMES.contains(&name.as_str())) {
+        return Err(format!("unknown cost `{other}`").into());
+    }
+    let times_us: Vec<u64> =
+        seconds.iter().map(|time| (time * wanted / mean * 1e6) as u64).collect();
+    let costs = Costs(known);
+    println!(
+        "seconds,nodes,stacks,rounds,trials/s,efficiency_percent,session_percent,server_percent,trials/commit"
+    );
+    for nodes in [10, 100, 300, 1000] {
+        if only.is_some_and(|only| only as usize != nodes) {
+            continue;
+        }
         for (stacks, is_race) in [(2, false), (1000, true)] {
-            let outcome = simulated(&times_us, costs, nodes, stacks, is_race);
+            let outcome = simulated(&times_us, &costs, nodes, stacks, is_race);
             let rate = (nodes * TRIALS_PER_NODE) as f64 / outcome.seconds;
             let rounds = if is_race { "one by one" } else { "fixed" };
             let [efficiency, session, server] =
                 [outcome.efficiency, outcome.session, outcome.server].map(|share| 100.0 * share);
             println!(
-                "{nodes},{stacks},{rounds},{rate:.1},{efficiency:.1},{session:.1},{server:.1}"
+                "{wanted:.1},{nodes},{stacks},{rounds},{rate:.1},{efficiency:.1},{session:.1},{server:.1},{:.1}",
+                outcome.trials_per_commit
             );
         }
     }
