@@ -112,7 +112,7 @@ pub fn origins(file: &DeviceFile) -> String {
     let heading = format!(
         "{}{}{}\nWhere the values come from\n",
         truth::lines(file),
-        withheld::lines(file.withheld()),
+        withheld::lines(file.measurements(), file.withheld()),
         compared::lines(file.compared())
     );
     file.sources().iter().fold(heading, |mut text, (key, source)| {

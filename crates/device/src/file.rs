@@ -15,7 +15,7 @@ use crate::presented::Presented;
 use crate::published::Published;
 use crate::rotating::RotatingParameters;
 use crate::ssd::SsdParameters;
-use crate::withheld::Withheld;
+use crate::withheld::{Measurements, Withheld};
 
 mod provenance;
 
@@ -35,6 +35,7 @@ pub struct DeviceFile {
     published: Vec<Published>,
     compared: Vec<Compared>,
     withheld: Vec<Withheld>,
+    measurements: Option<Measurements>,
     buses: Vec<String>,
     table: Table,
 }
@@ -81,6 +82,7 @@ struct Raw {
     compared: Vec<Compared>,
     #[serde(default)]
     withheld: Vec<Withheld>,
+    measurements: Option<Measurements>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -182,6 +184,7 @@ impl DeviceFile {
             published: raw.published.clone(),
             compared: raw.compared.clone(),
             withheld: raw.withheld.clone(),
+            measurements: raw.measurements,
             buses,
             table,
             parameters: parameters(raw)?,
@@ -248,6 +251,12 @@ impl DeviceFile {
     #[must_use]
     pub fn withheld(&self) -> &[Withheld] {
         &self.withheld
+    }
+
+    /// Measurements of the probe that made the file; `None` for other files, and those of earlier probes.
+    #[must_use]
+    pub const fn measurements(&self) -> Option<Measurements> {
+        self.measurements
     }
 
     /// Figures published for the device, which its model can be compared with.
@@ -318,6 +327,7 @@ impl DeviceFile {
         compared.try_for_each(|(index, compared)| compared.check(index))?;
         let mut withheld = self.withheld.iter().enumerate();
         withheld.try_for_each(|(index, withheld)| withheld.check(index))?;
+        self.measurements.map_or(Ok(()), Measurements::check)?;
         let has_bus = matches!(
             self.parameters,
             Parameters::Rotating(_) | Parameters::Flash(_) | Parameters::Ssd(_)

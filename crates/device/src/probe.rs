@@ -7,6 +7,9 @@
 //!
 //! [`probe`] writes nothing to the device. Parameters that only writes could tell are assumed, and the file says so;
 //! [`probe_writes`] finds them on a device whose contents may be lost.
+//!
+//! A third of the measurements is drawn by lot and sealed in a [`Tape`]: no experiment sees them. [`judge`] opens them when
+//! everything is found, and compares them, and a mixed trace made for it alone, with the model of the found file.
 
 use crate::model::Geometry;
 
@@ -16,11 +19,13 @@ mod describe;
 mod flash;
 mod head;
 mod line;
+mod mixed;
 mod nearness;
 mod report;
 mod rotation;
 mod seek;
 mod simulated;
+mod tape;
 mod tracks;
 mod writes;
 mod zones;
@@ -40,11 +45,13 @@ pub use nearness::{Nearness, nearness};
 pub use report::summary;
 pub use seek::SeekPoint;
 pub use simulated::Simulated;
+pub use tape::Tape;
 pub use tracks::Tracks;
 pub use writes::{Drain, WriteCache, Writes};
 pub use zones::FoundZone;
 
 use head::Head;
+use tape::Recorder;
 
 /// A device that can be read at chosen times.
 pub trait Target {
@@ -81,12 +88,33 @@ pub trait WriteTarget: Target {
     /// [`WriteFailed`] for the first write that failed.
     fn write_all(&mut self, requests: &[Span], depth: u32) -> Result<Vec<Timed>, WriteFailed>;
 
+    /// Reads and writes past every cache of the host, `depth` requests at a time, in this order; start and end of each,
+    /// in the order of `requests`.
+    ///
+    /// # Errors
+    ///
+    /// [`ProbeError::Read`] or [`ProbeError::Write`] for the first request that failed.
+    fn mix_all(
+        &mut self,
+        requests: &[(Direction, Span)],
+        depth: u32,
+    ) -> Result<Vec<Timed>, ProbeError>;
+
     /// Makes everything durable that was written.
     ///
     /// # Errors
     ///
     /// [`WriteFailed::Flush`].
     fn flush(&mut self) -> Result<Timed, WriteFailed>;
+}
+
+/// Direction of a request of a mixed list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// A read.
+    Read,
+    /// A write.
+    Write,
 }
 
 /// Sectors to read or write.
@@ -299,13 +327,15 @@ impl Stage {
 /// Fewest sectors that can be probed: 256 MiB.
 const LEAST_SECTORS: u64 = 1 << 19;
 
-/// Probes a rotating disk; `tell` hears of each stage before it begins, and of what it found. The seed chooses the places.
+/// Probes a rotating disk; `tell` hears of each stage before it begins, and of what it found. The seed chooses the places,
+/// that of the tape the measurements that no experiment sees.
 ///
 /// # Errors
 ///
 /// [`ProbeError`].
 pub fn probe(
     target: &mut dyn Target,
+    tape: &mut Tape,
     seed: u64,
     tell: &mut dyn FnMut(News),
 ) -> Result<Findings, ProbeError> {
@@ -313,7 +343,8 @@ pub fn probe(
     if geometry.sectors_512 < LEAST_SECTORS {
         return Err(ProbeError::TooSmall { sectors: geometry.sectors_512, least: LEAST_SECTORS });
     }
-    let mut head = Head::new(target, seed);
+    let mut recorder = Recorder::new(target, tape);
+    let mut head = Head::new(&mut recorder, seed);
     tell(News::Begins(Stage::Rotation));
     let turn_ns = rotation::find(&mut head)?;
     head.turn_ns = turn_ns.value;
@@ -356,41 +387,43 @@ pub fn probe(
 /// [`ProbeError`].
 pub fn probe_writes(
     target: &mut dyn WriteTarget,
+    tape: &mut Tape,
     findings: &mut Findings,
     seed: u64,
     tell: &mut dyn FnMut(News),
 ) -> Result<(), ProbeError> {
-    let writes = writes::find(target, findings, seed, tell)?;
+    let writes = writes::find(&mut Recorder::new(target, tape), findings, seed, tell)?;
     found(tell, report::of_writes(&writes));
     findings.writes = Some(writes);
     Ok(())
 }
 
-/// As [`judge`], and compares writes that the findings did not use, if they know of any. The contents of the device
-/// are lost.
-///
-/// # Errors
-///
-/// [`ProbeError`].
-pub fn judge_writes(
-    target: &mut dyn WriteTarget,
-    findings: &Findings,
-    seed: u64,
-) -> Result<Accuracy, ProbeError> {
-    let mut accuracy = accuracy::judge(target, findings, seed)?;
-    accuracy.classes.extend(accuracy::of_writes(target, findings, seed)?);
-    Ok(accuracy)
-}
-
-/// Compares the file made of `findings` with the device on probes that the findings did not use.
+/// Compares the file made of `findings` with the device: on the measurements that the tape sealed, on reads that no
+/// experiment made, and on a mixed trace of reads.
 ///
 /// # Errors
 ///
 /// [`ProbeError`].
 pub fn judge(
     target: &mut dyn Target,
+    tape: &Tape,
     findings: &Findings,
     seed: u64,
 ) -> Result<Accuracy, ProbeError> {
-    accuracy::judge(target, findings, seed)
+    accuracy::judge(target, tape, findings, seed)
+}
+
+/// The same with writes that no experiment made, if the findings know of any, and reads and writes in the mixed trace. The
+/// contents of the device are lost.
+///
+/// # Errors
+///
+/// [`ProbeError`].
+pub fn judge_writes(
+    target: &mut dyn WriteTarget,
+    tape: &Tape,
+    findings: &Findings,
+    seed: u64,
+) -> Result<Accuracy, ProbeError> {
+    accuracy::judge_writes(target, tape, findings, seed)
 }

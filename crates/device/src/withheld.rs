@@ -1,5 +1,5 @@
-//! Classes of requests that a probe withheld to judge its file (`[[withheld]]`): how near the model comes to the
-//! device in each class of requests.
+//! Share of a probe's measurements that was withheld to judge its file (`[measurements]`), and the classes of requests
+//! (`[[withheld]]`): how near the model comes to the device in each.
 
 use std::fmt::Write as _;
 
@@ -10,8 +10,47 @@ use crate::error::{DeviceError, refuse};
 #[cfg(test)]
 mod tests;
 
+/// Name with which the classes of the mixed trace begin.
+pub(crate) const MIXED: &str = "mixed trace";
+
+/// Requests at a time, for people.
+pub(crate) fn depths(class: &str, depth: u32) -> String {
+    match class.starts_with(MIXED) && depth > 1 {
+        true => format!("depths up to {depth}"),
+        false => format!("depth {depth}"),
+    }
+}
+
 /// Demerit above which a class should not be believed.
 pub(crate) const BELIEVED: f64 = 0.2;
+
+/// Measurements of a probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measurements {
+    /// Measurements of all experiments.
+    pub made: u64,
+    /// Those of them that no experiment saw.
+    pub withheld: u64,
+}
+
+impl Measurements {
+    pub(crate) fn check(self) -> Result<(), DeviceError> {
+        if self.withheld <= self.made {
+            return Ok(());
+        }
+        let reason = "must be at most measurements.made";
+        Err(refuse("measurements.withheld", self.withheld, reason))
+    }
+
+    fn sentence(self) -> String {
+        let Self { made, withheld } = self;
+        let percent = withheld as f64 / made.max(1) as f64 * 100.0;
+        format!(
+            "{withheld} of {made} measurements ({percent:.0} %), and a mixed trace, which no fit saw"
+        )
+    }
+}
 
 /// Requests of one class on the device and on the model of its file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -52,20 +91,21 @@ impl Withheld {
 
     fn sentence(&self) -> String {
         let Self { class, depth, device_ms, model_ms, demerit, .. } = self;
-        let percent = demerit * 100.0;
+        let (percent, depths) = (demerit * 100.0, depths(class, *depth));
         format!(
-            "{class} at depth {depth}: device {device_ms:.2} ms, model {model_ms:.2} ms, demerit {percent:.1} %"
+            "{class} at {depths}: device {device_ms:.2} ms, model {model_ms:.2} ms, demerit {percent:.1} %"
         )
     }
 }
 
-/// The classes of a file as lines, with a heading; empty when there are none.
+/// The share and the classes of a file as lines, with a heading; empty when there are none.
 #[must_use]
-pub fn lines(all: &[Withheld]) -> String {
+pub fn lines(measurements: Option<Measurements>, all: &[Withheld]) -> String {
     if all.is_empty() {
         return String::new();
     }
-    let heading = "\nRequests that the probe withheld to judge this file\n".to_owned();
+    let share = measurements.map(|made| format!("  {}\n", made.sentence())).unwrap_or_default();
+    let heading = format!("\nRequests that the probe withheld to judge this file\n{share}");
     all.iter().fold(heading, |mut text, one| {
         let (mark, doubt) =
             if one.is_believed() { ("", "") } else { ("! ", "; do not believe this class") };

@@ -3,7 +3,9 @@
 
 use rustix::fs::{FileType, Mode, OFlags};
 use seekwell_device::Geometry;
-use seekwell_device::probe::{ReadFailed, Span, Target, Timed, WriteFailed, WriteTarget};
+use seekwell_device::probe::{
+    Direction, ProbeError, ReadFailed, Span, Target, Timed, WriteFailed, WriteTarget,
+};
 use seekwell_engine::buffer::Aligned;
 use seekwell_engine::{Clock as _, MonotonicClock};
 use seekwell_host::guard::{self, Context, Purpose};
@@ -180,23 +182,23 @@ impl Target for ProbedDevice {
 }
 
 impl ProbedDevice {
-    /// Requests of one kind, `depth` at a time.
-    fn run<E: Send>(
+    /// Requests `depth` at a time.
+    fn run<R: Copy + Sync, E: Send>(
         &mut self,
-        requests: &[Span],
+        requests: &[R],
         depth: u32,
-        one: fn(&File, &mut Aligned, Span) -> Result<Timed, E>,
+        one: fn(&File, &mut Aligned, R) -> Result<Timed, E>,
     ) -> Result<Vec<Timed>, E> {
         let file = &self.file;
         if depth <= 1 || requests.len() <= 1 {
             let Some(buffer) = self.buffers.first_mut() else { return Ok(Vec::new()) };
-            return requests.iter().map(|span| one(file, buffer, *span)).collect();
+            return requests.iter().map(|request| one(file, buffer, *request)).collect();
         }
         let next = AtomicUsize::new(0);
         let times = Mutex::new(vec![Timed { start_ns: 0, end_ns: 0 }; requests.len()]);
         let work = |buffer: &mut Aligned| {
-            while let Some((index, span)) = take(&next, requests) {
-                let timed = one(file, buffer, span)?;
+            while let Some((index, request)) = take(&next, requests) {
+                let timed = one(file, buffer, request)?;
                 let mut times = times.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 if let Some(place) = times.get_mut(index) {
                     *place = timed;
@@ -265,6 +267,22 @@ impl WriteTarget for ProbedWrites {
         self.device.run(requests, depth, write)
     }
 
+    fn mix_all(
+        &mut self,
+        requests: &[(Direction, Span)],
+        depth: u32,
+    ) -> Result<Vec<Timed>, ProbeError> {
+        let own = &self.device.own;
+        for (direction, span) in requests {
+            let counter = match direction {
+                Direction::Read => &own.read,
+                Direction::Write => &own.written,
+            };
+            counter.fetch_add(span.sectors.into(), Ordering::Relaxed);
+        }
+        self.device.run(requests, depth, read_or_write)
+    }
+
     fn flush(&mut self) -> Result<Timed, WriteFailed> {
         let start_ns = MonotonicClock.now_ns();
         let failed = |error: io::Error| WriteFailed::Flush { reason: error.to_string() };
@@ -291,9 +309,20 @@ fn counters(stat: &Path) -> Result<Counters, seekwell_host::Error> {
     Ok(Counters { sectors_read, sectors_written: fields.nth(3).unwrap_or(0) })
 }
 
-fn take(next: &AtomicUsize, requests: &[Span]) -> Option<(usize, Span)> {
+fn take<R: Copy>(next: &AtomicUsize, requests: &[R]) -> Option<(usize, R)> {
     let index = next.fetch_add(1, Ordering::Relaxed);
-    requests.get(index).map(|span| (index, *span))
+    requests.get(index).map(|request| (index, *request))
+}
+
+fn read_or_write(
+    file: &File,
+    buffer: &mut Aligned,
+    (direction, span): (Direction, Span),
+) -> Result<Timed, ProbeError> {
+    Ok(match direction {
+        Direction::Read => read(file, buffer, span)?,
+        Direction::Write => write(file, buffer, span)?,
+    })
 }
 
 fn read(file: &File, buffer: &mut Aligned, span: Span) -> Result<Timed, ReadFailed> {

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
 
 use rustix::fs::{Mode, OFlags, open};
-use seekwell_device::probe::{ProbeError, Span, Target, WriteTarget, probe};
+use seekwell_device::probe::{Direction, ProbeError, Span, Tape, Target, WriteTarget, probe};
 use seekwell_host::claim::{confirm, describe};
 use seekwell_host::guard::Context;
 use seekwell_host::loop_device::attach;
@@ -56,7 +56,8 @@ fn a_block_device_is_read_at_depth_and_found_not_to_rotate() {
 
     let beyond = device.read_all(&[Span { lba: SIZE / 512, sectors: 8 }], 1).unwrap_err();
     assert_eq!(beyond.span.lba, SIZE / 512);
-    assert_eq!(probe(&mut device, 1, &mut |_| {}), Err(ProbeError::NoRotation));
+    let probed = probe(&mut device, &mut Tape::new(2), 1, &mut |_| {});
+    assert_eq!(probed, Err(ProbeError::NoRotation));
 }
 
 /// A loop device over a file, detached when dropped.
@@ -107,6 +108,16 @@ fn a_device_is_written_only_when_it_is_claimed_and_by_nobody_else_meanwhile() {
         assert_eq!(times.len(), spans.len());
         assert!(times.iter().all(|time| before_ns <= time.start_ns && time.start_ns < time.end_ns));
         assert!(times.iter().all(|time| time.end_ns <= flushed.start_ns), "{flushed:?}");
+    }
+    let mixed: Vec<(Direction, Span)> = spans
+        .iter()
+        .enumerate()
+        .map(|(nth, span)| (if nth % 3 == 0 { Direction::Write } else { Direction::Read }, *span))
+        .collect();
+    for depth in [1, 4] {
+        let times = device.mix_all(&mixed, depth).unwrap();
+        assert_eq!(times.len(), mixed.len());
+        assert!(times.iter().all(|time| time.start_ns < time.end_ns), "{times:?}");
     }
     assert_eq!(device.disturbance(), None);
     let beyond = device.write_all(&[Span { lba: SIZE / 512, sectors: 8 }], 1).unwrap_err();

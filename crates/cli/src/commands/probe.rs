@@ -4,14 +4,14 @@ use crate::args::ProbeArgs;
 use crate::failure::{Exit, Failure};
 use crate::{output, terminal};
 use seekwell_device::probe::{
-    self, Accuracy, Findings, FlashFindings, Label, News, ProbeError, Simulated, Stage, Target,
-    WriteTarget,
+    self, Accuracy, Findings, FlashFindings, Label, News, ProbeError, Simulated, Stage, Tape,
+    Target, WriteTarget,
 };
 use seekwell_host::guard::Context;
 use seekwell_host::output::Kind;
 use seekwell_session::{Health, ProbedDevice, ProbedError, ProbedWrites, Session};
 
-/// Seed of the withheld reads, so that they differ from the reads of the experiments.
+/// Seed of what is withheld, so that it differs from the requests of the experiments.
 const WITHHELD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Probes a disk or a model and writes the device file.
@@ -114,27 +114,29 @@ fn tell(news: News) {
 /// Makes the experiments, then judges the file on requests that were withheld.
 fn learn(opened: &mut Opened, arguments: &ProbeArgs) -> Result<(Learned, Accuracy), ProbeError> {
     let seed = arguments.seed;
+    let mut tape = Tape::new(seed ^ WITHHELD);
     if let Opened::Writes(target) = opened
         && !target.geometry().rotational
     {
         return learn_flash(&mut **target, arguments);
     }
-    let mut findings = match (probe::probe(opened.target(), seed, &mut tell), &mut *opened) {
+    let probed = probe::probe(opened.target(), &mut tape, seed, &mut tell);
+    let mut findings = match (probed, &mut *opened) {
         // Some sticks and readers call themselves rotating.
         (Err(ProbeError::NoRotation), Opened::Writes(target)) => {
             return learn_flash(&mut **target, arguments);
         }
-        (probed, _) => probed?,
+        (found, _) => found?,
     };
     let accuracy = match opened {
         Opened::Reads(target) => {
             tell(News::Begins(Stage::Accuracy));
-            probe::judge(&mut **target, &findings, seed ^ WITHHELD)?
+            probe::judge(&mut **target, &tape, &findings, seed ^ WITHHELD)?
         }
         Opened::Writes(target) => {
-            probe::probe_writes(&mut **target, &mut findings, seed, &mut tell)?;
+            probe::probe_writes(&mut **target, &mut tape, &mut findings, seed, &mut tell)?;
             tell(News::Begins(Stage::Accuracy));
-            probe::judge_writes(&mut **target, &findings, seed ^ WITHHELD)?
+            probe::judge_writes(&mut **target, &tape, &findings, seed ^ WITHHELD)?
         }
     };
     Ok((Learned::Disk(Box::new(findings)), accuracy))
@@ -145,9 +147,10 @@ fn learn_flash(
     arguments: &ProbeArgs,
 ) -> Result<(Learned, Accuracy), ProbeError> {
     let most_bytes = arguments.most_written.saturating_mul(1 << 30);
-    let findings = probe::probe_flash(target, arguments.seed, most_bytes, &mut tell)?;
+    let mut tape = Tape::new(arguments.seed ^ WITHHELD);
+    let findings = probe::probe_flash(target, &mut tape, arguments.seed, most_bytes, &mut tell)?;
     tell(News::Begins(Stage::Accuracy));
-    let accuracy = probe::judge_flash(target, &findings, arguments.seed ^ WITHHELD)?;
+    let accuracy = probe::judge_flash(target, &tape, &findings, arguments.seed ^ WITHHELD)?;
     Ok((Learned::Flash(findings), accuracy))
 }
 

@@ -7,8 +7,17 @@ use toml::{Table, Value};
 use crate::error::{DeviceError, refuse, within};
 
 /// Tables and keys that say what the file is rather than how the device behaves.
-const TALK: [&str; 8] =
-    ["name", "title", "kind", "sources", "ranges", "published", "compared", "withheld"];
+const TALK: [&str; 9] = [
+    "name",
+    "title",
+    "kind",
+    "sources",
+    "ranges",
+    "published",
+    "compared",
+    "withheld",
+    "measurements",
+];
 
 /// Checks `[sources]` and `[ranges]` against the values.
 pub(super) fn check(

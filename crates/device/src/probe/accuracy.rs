@@ -1,22 +1,25 @@
-//! Prediction, by the found file, of reads that the probe did not use, and the sorting of waiting reads, which only a
+//! Prediction, by the found file, of requests that the probe did not use, and the sorting of waiting reads, which only a
 //! comparison with the file tells.
 
 use std::fmt::Write as _;
 
 use super::describe::{built, with_window};
 use super::head::{BLOCK, Head};
+use super::mixed::{List, deepest, lists};
 use super::simulated::Simulated;
-use super::writes::{Class, simulated, withheld};
-use super::{Findings, ProbeError, Span, Target, Timed, WriteTarget};
+use super::tape::{Class, Compared, Draws as _, Judged, Recorder, Tape};
+use super::writes::{Listed, withheld};
+use super::{Direction, Findings, ProbeError, Span, Target, Timed, WriteTarget};
 use crate::accuracy::demerit;
 use crate::model::Geometry;
-use crate::withheld::BELIEVED;
+use crate::withheld::{BELIEVED, MIXED, depths};
 
-/// Reads of each list that is run at depth.
-const READS: usize = 1_000;
+/// Reads of each list that is run at depth, and lists that make an answer.
+const READS: usize = 330;
+const SEEN: usize = 2;
 
-/// Lists, each with an answer of its own, so that the answers show how sure they are.
-const LISTS: usize = 3;
+/// Answers, each from lists of its own, so that they show how sure they are.
+const ANSWERS: usize = 3;
 
 /// Depths at which they are run: a disk that sorts fewer gains no more from depth.
 const DEPTHS: [u32; 5] = [2, 4, 8, 16, 32];
@@ -24,15 +27,23 @@ const DEPTHS: [u32; 5] = [2, 4, 8, 16, 32];
 /// Most waiting reads among which a disk may sort.
 const MOST_WINDOW: u32 = 32;
 
-/// Reads of each withheld class.
+/// Reads of each class that is only judged.
 const WITHHELD: u64 = 300;
 
 /// Class of reads anywhere on the device.
 pub(super) const RANDOM_READS: &str = "random reads";
 
-/// Prediction of withheld probes.
+/// Classes of the mixed trace besides all of it: each direction.
+const MIXED_READS: &str = "mixed trace, reads";
+const MIXED_WRITES: &str = "mixed trace, writes";
+
+/// Prediction of what no fit saw.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Accuracy {
+    /// Measurements of the experiments.
+    pub measured: u64,
+    /// Those of them that were sealed.
+    pub withheld: u64,
     /// By class of request.
     pub classes: Vec<ClassAccuracy>,
 }
@@ -57,9 +68,39 @@ pub struct ClassAccuracy {
 }
 
 impl Accuracy {
+    pub(super) fn new(tape: &Tape, compared: Vec<Compared>) -> Self {
+        let classes = compared.into_iter().filter_map(of_class).collect();
+        Self { measured: tape.measured(), withheld: tape.withheld(), classes }
+    }
+
+    /// Share of the measurements that was withheld, and the classes, as comments of a device file.
+    pub(super) fn comments(&self) -> String {
+        let (sealed, all) = (self.withheld, self.measured);
+        let mut text = format!(
+            "# Withheld {sealed} of {all} measurements ({:.0} %), and a mixed trace, which no fit saw:\n",
+            sealed as f64 / all.max(1) as f64 * 100.0
+        );
+        for class in &self.classes {
+            let doubt = if class.is_believed() { "" } else { "; do not believe this class" };
+            // Writing to a string cannot fail.
+            let _ = writeln!(
+                text,
+                "# {} {} at {}: device {:.3} ms, this file {:.3} ms, demerit {:.1} %{doubt}",
+                class.count,
+                class.name,
+                depths(class.name, class.depth),
+                class.device_ns / 1e6,
+                class.model_ns / 1e6,
+                class.demerit * 100.0
+            );
+        }
+        text
+    }
+
     /// Tables for a device file, which `device show` and reports read.
     pub(super) fn tables(&self) -> String {
-        let mut text = String::new();
+        let mut text =
+            format!("[measurements]\nmade = {}\nwithheld = {}\n\n", self.measured, self.withheld);
         for class in &self.classes {
             // Writing to a string cannot fail.
             let _ = writeln!(
@@ -85,6 +126,9 @@ impl ClassAccuracy {
     }
 }
 
+/// Reads of a list and the nanoseconds that all took.
+type Run = (Vec<Span>, f64);
+
 /// Fewest and most waiting reads whose sorting gives the device's rates at depth.
 pub(super) fn window(
     head: &mut Head<'_>,
@@ -94,14 +138,18 @@ pub(super) fn window(
     if deepest < 2 {
         return Ok(None);
     }
-    let mut answers = Vec::with_capacity(LISTS);
-    for _ in 0..LISTS {
+    let mut answers = Vec::with_capacity(ANSWERS);
+    for _ in 0..ANSWERS {
         let mut measured = Vec::new();
         for depth in DEPTHS.into_iter().filter(|depth| *depth <= deepest) {
-            let spans: Vec<Span> =
-                (0..READS).map(|_| Span { lba: head.anywhere(), sectors: BLOCK }).collect();
-            let device_ns = elapsed_ns(&head.target.read_all(&spans, depth)?);
-            measured.push((depth, spans, device_ns));
+            let class = Class::of(RANDOM_READS, Judged::Each).at(depth);
+            let lists = head.repeat(class, SEEN, |head| {
+                let spans: Vec<Span> =
+                    (0..READS).map(|_| Span { lba: head.anywhere(), sectors: BLOCK }).collect();
+                let device_ns = elapsed_ns(&head.target.read_all(&spans, depth)?);
+                Ok((spans, device_ns))
+            })?;
+            measured.push((depth, lists));
         }
         answers.push(nearest(deepest, |window| off(findings, window, &measured))?);
     }
@@ -109,21 +157,28 @@ pub(super) fn window(
     Ok(ends.map(|(low, high)| [low, high]))
 }
 
-/// Distance of the model with a window from what was measured: sum of squared logarithms of the ratio of the times.
-fn off(
-    findings: &Findings,
-    window: u32,
-    measured: &[(u32, Vec<Span>, f64)],
-) -> Result<f64, ProbeError> {
+/// Distance of the model with a window from what was measured: sum of squared logarithms of the ratio of the times. Of three
+/// depths and more their mean does not count: a host's share of each request is a little less at depth than one by one, and
+/// the window shows in what depth gains.
+fn off(findings: &Findings, window: u32, measured: &[(u32, Vec<Run>)]) -> Result<f64, ProbeError> {
     let reason = "the file made of the findings is refused; send the findings to the authors";
     let file = with_window(findings, window)
         .ok_or(ProbeError::Unclear { quantity: "the sorting of waiting reads", reason })?;
-    let mut sum = 0.0;
-    for (depth, spans, device_ns) in measured {
-        let times = Simulated::new(crate::build(&file, 1)).read_all(spans, *depth)?;
-        sum += (elapsed_ns(&times) / device_ns).ln().powi(2);
+    let mut ratios = Vec::with_capacity(measured.len());
+    for (depth, lists) in measured {
+        let mut model = Simulated::new(crate::build(&file, 1));
+        let (mut device_ns, mut model_ns) = (0.0, 0.0);
+        for (spans, elapsed) in lists {
+            device_ns += elapsed;
+            model_ns += elapsed_ns(&model.read_all(spans, *depth)?);
+        }
+        ratios.push((model_ns / f64::max(device_ns, 1.0)).ln());
     }
-    Ok(sum)
+    let mean = match ratios.len() {
+        ..3 => 0.0,
+        count => ratios.iter().sum::<f64>() / count as f64,
+    };
+    Ok(ratios.into_iter().map(|ratio| (ratio - mean).powi(2)).sum())
 }
 
 /// The window with the smallest distance: a coarse search, then all between the neighbours of the best.
@@ -159,70 +214,180 @@ fn elapsed_ns(times: &[Timed]) -> f64 {
     (last - first).max(1) as f64
 }
 
-/// Runs the withheld classes on the device and on the model of the found file.
+/// The device and the model of its file, side by side.
+struct Judging {
+    model: Simulated,
+    compared: Vec<Compared>,
+}
+
+impl Judging {
+    /// Makes all requests of the tape again on the model, so that it is in the state of the device.
+    fn new(tape: &Tape, findings: &Findings) -> Result<Self, ProbeError> {
+        let reason = "the file made of the findings is refused; send the findings to the authors";
+        let unclear = ProbeError::Unclear { quantity: "the accuracy of the file", reason };
+        let file = built(findings).ok_or(unclear)?;
+        let mut model = Simulated::new(crate::build(&file, 1));
+        let compared = tape.replay(&mut model)?;
+        Ok(Self { model, compared })
+    }
+
+    /// Reads that no experiment made.
+    fn reads(
+        &mut self,
+        target: &mut dyn Target,
+        geometry: &Geometry,
+        seed: u64,
+    ) -> Result<(), ProbeError> {
+        let mut tape = Tape::new(seed);
+        let lists = classes(&mut Head::new(&mut Recorder::new(target, &mut tape), seed), geometry);
+        for (name, depth, list) in lists {
+            let device = target.read_all(&list, depth)?;
+            let modelled = self.model.read_all(&list, depth)?;
+            add(&mut self.compared, name, depth, &device, &modelled);
+        }
+        Ok(())
+    }
+}
+
+/// Compares the model of the found file with the device on what the tape sealed, and on further reads.
 pub(super) fn judge(
     target: &mut dyn Target,
+    tape: &Tape,
     findings: &Findings,
     seed: u64,
 ) -> Result<Accuracy, ProbeError> {
-    let reason = "the file made of the findings is refused; send the findings to the authors";
-    let unclear = ProbeError::Unclear { quantity: "the accuracy of the file", reason };
-    let file = built(findings).ok_or(unclear)?;
-    let lists = classes(&mut Head::new(target, seed), &findings.geometry);
-    let mut model = Simulated::new(crate::build(&file, 1));
-    let mut classes = Vec::with_capacity(lists.len());
-    for (name, depth, list) in lists {
-        let device = target.read_all(&list, depth)?;
-        let modelled = model.read_all(&list, depth)?;
-        classes.extend(class(name, depth, &device, &modelled));
-    }
-    Ok(Accuracy { classes })
+    let geometry = &findings.geometry;
+    let mut judging = Judging::new(tape, findings)?;
+    judging.reads(target, geometry, seed)?;
+    let trace = lists(geometry, (0, geometry.sectors_512), seed, false);
+    let device = read_trace(target, &trace)?;
+    let modelled = read_trace(&mut judging.model, &trace)?;
+    add_trace(&mut judging.compared, geometry, &trace, &device, &modelled);
+    Ok(Accuracy::new(tape, judging.compared))
 }
 
-/// The comparison of one class; `None` when nothing was measured.
-pub(super) fn class(
+/// The same with writes, if the findings know of any.
+pub(super) fn judge_writes(
+    target: &mut dyn WriteTarget,
+    tape: &Tape,
+    findings: &Findings,
+    seed: u64,
+) -> Result<Accuracy, ProbeError> {
+    let Some(writes) = &findings.writes else { return judge(target, tape, findings, seed) };
+    let geometry = &findings.geometry;
+    let mut judging = Judging::new(tape, findings)?;
+    judging.reads(target, geometry, seed)?;
+    let device = withheld(target, writes, seed)?;
+    let modelled = withheld(&mut judging.model, writes, seed)?;
+    add_listed(&mut judging.compared, &device, &modelled);
+    let trace = lists(geometry, (0, geometry.sectors_512), seed, true);
+    let device = mixed_trace(target, &trace)?;
+    let modelled = mixed_trace(&mut judging.model, &trace)?;
+    add_trace(&mut judging.compared, geometry, &trace, &device, &modelled);
+    Ok(Accuracy::new(tape, judging.compared))
+}
+
+/// Adds the times of a class on the device and on its model.
+pub(super) fn add(
+    compared: &mut Vec<Compared>,
     name: &'static str,
     depth: u32,
     device: &[Timed],
     modelled: &[Timed],
-) -> Option<ClassAccuracy> {
+) {
     let took = |times: &[Timed]| times.iter().map(|time| time.took_ns()).collect::<Vec<u64>>();
-    let mean = |times: &[u64]| times.iter().sum::<u64>() as f64 / times.len().max(1) as f64;
     let (device_ns, model_ns) = (took(device), took(modelled));
+    let elapsed_ns = elapsed_ns(device) as u64;
+    match compared.iter_mut().find(|class| class.name == name && class.depth == depth) {
+        Some(class) => {
+            class.device_ns.extend(device_ns);
+            class.model_ns.extend(model_ns);
+            class.elapsed_ns += elapsed_ns;
+        }
+        None => compared.push(Compared { name, depth, device_ns, model_ns, elapsed_ns }),
+    }
+}
+
+/// The same for several classes in one order.
+pub(super) fn add_listed(compared: &mut Vec<Compared>, device: &[Listed], modelled: &[Listed]) {
+    for ((name, depth, device), (_, _, modelled)) in device.iter().zip(modelled) {
+        add(compared, name, *depth, device, modelled);
+    }
+}
+
+/// Times of a mixed trace of reads, list by list.
+fn read_trace(target: &mut dyn Target, trace: &[List]) -> Result<Vec<Timed>, ProbeError> {
+    let mut times = Vec::new();
+    for list in trace {
+        let at_ns = target.now_ns() + list.pause_ns;
+        target.wait_until(at_ns);
+        let spans: Vec<Span> = list.requests.iter().map(|(_, span)| *span).collect();
+        times.extend(target.read_all(&spans, list.depth)?);
+    }
+    Ok(times)
+}
+
+/// Times of a mixed trace, list by list.
+pub(super) fn mixed_trace(
+    target: &mut dyn WriteTarget,
+    trace: &[List],
+) -> Result<Vec<Timed>, ProbeError> {
+    let mut times = Vec::new();
+    for list in trace {
+        let at_ns = target.now_ns() + list.pause_ns;
+        target.wait_until(at_ns);
+        times.extend(target.mix_all(&list.requests, list.depth)?);
+        if list.is_flushed {
+            target.flush()?;
+        }
+    }
+    Ok(times)
+}
+
+/// Adds a mixed trace: all of it, and when it has writes each direction.
+pub(super) fn add_trace(
+    compared: &mut Vec<Compared>,
+    geometry: &Geometry,
+    trace: &[List],
+    device: &[Timed],
+    modelled: &[Timed],
+) {
+    let ways: Vec<Direction> =
+        trace.iter().flat_map(|list| &list.requests).map(|(way, _)| *way).collect();
+    let of = |times: &[Timed], is: &dyn Fn(Direction) -> bool| -> Vec<Timed> {
+        times.iter().zip(&ways).filter(|(_, way)| is(**way)).map(|(time, _)| *time).collect()
+    };
+    let depth = deepest(geometry);
+    add(compared, MIXED, depth, device, modelled);
+    if ways.contains(&Direction::Write) {
+        for (name, direction) in [(MIXED_READS, Direction::Read), (MIXED_WRITES, Direction::Write)]
+        {
+            let is = |way: Direction| way == direction;
+            add(compared, name, depth, &of(device, &is), &of(modelled, &is));
+        }
+    }
+}
+
+/// The comparison of one class; `None` when nothing was measured.
+fn of_class(compared: Compared) -> Option<ClassAccuracy> {
+    let Compared { name, depth, device_ns, model_ns, elapsed_ns } = compared;
+    let mean = |times: &[u64]| times.iter().sum::<u64>() as f64 / times.len().max(1) as f64;
     let found = demerit(&device_ns, &model_ns)?;
+    let count = device_ns.len() as u64;
     Some(ClassAccuracy {
         name,
         depth,
-        count: device.len() as u64,
+        count,
         device_ns: mean(&device_ns),
         model_ns: mean(&model_ns),
-        per_second: device.len() as f64 / elapsed_ns(device) * 1e9,
+        per_second: count as f64 / elapsed_ns.max(1) as f64 * 1e9,
         demerit: found.relative(),
     })
 }
 
-/// Runs the withheld writes on the device and on the model of the found file; nothing when no writes were probed.
-pub(super) fn of_writes(
-    target: &mut dyn WriteTarget,
-    findings: &Findings,
-    seed: u64,
-) -> Result<Vec<ClassAccuracy>, ProbeError> {
-    let Some(writes) = &findings.writes else { return Ok(Vec::new()) };
-    let device = withheld(target, writes, seed)?;
-    let modelled = withheld(&mut simulated(findings, writes, 1)?, writes, seed)?;
-    let pairs = device.iter().zip(&modelled);
-    let compare = |((name, depth, device), (_, _, modelled)): (&Class, &Class)| {
-        class(name, *depth, device, modelled)
-    };
-    Ok(pairs.filter_map(compare).collect())
-}
-
-/// Reads that no experiment made: random, near one another, in a row, and sorted.
+/// Reads that no experiment made: near one another, in a row, and sorted.
 fn classes(head: &mut Head<'_>, geometry: &Geometry) -> Vec<(&'static str, u32, Vec<Span>)> {
     const NEAR: u64 = 1 << 15;
-    let random = |head: &mut Head<'_>| {
-        (0..WITHHELD).map(|_| Span { lba: head.anywhere(), sectors: BLOCK }).collect::<Vec<_>>()
-    };
     let base = head.anywhere().min(geometry.sectors_512 - (1 << 18));
     let near = (0..WITHHELD)
         .map(|_| Span { lba: base + head.below(NEAR / 8) * 8, sectors: BLOCK })
@@ -231,13 +396,10 @@ fn classes(head: &mut Head<'_>, geometry: &Geometry) -> Vec<(&'static str, u32, 
     let row = (0..WITHHELD)
         .map(|nth| Span { lba: base + NEAR + nth * u64::from(long), sectors: long })
         .collect();
-    let mut classes = vec![
-        (RANDOM_READS, 1, random(head)),
-        ("reads within 16 MiB", 1, near),
-        ("reads in a row", 1, row),
-    ];
+    let mut classes = vec![("reads within 16 MiB", 1, near), ("reads in a row", 1, row)];
     if geometry.queue_depth > 1 {
-        classes.push((RANDOM_READS, geometry.queue_depth.min(MOST_WINDOW), random(head)));
+        let random = (0..WITHHELD).map(|_| Span { lba: head.anywhere(), sectors: BLOCK });
+        classes.push((RANDOM_READS, deepest(geometry), random.collect()));
     }
     classes
 }

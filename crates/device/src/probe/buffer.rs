@@ -1,10 +1,15 @@
 //! The disk's buffer: cost of a command and rate of the bus, read-ahead, segments.
 
 use super::head::{BLOCK, Head, align, median};
+use super::tape::{Class, Draws as _, Judged};
 use super::{Interval, ProbeError};
 
-/// Places at which each experiment is made.
+/// Reads behind others, some of which the buffer serves.
+const AFTER_PAUSE: Class = Class::of("reads behind others after a pause", Judged::Last);
+
+/// Places at which each experiment is made, and at which a yes or no is tried.
 const TIMES: usize = 9;
+const TRIES: usize = 3;
 
 /// Pause in which a disk reads ahead as far as it will, in nanoseconds.
 const IDLE_NS: u64 = 120_000_000;
@@ -151,12 +156,11 @@ fn start(head: &mut Head<'_>, more: u32) -> Result<u64, ProbeError> {
 /// Time of a read of `sectors` behind one block and `more`, made after an idle time, in nanoseconds: the median, and the
 /// second smallest and second largest of nine, between which it lies with a probability of 0.96.
 fn follow_up(head: &mut Head<'_>, more: u32, sectors: u32) -> Result<Interval, ProbeError> {
-    let mut times = Vec::with_capacity(TIMES);
-    for _ in 0..TIMES {
+    let mut times = head.repeat(AFTER_PAUSE, TIMES, |head| {
         let next = start(head, more)?;
         head.wait(IDLE_NS);
-        times.push(head.read(next, sectors)?.took_ns() as f64);
-    }
+        Ok(head.read(next, sectors)?.took_ns() as f64)
+    })?;
     times.sort_by(f64::total_cmp);
     let reason = "no read came to an end";
     let unclear = ProbeError::Unclear { quantity: "the cost of a command", reason };
@@ -168,14 +172,11 @@ fn follow_up(head: &mut Head<'_>, more: u32, sectors: u32) -> Result<Interval, P
 /// Sectors read ahead after an idle time, by bisection: each step at a new place.
 fn read_ahead(head: &mut Head<'_>, before: u32) -> Result<Interval, ProbeError> {
     let mut is_there = |sectors: u64| {
-        let mut hits = 0;
-        for _ in 0..3 {
+        mostly(head, |head| {
             let next = start(head, before)?;
             head.wait(IDLE_NS);
-            let found = head.read(next + sectors - u64::from(BLOCK), BLOCK)?;
-            hits += usize::from(found.took_ns() < head.hit_below_ns);
-        }
-        Ok::<bool, ProbeError>(hits >= 2)
+            is_hit(head, next + sectors - u64::from(BLOCK))
+        })
     };
     let (mut low, mut high) = (u64::from(BLOCK), MOST_SECTORS);
     while high - low > u64::from(BLOCK) {
@@ -196,7 +197,9 @@ fn segments(head: &mut Head<'_>, before: u32) -> Result<Interval, ProbeError> {
                 start(head, before)?;
                 head.wait(IDLE_NS);
             }
-            if head.read(next, BLOCK)?.took_ns() < head.hit_below_ns {
+            // Each step takes seconds, so none is sealed.
+            let kept = head.drawn(false, AFTER_PAUSE, |head| is_hit(head, next))?;
+            if kept == Some(true) {
                 return Ok(true);
             }
         }
@@ -218,27 +221,22 @@ fn segments(head: &mut Head<'_>, before: u32) -> Result<Interval, ProbeError> {
 
 /// Reads a block of the read-ahead twice. A block before it would not do: what was read ahead may have pushed it out.
 fn keeps_delivered(head: &mut Head<'_>, before: u32, ahead: u64) -> Result<bool, ProbeError> {
-    let mut kept = 0;
-    for _ in 0..3 {
+    mostly(head, |head| {
         let lba = start(head, before)? + align(ahead / 4);
         head.wait(IDLE_NS);
         head.read(lba, BLOCK)?;
-        kept += usize::from(head.read(lba, BLOCK)?.took_ns() < head.hit_below_ns);
-    }
-    Ok(kept >= 2)
+        is_hit(head, lba)
+    })
 }
 
 /// Sectors before the end of a long run of reads that are still there, by bisection: each step at a new place.
 fn behind(head: &mut Head<'_>) -> Result<Interval, ProbeError> {
     let mut is_there = |sectors: u64| {
-        let mut hits = 0;
-        for _ in 0..3 {
+        mostly(head, |head| {
             let end = read_run(head)?;
             head.wait(IDLE_NS);
-            let found = head.read(end - sectors, BLOCK)?;
-            hits += usize::from(found.took_ns() < head.hit_below_ns);
-        }
-        Ok::<bool, ProbeError>(hits >= 2)
+            is_hit(head, end - sectors)
+        })
     };
     let (mut low, mut high) = (0, RUN_SECTORS);
     while high - low > u64::from(BLOCK) {
@@ -262,15 +260,27 @@ fn read_run(head: &mut Head<'_>) -> Result<u64, ProbeError> {
 
 /// Uses most of the read-ahead, and looks behind its end after an idle time.
 fn resumes(head: &mut Head<'_>, before: u32, ahead: u64) -> Result<bool, ProbeError> {
-    let mut resumed = 0;
-    for _ in 0..3 {
+    mostly(head, |head| {
         let next = start(head, before)?;
         head.wait(IDLE_NS);
         head.read(next + align(ahead * 3 / 4), BLOCK)?;
         head.wait(IDLE_NS);
-        resumed += usize::from(head.read(next + ahead, BLOCK)?.took_ns() < head.hit_below_ns);
-    }
-    Ok(resumed >= 2)
+        is_hit(head, next + ahead)
+    })
+}
+
+/// The answer of most tries.
+fn mostly(
+    head: &mut Head<'_>,
+    is_true: impl Fn(&mut Head<'_>) -> Result<bool, ProbeError>,
+) -> Result<bool, ProbeError> {
+    let answers = head.repeat(AFTER_PAUSE, TRIES, is_true)?;
+    Ok(answers.into_iter().filter(|answer| *answer).count() * 2 > TRIES)
+}
+
+/// Reads a block; true when it comes from the buffer.
+fn is_hit(head: &mut Head<'_>, lba: u64) -> Result<bool, ProbeError> {
+    Ok(head.read(lba, BLOCK)?.took_ns() < head.hit_below_ns)
 }
 
 fn interval_of(sectors: u64) -> Interval {

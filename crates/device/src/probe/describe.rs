@@ -57,19 +57,7 @@ fn text(label: Label, findings: &Findings, accuracy: Option<&Accuracy>) -> Strin
     let how = if findings.writes.is_some() { "read and wrote" } else { "only read" };
     let _ =
         writeln!(text, "# Made by a probe that {how}. Values marked as assumed were not measured.");
-    for class in accuracy.iter().flat_map(|accuracy| &accuracy.classes) {
-        let doubt = if class.is_believed() { "" } else { "; do not believe this class" };
-        let _ = writeln!(
-            text,
-            "# Withheld {} {} at depth {}: device {:.3} ms, this file {:.3} ms, demerit {:.1} %{doubt}",
-            class.count,
-            class.name,
-            class.depth,
-            class.device_ns / 1e6,
-            class.model_ns / 1e6,
-            class.demerit * 100.0
-        );
-    }
+    text.push_str(&accuracy.map(Accuracy::comments).unwrap_or_default());
     let _ =
         writeln!(text, "name = {}\ntitle = {}\nkind = \"rotating\"\n", quoted(name), quoted(title));
     presented(&mut text, &findings.geometry);

@@ -1,9 +1,11 @@
 //! Flash, which only writes tell: cards that map erase units as wholes, and solid-state disks.
 
-use super::accuracy::{Accuracy, class};
+use super::accuracy::{Accuracy, add_listed, add_trace, mixed_trace};
+use super::mixed::lists;
 use super::simulated::Simulated;
-use super::writes::Pen;
-use super::{Interval, Label, News, ProbeError, Span, Stage, Target as _, Timed, WriteTarget};
+use super::tape::{Class, Draws as _, Judged, Recorder, Tape};
+use super::writes::{Listed, Pen};
+use super::{Interval, Label, News, ProbeError, Span, Stage, Timed, WriteTarget};
 use crate::file::{DeviceFile, load};
 use crate::model::Geometry;
 
@@ -32,8 +34,13 @@ const BLOCK: u32 = 8;
 /// Random writes from which a card is told from a solid-state disk, and the part of them that counts.
 const TOLD: usize = 96;
 
-/// Requests of a withheld class.
+/// Requests of a class that is only judged.
 const WITHHELD: usize = 200;
+
+const ROWS: Class = Class::of(ROW, Judged::Last);
+const RANDOM_WRITES: Class = Class::of(RANDOM, Judged::Last);
+const RANDOM_READS: Class = Class::of(READS, Judged::Last);
+const FLUSHED: Class = Class::of(SYNCED, Judged::Whole);
 
 /// Everything found about a flash device.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,6 +68,7 @@ pub enum FlashKind {
 /// [`ProbeError`].
 pub fn probe_flash(
     target: &mut dyn WriteTarget,
+    tape: &mut Tape,
     seed: u64,
     budget_bytes: u64,
     tell: &mut dyn FnMut(News),
@@ -69,7 +77,8 @@ pub fn probe_flash(
     if geometry.sectors_512 < LEAST_SECTORS {
         return Err(ProbeError::TooSmall { sectors: geometry.sectors_512, least: LEAST_SECTORS });
     }
-    let mut pen = Pen::new(target, seed);
+    let mut recorder = Recorder::new(target, tape);
+    let mut pen = Pen::new(&mut recorder, seed);
     tell(News::Begins(Stage::Kind));
     let kind = match is_card(&mut pen)? {
         true => FlashKind::Card(Box::new(card::find(&mut pen, tell)?)),
@@ -85,21 +94,31 @@ fn is_card(pen: &mut Pen<'_>) -> Result<bool, ProbeError> {
         last.iter().map(|time| time.took_ns() as f64).sum::<f64>() / last.len().max(1) as f64
     };
     let row = pen.row(BLOCK, TOLD as u64);
-    let row_ns = mean(&pen.target.write_all(&row, 1)?);
+    let row_ns = mean(&each(pen, ROWS, &row)?);
     pen.rest()?;
     let spans = pen.places(TOLD, BLOCK);
-    let random_ns = mean(&pen.target.write_all(&spans, 1)?);
+    let random_ns = mean(&each(pen, RANDOM_WRITES, &spans)?);
     Ok(random_ns > 3.0 * row_ns && random_ns > 1e6)
 }
 
-/// Compares the file made of `findings` with the device on requests that the findings did not use. The contents of the
-/// device are lost.
+/// Writes one by one; the times of those that are not sealed.
+fn each(pen: &mut Pen<'_>, class: Class, spans: &[Span]) -> Result<Vec<Timed>, ProbeError> {
+    let mut times = Vec::with_capacity(spans.len());
+    for span in spans {
+        times.extend(pen.one(class, |pen| pen.write(*span))?);
+    }
+    Ok(times)
+}
+
+/// Compares the file made of `findings` with the device on the measurements that the tape sealed, on requests that the
+/// findings did not use, and on a mixed trace. The contents of the device are lost.
 ///
 /// # Errors
 ///
 /// [`ProbeError`].
 pub fn judge_flash(
     target: &mut dyn WriteTarget,
+    tape: &Tape,
     findings: &FlashFindings,
     seed: u64,
 ) -> Result<Accuracy, ProbeError> {
@@ -109,43 +128,17 @@ pub fn judge_flash(
     let text = flash_file(label, findings, None);
     let file: DeviceFile = load(&text).map_err(|_| unclear)?;
     let mut model = Simulated::new(crate::build(&file, 1));
-    if let Some(bytes) = overwritten_bytes(findings) {
-        overwrite(&mut model, bytes)?;
-    }
-    let device = withheld(target, seed)?;
-    let modelled = withheld(&mut model, seed)?;
-    let pairs = device.iter().zip(&modelled);
-    let classes = pairs.filter_map(|((name, depth, device), (_, _, modelled))| {
-        class(name, *depth, device, modelled)
-    });
-    Ok(Accuracy { classes: classes.collect() })
-}
-
-/// Most bytes for which a model is brought into the state that the probe left the device in.
-const MOST_OVERWRITTEN: u64 = 1 << 39;
-
-/// Bytes in a row that bring the model of a solid-state disk to where it erases what was overwritten, if the device was
-/// brought there.
-fn overwritten_bytes(findings: &FlashFindings) -> Option<u64> {
-    let FlashKind::Solid(solid) = &findings.kind else { return None };
-    solid.erases.as_ref()?;
-    let bytes = 2 * solid.capacity_bytes;
-    (bytes <= MOST_OVERWRITTEN).then_some(bytes)
-}
-
-/// Writes in a row, again and again over the whole device.
-fn overwrite(model: &mut Simulated, bytes: u64) -> Result<(), ProbeError> {
-    let geometry = model.geometry();
-    let length = geometry.max_request_bytes / 512 / BLOCK * BLOCK;
-    let (mut left, mut next) = (bytes / 512, 0);
-    while left > 0 {
-        let sectors = u64::from(length).min(geometry.sectors_512 - next).min(left);
-        model.write_all(&[Span { lba: next, sectors: sectors as u32 }], 1)?;
-        next = (next + sectors) % geometry.sectors_512;
-        left -= sectors;
-    }
-    model.flush()?;
-    Ok(())
+    // The whole probe again, so that the model is in the state of the device.
+    let mut compared = tape.replay(&mut model)?;
+    let (device, region) = withheld(target, seed)?;
+    let (modelled, _) = withheld(&mut model, seed)?;
+    add_listed(&mut compared, &device, &modelled);
+    // Where data was written in a row: what other places hold is another thing on every device.
+    let trace = lists(&findings.geometry, region, seed, true);
+    let device = mixed_trace(target, &trace)?;
+    let modelled = mixed_trace(&mut model, &trace)?;
+    add_trace(&mut compared, &findings.geometry, &trace, &device, &modelled);
+    Ok(Accuracy::new(tape, compared))
 }
 
 /// Class of reads of blocks that were written in a row.
@@ -157,12 +150,15 @@ const SYNCED: &str = "random writes, each flushed";
 /// Class of random writes.
 const RANDOM: &str = "random writes";
 
-type Class = (&'static str, u32, Vec<Timed>);
-
-/// Requests that no experiment made, by class: their times on a device.
-fn withheld(target: &mut dyn WriteTarget, seed: u64) -> Result<Vec<Class>, ProbeError> {
+/// Requests that no experiment made, by class: their times on a device, and the region that they wrote in a row.
+fn withheld(
+    target: &mut dyn WriteTarget,
+    seed: u64,
+) -> Result<(Vec<Listed>, (u64, u64)), ProbeError> {
     const IDLE_NS: u64 = 60_000_000_000;
-    let mut pen = Pen::new(target, seed);
+    let mut tape = Tape::new(seed);
+    let mut recorder = Recorder::new(target, &mut tape);
+    let mut pen = Pen::new(&mut recorder, seed);
     let geometry = pen.target.geometry();
     let depth = geometry.queue_depth.min(32);
     let long = pen.long();
@@ -195,7 +191,7 @@ fn withheld(target: &mut dyn WriteTarget, seed: u64) -> Result<Vec<Class>, Probe
     let spans = pen.places(WITHHELD / 2, BLOCK);
     classes.push((RANDOM, 1, pen.target.write_all(&spans, 1)?));
     pen.rest()?;
-    Ok(classes)
+    Ok((classes, (first, sectors)))
 }
 
 /// A difference of times that cannot be negative.

@@ -3,7 +3,8 @@
 use rand_core::{Rng as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::{ProbeError, ReadFailed, Span, Target, Timed};
+use super::tape::{Class, Draws, Tape, Taped};
+use super::{ProbeError, ReadFailed, Span, Timed};
 
 /// Sectors of one read of the medium: 4 KiB, a block of every disk.
 pub(super) const BLOCK: u32 = 8;
@@ -22,7 +23,7 @@ const SLACK: f64 = 6.0;
 
 /// The target with what is known so far.
 pub(super) struct Head<'t> {
-    pub(super) target: &'t mut dyn Target,
+    pub(super) target: &'t mut dyn Taped,
     /// Time of a turn in nanoseconds; 0 until it is known.
     pub(super) turn_ns: f64,
     /// Reads that take less come from the buffer; 0 until it is known.
@@ -34,8 +35,14 @@ pub(super) struct Head<'t> {
     random: Xoshiro256PlusPlus,
 }
 
+impl Draws for Head<'_> {
+    fn tape(&mut self) -> &mut Tape {
+        self.target.tape()
+    }
+}
+
 impl<'t> Head<'t> {
-    pub(super) fn new(target: &'t mut dyn Target, seed: u64) -> Self {
+    pub(super) fn new(target: &'t mut dyn Taped, seed: u64) -> Self {
         let random = Xoshiro256PlusPlus::seed_from_u64(seed);
         Self { target, turn_ns: 0.0, hit_below_ns: 0, noise_ns: 0.0, evicting: EVICTING, random }
     }
@@ -126,16 +133,27 @@ impl<'t> Head<'t> {
         (2.0 * sector_ns).max(SLACK * self.noise_ns)
     }
 
-    /// The angles of many blocks, each the middle one of its readings. All are read once before any is read again, in
-    /// this order, so that the disk's buffer holds none of them any more.
-    pub(super) fn angles(&mut self, lbas: &[u64]) -> Result<Vec<f64>, ProbeError> {
-        let mut readings = vec![Vec::new(); lbas.len()];
+    /// The angles of many blocks, each the earliest of its readings, and `None` for those that are sealed. All are read
+    /// once before any is read again, in this order, so that the disk's buffer holds none of them any more.
+    pub(super) fn angles(
+        &mut self,
+        class: Class,
+        blocks: &[(u64, bool)],
+    ) -> Result<Vec<Option<f64>>, ProbeError> {
+        let mut readings = vec![Vec::new(); blocks.len()];
         for _ in 0..self.readings() {
-            for (lba, readings) in lbas.iter().zip(&mut readings) {
-                readings.push(self.angle(*lba)?);
+            for ((lba, is_sealed), readings) in blocks.iter().zip(&mut readings) {
+                // A sealed read may come from the buffer: the model of the file has to tell.
+                let angle = |head: &mut Self| match is_sealed {
+                    true => head.read(*lba, BLOCK).map(|_| 0.0).map_err(ProbeError::from),
+                    false => head.angle(*lba),
+                };
+                readings.extend(self.drawn(*is_sealed, class, angle)?);
             }
         }
-        Ok(readings.iter().map(|angles| middle_angle(angles, self.turn_ns)).collect())
+        let angle =
+            |angles: &Vec<f64>| (!angles.is_empty()).then(|| earliest_angle(angles, self.turn_ns));
+        Ok(readings.iter().map(angle).collect())
     }
 
     /// The angle at a time.
@@ -149,15 +167,20 @@ pub(super) const fn align(lba: u64) -> u64 {
     lba / BLOCK as u64 * BLOCK as u64
 }
 
-/// The one of some angles that is nearest to all others; they are times below one turn.
-fn middle_angle(angles: &[f64], turn_ns: f64) -> f64 {
-    let apart = |one: f64, other: f64| {
-        let off = (one - other).rem_euclid(turn_ns);
-        off.min(turn_ns - off)
+/// The earliest of some angles, which are times below one turn: a host only ever adds to a time. One that is farther than
+/// a quarter turn from the middle one was delayed too long to be placed.
+fn earliest_angle(angles: &[f64], turn_ns: f64) -> f64 {
+    // Between a half turn before and a half turn after.
+    let after = |angle: f64, other: f64| {
+        let off = (angle - other).rem_euclid(turn_ns);
+        if off < turn_ns / 2.0 { off } else { off - turn_ns }
     };
-    let far = |angle: f64| angles.iter().map(|other| apart(angle, *other)).sum::<f64>();
-    let nearest = angles.iter().min_by(|one, other| far(**one).total_cmp(&far(**other)));
-    nearest.copied().unwrap_or(0.0)
+    let far = |angle: f64| angles.iter().map(|other| after(*other, angle).abs()).sum::<f64>();
+    let middle = angles.iter().min_by(|one, other| far(**one).total_cmp(&far(**other)));
+    let Some(middle) = middle.copied() else { return 0.0 };
+    let offs = angles.iter().map(|angle| after(*angle, middle));
+    let earliest = offs.filter(|off| off.abs() < turn_ns / 4.0).fold(0.0, f64::min);
+    (middle + earliest).rem_euclid(turn_ns)
 }
 
 /// The middle of some numbers; `None` when there are none.

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use crate::withheld::depths;
+
 use super::{Accuracy, Buffer, Findings, FoundZone, Interval, Tracks, WriteCache, Writes};
 
 /// Name and value of a finding.
@@ -88,15 +90,21 @@ pub(super) fn of_window(window: Option<[u32; 2]>) -> Vec<Line> {
     window.map(|[low, high]| line("sorted reads", format!("{low} to {high}"))).into_iter().collect()
 }
 
-/// Comparison of the withheld requests, a line for each class.
+/// Share of the measurements that was withheld, and the comparison of the classes, a line each.
 pub(super) fn of_classes(text: &mut String, accuracy: &Accuracy) {
+    let Accuracy { measured, withheld, .. } = accuracy;
+    let share = *withheld as f64 / (*measured).max(1) as f64 * 100.0;
+    let _ = writeln!(
+        text,
+        "withheld: {withheld} of {measured} measurements ({share:.0} %), and a mixed trace, which no fit saw"
+    );
     for class in &accuracy.classes {
         let doubt = if class.is_believed() { "" } else { "  ! do not believe this class" };
         let _ = writeln!(
             text,
-            "withheld: {} at depth {}: device {:.2} ms, file {:.2} ms, demerit {:.1} %{doubt}",
+            "withheld: {} at {}: device {:.2} ms, file {:.2} ms, demerit {:.1} %{doubt}",
             class.name,
-            class.depth,
+            depths(class.name, class.depth),
             class.device_ns / 1e6,
             class.model_ns / 1e6,
             class.demerit * 100.0

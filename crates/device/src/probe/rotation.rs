@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
+use super::accuracy::RANDOM_READS;
 use super::head::{BLOCK, Head, median};
-use super::{Interval, ProbeError};
+use super::tape::{Class, Draws as _, Judged};
+use super::{Interval, ProbeError, Timed};
 
 /// Places that are read again and again, in two halves: each half is more than most disks have segments, so that every
 /// read reaches the medium. When the buffer serves reads all the same, more places are read, up to the most.
@@ -36,14 +38,16 @@ const LEAST_MEAN_S: f64 = 0.25 / TURNS_PER_S[1];
 /// Pauses, each between two rounds, that make the span long enough for a turn to be known to one part in 10^6.
 const PAUSES_NS: [u64; 3] = [1_000_000_000, 6_000_000_000, 30_000_000_000];
 
-/// Ends of reads by place, in seconds since the first.
+const ANYWHERE: Class = Class::of(RANDOM_READS, Judged::Last);
+
+/// Ends of reads by place, in seconds since the first; none of a sealed place.
 type Ends = Vec<Vec<f64>>;
 
 /// Finds the time of a turn in nanoseconds.
 pub(super) fn find(head: &mut Head<'_>) -> Result<Interval, ProbeError> {
-    let Rounds { places, begun_ns, mut ends } = rounds(head)?;
+    let Rounds { places, begun_ns, mut ends, mean_s } = rounds(head)?;
     let span_s = seconds(head.target.now_ns() - begun_ns);
-    if span_s < LEAST_MEAN_S * (ROUNDS * places.len()) as f64 {
+    if mean_s < LEAST_MEAN_S {
         return Err(ProbeError::NoRotation);
     }
     let mut turns_per_s = search(&ends, span_s).ok_or(ProbeError::NoRotation)?;
@@ -67,31 +71,37 @@ fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
 }
 
-/// Places and when their reads ended.
+/// Places, of which some are sealed in every round, and when the reads of the others ended.
 struct Rounds {
-    places: Vec<u64>,
+    places: Vec<(u64, bool)>,
     begun_ns: u64,
     ends: Ends,
+    /// Mean time of a read in seconds.
+    mean_s: f64,
 }
 
 /// Rounds of reads at so many places that the disk's buffer serves few of them.
 fn rounds(head: &mut Head<'_>) -> Result<Rounds, ProbeError> {
     let mut count = PLACES;
     loop {
-        let places: Vec<u64> = (0..count).map(|_| head.anywhere()).collect();
+        let sealed = head.tape().draws(count);
+        let places: Vec<(u64, bool)> =
+            sealed.into_iter().map(|is_sealed| (head.anywhere(), is_sealed)).collect();
         let begun_ns = head.target.now_ns();
         let mut ends = vec![Vec::new(); count];
         let mut took = round(head, &places, begun_ns, &mut ends)?;
         took.sort_unstable();
         let typical_ns = took.get(took.len() / 2).copied().unwrap_or(0) as f64;
-        let mut hits = 0;
+        let first = took.len();
         for _ in 1..ROUNDS {
-            let took = round(head, &places, begun_ns, &mut ends)?;
-            hits += took.iter().filter(|ns| (**ns as f64) < HIT * typical_ns).count();
+            took.extend(round(head, &places, begun_ns, &mut ends)?);
         }
-        if (hits as f64) < FEW_HITS * ((ROUNDS - 1) * count) as f64 {
+        let again = took.iter().skip(first);
+        let hits = again.filter(|ns| (**ns as f64) < HIT * typical_ns).count();
+        if (hits as f64) < FEW_HITS * (took.len() - first) as f64 {
             head.evicting = head.evicting.max(count / 2);
-            return Ok(Rounds { places, begun_ns, ends });
+            let mean_s = seconds(took.iter().sum()) / took.len().max(1) as f64;
+            return Ok(Rounds { places, begun_ns, ends, mean_s });
         }
         count *= 4;
         if count > MOST_PLACES {
@@ -101,10 +111,10 @@ fn rounds(head: &mut Head<'_>) -> Result<Rounds, ProbeError> {
     }
 }
 
-/// Reads all places in a random order; the time of each read in nanoseconds.
+/// Reads all places in a random order; the time of each read that is not sealed, in nanoseconds.
 fn round(
     head: &mut Head<'_>,
-    places: &[u64],
+    places: &[(u64, bool)],
     begun_ns: u64,
     ends: &mut Ends,
 ) -> Result<Vec<u64>, ProbeError> {
@@ -114,10 +124,12 @@ fn round(
         head.shuffle(half);
     }
     for index in order {
-        let (Some(lba), Some(list)) = (places.get(index), ends.get_mut(index)) else { continue };
-        let read = head.read(*lba, BLOCK)?;
-        list.push(seconds(read.end_ns - begun_ns));
-        took.push(read.took_ns());
+        let (Some((lba, is_sealed)), Some(list)) = (places.get(index), ends.get_mut(index)) else {
+            continue;
+        };
+        let read = head.drawn(*is_sealed, ANYWHERE, |head| Ok(head.read(*lba, BLOCK)?))?;
+        list.extend(read.map(|read| seconds(read.end_ns - begun_ns)));
+        took.extend(read.map(Timed::took_ns));
     }
     Ok(took)
 }
@@ -134,7 +146,8 @@ fn coherence(ends: &Ends, turns_per_s: f64) -> f64 {
         }
         f64::hypot(x, y) / times.len() as f64
     };
-    ends.iter().map(of_place).sum::<f64>() / ends.len() as f64
+    let seen = ends.iter().filter(|times| !times.is_empty());
+    seen.clone().map(of_place).sum::<f64>() / seen.count().max(1) as f64
 }
 
 /// The lowest frequency with nearly the largest coherence.
@@ -188,7 +201,7 @@ fn noise_ns(ends: &Ends, turns_per_s: f64) -> f64 {
 /// Standard deviation of the angles of each place around their mean, in turns.
 fn scatter_turns(ends: &Ends, turns_per_s: f64) -> f64 {
     let mut squares = BTreeMap::new();
-    for (place, times) in ends.iter().enumerate() {
+    for (place, times) in ends.iter().filter(|times| !times.is_empty()).enumerate() {
         let turns: Vec<f64> = times.iter().map(|time| time * turns_per_s).collect();
         let first = turns.first().copied().unwrap_or(0.0);
         let off: Vec<f64> =

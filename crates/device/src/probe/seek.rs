@@ -3,14 +3,18 @@
 //! The second block's angle is known, so the first read can be timed so that the block passes after any chosen time.
 //! It is caught when the arm is there, or else one turn later: each read halves the interval of the shortest time.
 
-use super::head::{BLOCK, Head};
+use super::head::{BLOCK, Head, align};
+use super::tape::{Class, Draws as _, Judged};
 use super::tracks::Tracks;
 use super::zones::FoundZone;
 use super::{Interval, ProbeError};
 
 /// Reads of each distance: eleven halve a turn to less than 10 us, the rest makes up for those that the disk's buffer
-/// served.
-const ROUNDS: usize = 32;
+/// served, and a third of them is sealed.
+const ROUNDS: usize = 48;
+
+/// The second read of a pair.
+const AT_A_DISTANCE: Class = Class::of("reads at every distance", Judged::Last);
 
 /// Width at which an interval is narrow enough.
 const NARROW_NS: f64 = 15_000.0;
@@ -67,7 +71,10 @@ pub(super) fn find(
     let mut pairs = pairs(head, zones, tracks)?;
     for _ in 0..ROUNDS {
         for pair in pairs.iter_mut().filter(|pair| !pair.checked) {
-            narrow(head, pair)?;
+            match pair.cylinders.is_some_and(|cylinders| cylinders > 0) && head.tape().draw() {
+                true => seal(head, pair)?,
+                false => narrow(head, pair)?,
+            }
         }
     }
     let reason = "every second read came from the disk's buffer";
@@ -209,6 +216,16 @@ impl Map {
     }
 }
 
+/// A pair of reads that no fit sees, at any angle: a block of the second track, whatever it is, after one of the first.
+fn seal(head: &mut Head<'_>, pair: &Pair) -> Result<(), ProbeError> {
+    let per_track = (head.turn_ns / pair.sector_ns[1]) as u64;
+    let from = pair.from + align(head.below(pair.spread.max(1)));
+    let to = pair.to.saturating_sub(per_track / 2) + align(head.below(per_track));
+    head.medium(from, BLOCK)?;
+    head.drawn(true, AT_A_DISTANCE, |head| Ok(head.read(to, BLOCK)?))?;
+    Ok(())
+}
+
 /// One read of a pair, timed for the middle of its interval. When it is narrow on a noisy host, one timed below it, which
 /// must miss the block: if it catches it, a delay had raised the lower bound, and the search continues.
 fn narrow(head: &mut Head<'_>, pair: &mut Pair) -> Result<(), ProbeError> {
@@ -238,7 +255,9 @@ fn catch(head: &mut Head<'_>, pair: &mut Pair, after_ns: f64) -> Result<bool, Pr
         let wait_ns = (aim - head.phase(now_ns)).rem_euclid(head.turn_ns);
         head.target.wait_until(now_ns + wait_ns.round() as u64);
     }
-    let found = head.read(pair.to, BLOCK)?;
+    let to = pair.to;
+    let read = head.drawn(false, AT_A_DISTANCE, |head| Ok(head.read(to, BLOCK)?))?;
+    let Some(found) = read else { return Ok(false) };
     if found.took_ns() < head.hit_below_ns {
         head.evict()?;
         return Ok(false);

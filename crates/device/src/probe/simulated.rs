@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{ReadFailed, Span, Target, Timed, WriteFailed, WriteTarget};
+use super::{Direction, ProbeError, ReadFailed, Span, Target, Timed, WriteFailed, WriteTarget};
 use crate::model::{Completion, Geometry, Lba, Model, Operation, Refused, Request};
 
 /// A model in virtual time.
@@ -36,15 +36,27 @@ impl Simulated {
         requests: &[Span],
         depth: u32,
     ) -> Result<Vec<Timed>, (Span, String)> {
+        let requests: Vec<(Operation, Span)> =
+            requests.iter().map(|span| (operation, *span)).collect();
+        self.run_each(&requests, depth).map_err(|(_, span, reason)| (span, reason))
+    }
+
+    /// Requests `depth` at a time; the failed one with its cause.
+    fn run_each(
+        &mut self,
+        requests: &[(Operation, Span)],
+        depth: u32,
+    ) -> Result<Vec<Timed>, (Operation, Span, String)> {
         let mut times = vec![Timed { start_ns: 0, end_ns: 0 }; requests.len()];
         let mut waiting = BTreeMap::new();
         let mut next = 0;
         let mut done: Vec<Completion> = Vec::new();
         while next < requests.len() || !waiting.is_empty() {
             while waiting.len() < depth.max(1) as usize
-                && let Some(span) = requests.get(next)
+                && let Some((operation, span)) = requests.get(next).copied()
             {
-                let id = self.submit(operation, *span).map_err(|e| (*span, e.to_string()))?;
+                let failed = |e: Refused| (operation, span, e.to_string());
+                let id = self.submit(operation, span).map_err(failed)?;
                 waiting.insert(id, (next, self.now_ns));
                 next += 1;
             }
@@ -87,6 +99,24 @@ impl WriteTarget for Simulated {
         let depth = depth.min(self.model.geometry().queue_depth);
         let failed = |(span, reason)| WriteFailed::Write { span, reason };
         self.run(Operation::Write, requests, depth).map_err(failed)
+    }
+
+    fn mix_all(
+        &mut self,
+        requests: &[(Direction, Span)],
+        depth: u32,
+    ) -> Result<Vec<Timed>, ProbeError> {
+        let depth = depth.min(self.model.geometry().queue_depth);
+        let operation = |direction: Direction| match direction {
+            Direction::Read => Operation::Read,
+            Direction::Write => Operation::Write,
+        };
+        let requests: Vec<(Operation, Span)> =
+            requests.iter().map(|(direction, span)| (operation(*direction), *span)).collect();
+        self.run_each(&requests, depth).map_err(|(operation, span, reason)| match operation {
+            Operation::Read => ReadFailed { span, reason }.into(),
+            _ => WriteFailed::Write { span, reason }.into(),
+        })
     }
 
     fn flush(&mut self) -> Result<Timed, WriteFailed> {

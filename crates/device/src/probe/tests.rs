@@ -1,6 +1,6 @@
 use super::{
-    Findings, Label, News, ProbeError, ReadFailed, Simulated, Span, Stage, Target, Timed,
-    device_file, judge_writes, probe, probe_writes,
+    Findings, Label, News, ProbeError, ReadFailed, Recorder, Simulated, Span, Stage, Tape, Target,
+    Timed, device_file, judge_writes, probe, probe_writes,
 };
 use crate::bus::Link;
 use crate::catalogue;
@@ -44,7 +44,8 @@ fn seek_rms_us(file: &DeviceFile, findings: &Findings) -> f64 {
 fn is_found(name: &str) {
     let (file, mut target) = disk(name);
     let mut told = Vec::new();
-    let findings = probe(&mut target, 11, &mut |news| told.push(news)).unwrap();
+    let mut tape = Tape::new(21);
+    let findings = probe(&mut target, &mut tape, 11, &mut |news| told.push(news)).unwrap();
     tells_what_it_finds(&told);
     let parameters = rotating(&file);
     let truth = parameters.mechanics(file.presented.sectors, 0, Link::new(file.bus())).unwrap();
@@ -84,9 +85,9 @@ fn is_found(name: &str) {
         assert!(f64::from(high) <= f64::from(low) * 1.25, "{name}: window {low} to {high}");
     }
     let mut findings = findings;
-    probe_writes(&mut target, &mut findings, 12, &mut |_| {}).unwrap();
+    probe_writes(&mut target, &mut tape, &mut findings, 12, &mut |_| {}).unwrap();
     writes_are_found(name, &file, &findings);
-    predicts(name, &mut target, &findings);
+    predicts(name, &mut target, &tape, &findings);
     println!("{name}: seek curve {rms_us:.1} us rms, window {:?}", findings.window);
 }
 
@@ -135,12 +136,21 @@ fn writes_are_found(name: &str, file: &DeviceFile, findings: &Findings) {
 }
 
 /// The file made of the findings loads, and its model does what the device does with reads it was not made from.
-fn predicts(name: &str, target: &mut Simulated, findings: &Findings) {
-    let accuracy = judge_writes(target, findings, 99).unwrap();
+fn predicts(name: &str, target: &mut Simulated, tape: &Tape, findings: &Findings) {
+    let accuracy = judge_writes(target, tape, findings, 99).unwrap();
     for class in &accuracy.classes {
         let off = class.model_ns / class.device_ns - 1.0;
-        println!("{name}: {} at {}: {:.1} %", class.name, class.depth, off * 100.0);
-        assert!(class.is_believed() && off.abs() < 0.1, "{name}: {class:?}");
+        println!(
+            "{name}: {} {} at {}: {:.1} %, demerit {:.1} %",
+            class.count,
+            class.name,
+            class.depth,
+            off * 100.0,
+            class.demerit * 100.0
+        );
+        assert!(class.is_believed(), "{name}: {class:?}");
+        // Few requests have chances of their own.
+        assert!(off.abs() < if class.count < 100 { 0.2 } else { 0.1 }, "{name}: {class:?}");
     }
     let label = Label { name: "mine", title: "My \"disk\"", source: "probe" };
     let text = device_file(label, findings, Some(&accuracy));
@@ -149,6 +159,11 @@ fn predicts(name: &str, target: &mut Simulated, findings: &Findings) {
     assert!(!file.published().is_empty(), "{text}");
     assert_eq!(file.withheld().len(), accuracy.classes.len());
     assert!(crate::catalogue::origins(&file).contains("Requests that the probe withheld"));
+    let share = accuracy.withheld as f64 / accuracy.measured as f64;
+    println!("{name}: {share:.3} of {} measurements withheld", accuracy.measured);
+    assert!((0.3..0.34).contains(&share), "{name}: {accuracy:?}");
+    let kept = file.measurements().unwrap();
+    assert_eq!((kept.made, kept.withheld), (accuracy.measured, accuracy.withheld));
 }
 
 #[test]
@@ -174,7 +189,9 @@ fn a_disk_that_remembers_256_places_rotates_all_the_same() {
         load(&text.replace("segment_kib = 1024", "segment_kib = 1024\nkeeps_delivered = true"))
             .unwrap();
     let mut target = Simulated::new(crate::build(&file, 7));
-    let mut head = super::Head::new(&mut target, 11);
+    let mut tape = Tape::new(21);
+    let mut recorder = Recorder::new(&mut target, &mut tape);
+    let mut head = super::Head::new(&mut recorder, 11);
     let turn_ns = super::rotation::find(&mut head).unwrap().value;
     assert!((turn_ns / (60e9 / 7200.0) - 1.0).abs() < 1e-4, "{turn_ns}");
     assert!(head.evicting > 256, "{}", head.evicting);
@@ -183,7 +200,8 @@ fn a_disk_that_remembers_256_places_rotates_all_the_same() {
 #[test]
 fn a_device_without_rotation_is_refused() {
     let (_, mut target) = disk("ssd-sata-250gb");
-    assert_eq!(probe(&mut target, 11, &mut |_| {}), Err(ProbeError::NoRotation));
+    let probed = probe(&mut target, &mut Tape::new(21), 11, &mut |_| {});
+    assert_eq!(probed, Err(ProbeError::NoRotation));
 }
 
 /// A device of a size whose reads fail.
@@ -207,10 +225,10 @@ impl Target for Broken {
 
 #[test]
 fn a_read_that_fails_and_a_device_too_small_end_the_probe_with_the_reason() {
-    let failed = probe(&mut Broken(1 << 30), 11, &mut |_| {}).unwrap_err();
+    let failed = probe(&mut Broken(1 << 30), &mut Tape::new(21), 11, &mut |_| {}).unwrap_err();
     assert!(matches!(failed, ProbeError::Read(_)), "{failed}");
     assert_eq!(
-        probe(&mut Broken(1 << 10), 11, &mut |_| {}).unwrap_err().to_string(),
+        probe(&mut Broken(1 << 10), &mut Tape::new(21), 11, &mut |_| {}).unwrap_err().to_string(),
         "the device has 1024 sectors; probing needs at least 524288; name the whole disk, not a small partition"
     );
 }

@@ -1,14 +1,18 @@
 //! Skews and heads: by how much the angle jumps from track to track, and after how many tracks it jumps farther.
 
 use super::head::{BLOCK, Head, align, median};
+use super::tape::{Class, Draws as _, Judged};
 use super::zones::FoundZone;
 use super::{Interval, ProbeError};
 
 /// Tracks that are looked at: twice as many as the most heads of a disk, and some more.
 const TRACKS: u64 = 44;
 
-/// Distance of the blocks read, as a part of a track; less than a half, so that no track is missed.
+/// Distance of the blocks read, as a part of a track. At most two in a row are sealed, and three of these distances are less
+/// than a track, so that none is missed.
 const APART: f64 = 0.27;
+
+const BACKWARDS: Class = Class::of("reads backwards in a track", Judged::Last);
 
 /// Heads and skews of the largest zone.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,6 +34,8 @@ pub struct Tracks {
 struct Jump {
     /// Number of the block before it.
     index: usize,
+    /// Blocks from there to the next one that was seen.
+    blocks: usize,
     /// Skew in sectors.
     sectors: f64,
 }
@@ -46,9 +52,16 @@ pub(super) fn find(head: &mut Head<'_>, zones: &[FoundZone]) -> Result<Tracks, P
         return Err(unclear("the zones are too small; probe the whole disk"));
     }
     let base = align(u64::midpoint(found.first_lba, found.end_lba - count * step));
-    let blocks: Vec<u64> = (0..count).rev().map(|index| base + index * step).collect();
-    let mut angles = head.angles(&blocks)?;
-    angles.reverse();
+    let sealed = head.tape().draws(count as usize);
+    let blocks: Vec<(u64, bool)> =
+        (0..count).rev().map(|index| base + index * step).zip(sealed).collect();
+    let angles = head.angles(BACKWARDS, &blocks)?;
+    let angles: Vec<(usize, f64)> = angles
+        .into_iter()
+        .rev()
+        .enumerate()
+        .filter_map(|(block, angle)| Some((block, angle?)))
+        .collect();
     let sector_ns = head.turn_ns / per_track;
     let slack_ns = head.slack_ns(sector_ns);
     let jumps = jumps(&angles, [step as f64 * sector_ns, head.turn_ns, sector_ns, slack_ns]);
@@ -71,7 +84,7 @@ pub(super) fn find(head: &mut Head<'_>, zones: &[FoundZone]) -> Result<Tracks, P
         track_skew_sectors: whole(tracks[0]),
         cylinder_skew_sectors: whole(tracks[1]),
         zone,
-        cylinder_start: border(head, low, step, sector_ns)?,
+        cylinder_start: border(head, low, step * first.blocks as u64, sector_ns)?,
     })
 }
 
@@ -79,15 +92,16 @@ fn whole(sectors: f64) -> Interval {
     Interval { value: sectors.round(), low: sectors.round() - 0.5, high: sectors.round() + 0.5 }
 }
 
-/// Changes of track among blocks that are `step_ns` apart on one track.
-fn jumps(angles: &[f64], [step_ns, turn_ns, sector_ns, slack_ns]: [f64; 4]) -> Vec<Jump> {
-    let off = |pair: &[f64]| (pair[1] - pair[0] - step_ns).rem_euclid(turn_ns);
-    let jump = |(index, ns): (usize, f64)| {
+/// Changes of track among blocks, by number and angle, that are `step_ns` apart on one track.
+fn jumps(angles: &[(usize, f64)], [step_ns, turn_ns, sector_ns, slack_ns]: [f64; 4]) -> Vec<Jump> {
+    let jump = |pair: &[(usize, f64)]| {
+        let (index, blocks) = (pair[0].0, pair[1].0 - pair[0].0);
+        let ns = (pair[1].1 - pair[0].1 - blocks as f64 * step_ns).rem_euclid(turn_ns);
         // Nearly a turn is a little less than nothing.
         let is_none = ns < slack_ns || ns > turn_ns - slack_ns;
-        (!is_none).then_some(Jump { index, sectors: ns / sector_ns })
+        (!is_none).then_some(Jump { index, blocks, sectors: ns / sector_ns })
     };
-    angles.windows(2).map(off).enumerate().filter_map(jump).collect()
+    angles.windows(2).filter_map(jump).collect()
 }
 
 /// Jumps that have another one of their size: one alone is a delay of the host, as a skew recurs from cylinder to cylinder.
@@ -148,7 +162,8 @@ fn heads(jumps: &[Jump], [track, cylinder]: [f64; 2]) -> Option<u32> {
 
 /// First sector behind the change of track between `low` and `step` sectors farther.
 fn border(head: &mut Head<'_>, low: u64, step: u64, sector_ns: f64) -> Result<u64, ProbeError> {
-    let end_of_low = head.angles(&[low])?.first().copied().unwrap_or(0.0);
+    let end_of_low = head.angles(BACKWARDS, &[(low, false)])?;
+    let end_of_low = end_of_low.first().copied().flatten().unwrap_or(0.0);
     let (unit, slack_ns) = (head.unit(), head.slack_ns(sector_ns));
     // A read that ends on the track of `low` ends at the angle that its distance says.
     let mut is_behind = |lba: u64, sectors: u32| {
@@ -158,7 +173,8 @@ fn border(head: &mut Head<'_>, low: u64, step: u64, sector_ns: f64) -> Result<u6
             if reading > 0 {
                 head.evict()?;
             }
-            let end_ns = head.medium(lba, sectors)?.end_ns;
+            let read = head.drawn(false, BACKWARDS, |head| head.medium(lba, sectors))?;
+            let end_ns = read.map_or(0, |read| read.end_ns);
             let off =
                 (head.phase(end_ns) - end_of_low - distance * sector_ns).rem_euclid(head.turn_ns);
             if off < slack_ns || off > head.turn_ns - slack_ns {

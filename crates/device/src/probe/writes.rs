@@ -11,7 +11,8 @@ use super::describe::built;
 use super::head::{BLOCK, align, median};
 use super::line::{Line, Point, line};
 use super::simulated::Simulated;
-use super::{Findings, Interval, News, ProbeError, Span, Stage, Timed, WriteTarget};
+use super::tape::{Class, Draws, Judged, Recorder, Tape, TapedWrites};
+use super::{Findings, Interval, News, ProbeError, Span, Stage, Timed, WriteFailed, WriteTarget};
 
 /// Pause in which a drive writes what little is in its cache, in nanoseconds.
 const IDLE_NS: u64 = 200_000_000;
@@ -22,8 +23,11 @@ const SINGLE: usize = 15;
 /// Lists, each with an answer of its own, so that the answers show how sure they are.
 const LISTS: usize = 3;
 
-/// Writes of a list, each flushed.
-const FLUSHED: usize = 150;
+/// Writes of a list, each flushed; a third of them is sealed.
+const FLUSHED: usize = 210;
+
+/// Flushes of many writes that make an answer.
+const FLUSHES_SORTED: usize = 5;
 
 /// Most writes of a block before the cache counts as endless: 512 MiB.
 const MOST_WRITES: u64 = 1 << 17;
@@ -39,6 +43,16 @@ const MOST_WINDOW: u32 = 64;
 
 /// Writes in a row before the cache is full, as a multiple of its size: it drains meanwhile.
 const FILLINGS: u64 = 4;
+
+/// Tries of a yes or no.
+const TRIES: usize = 3;
+
+const AFTER_REST: Class = Class::of("single writes after a rest", Judged::Last);
+const EMPTY_FLUSHES: Class = Class::of("flushes of an empty cache", Judged::Last);
+const INTO_CACHE: Class = Class::of("writes into the cache", Judged::Early);
+const FLUSHES: Class = Class::of("flushes after random writes", Judged::Last);
+const WRITTEN: Class = Class::of("reads of what was just written", Judged::Last);
+const CLEARED: Class = Class::of("reads behind others after a write", Judged::Last);
 
 /// Times that a drive may let pass before it writes, in nanoseconds: longest one looked for.
 const LONGEST_DELAY_NS: u64 = 12_800_000_000;
@@ -92,12 +106,18 @@ pub struct Drain {
 
 /// The device with random places.
 pub(super) struct Pen<'t> {
-    pub(super) target: &'t mut dyn WriteTarget,
+    pub(super) target: &'t mut dyn TapedWrites,
     random: Xoshiro256PlusPlus,
 }
 
+impl Draws for Pen<'_> {
+    fn tape(&mut self) -> &mut Tape {
+        self.target.tape()
+    }
+}
+
 impl<'t> Pen<'t> {
-    pub(super) fn new(target: &'t mut dyn WriteTarget, seed: u64) -> Self {
+    pub(super) fn new(target: &'t mut dyn TapedWrites, seed: u64) -> Self {
         Self { target, random: Xoshiro256PlusPlus::seed_from_u64(seed) }
     }
 
@@ -143,7 +163,7 @@ impl<'t> Pen<'t> {
 
 /// Finds all that writes tell.
 pub(super) fn find(
-    target: &mut dyn WriteTarget,
+    target: &mut dyn TapedWrites,
     findings: &Findings,
     seed: u64,
     tell: &mut dyn FnMut(News),
@@ -169,11 +189,11 @@ pub(super) fn find(
 
 /// Times of single writes, each after a rest.
 fn single(pen: &mut Pen<'_>) -> Result<Interval, ProbeError> {
-    let mut times = Vec::with_capacity(SINGLE);
-    for span in pen.places(SINGLE, BLOCK) {
+    let times = pen.repeat(AFTER_REST, SINGLE, |pen| {
         pen.rest()?;
-        times.push(pen.write(span)?.took_ns() as f64);
-    }
+        let span = pen.places(1, BLOCK).remove(0);
+        Ok(pen.write(span)?.took_ns() as f64)
+    })?;
     Ok(middle(times))
 }
 
@@ -184,11 +204,10 @@ fn cache(
     tell: &mut dyn FnMut(News),
 ) -> Result<WriteCache, ProbeError> {
     let stall_ns = (findings.turn_ns.value / 4.0) as u64;
-    let mut flushes = Vec::with_capacity(SINGLE);
-    for _ in 0..SINGLE {
+    let flushes = pen.repeat(EMPTY_FLUSHES, SINGLE, |pen| {
         pen.rest()?;
-        flushes.push(pen.target.flush()?.took_ns() as f64);
-    }
+        Ok(pen.target.flush()?.took_ns() as f64)
+    })?;
     let empty_flush_ns = middle(flushes);
     let small = fill(pen, BLOCK, stall_ns)?;
     let drains = vec![drain(pen, 1)?, drain(pen, 2)?];
@@ -227,22 +246,26 @@ fn fill(pen: &mut Pen<'_>, sectors: u32, stall_ns: u64) -> Result<Vec<Filled>, P
     // A large write keeps the bus busy for longer than a small one.
     let stall_ns = stall_ns + u64::from(sectors) * 10_000;
     let mut found = Vec::with_capacity(LISTS);
-    for _ in 0..LISTS {
+    while found.len() < LISTS {
         pen.rest()?;
-        let begun_ns = pen.target.now_ns();
-        let mut filled = Filled { sectors: 0, elapsed_ns: 0, one: sectors.into() };
-        while filled.sectors < MOST_WRITES * u64::from(BLOCK) {
-            let span = pen.places(1, sectors).remove(0);
-            let timed = pen.write(span)?;
-            if timed.took_ns() > stall_ns {
-                break;
-            }
-            filled.sectors += u64::from(sectors);
-            filled.elapsed_ns = timed.end_ns - begun_ns;
-        }
-        found.push(filled);
+        found.extend(pen.one(INTO_CACHE, |pen| filled(pen, sectors, stall_ns))?);
     }
     Ok(found)
+}
+
+fn filled(pen: &mut Pen<'_>, sectors: u32, stall_ns: u64) -> Result<Filled, ProbeError> {
+    let begun_ns = pen.target.now_ns();
+    let mut filled = Filled { sectors: 0, elapsed_ns: 0, one: sectors.into() };
+    while filled.sectors < MOST_WRITES * u64::from(BLOCK) {
+        let span = pen.places(1, sectors).remove(0);
+        let timed = pen.write(span)?;
+        if timed.took_ns() > stall_ns {
+            break;
+        }
+        filled.sectors += u64::from(sectors);
+        filled.elapsed_ns = timed.end_ns - begun_ns;
+    }
+    Ok(filled)
 }
 
 /// Size of the cache: all that fitted, less what was drained meanwhile.
@@ -261,14 +284,14 @@ fn drain(pen: &mut Pen<'_>, depth: u32) -> Result<Drain, ProbeError> {
     let [writes, rates] = STEADY;
     let warm = pen.places(writes, BLOCK);
     pen.target.write_all(&warm, depth)?;
-    let mut found = Vec::with_capacity(rates);
-    for _ in 0..rates {
+    let class = Class::of(RANDOM, Judged::Each).at(depth);
+    let found = pen.repeat(class, rates, |pen| {
         let spans = pen.places(writes, BLOCK);
         let begun_ns = pen.target.now_ns();
         pen.target.write_all(&spans, depth)?;
         let elapsed_ns = pen.target.now_ns() - begun_ns;
-        found.push(writes as f64 / elapsed_ns.max(1) as f64 * 1e9);
-    }
+        Ok(writes as f64 / elapsed_ns.max(1) as f64 * 1e9)
+    })?;
     Ok(Drain { depth, per_second: interval(&found) })
 }
 
@@ -278,32 +301,36 @@ fn run(pen: &mut Pen<'_>, size: Interval) -> Result<Option<Interval>, ProbeError
     // Long writes, because short ones may come no faster than the medium takes them.
     let length = pen.long();
     let mut found = Vec::with_capacity(LISTS);
-    for _ in 0..LISTS {
+    while found.len() < LISTS {
         pen.rest()?;
         let filling = (size.high / f64::from(length)) as u64 * FILLINGS;
         let row = pen.row(length, filling + COUNTED);
-        let times = pen.target.write_all(&row, 1)?.split_off((filling as usize).min(row.len()));
-        let took: Vec<f64> = times.iter().map(|time| time.took_ns() as f64).collect();
-        let stop_ns = 1.4 * median(took.clone()).unwrap_or_default() + 50_000.0;
-        let stops = took.iter().filter(|took| **took > stop_ns).count();
-        if stops > 2 {
-            found.push((took.len() as u64 * u64::from(length)) as f64 / stops as f64);
-        }
+        let (filling, row) = row.split_at((filling as usize).min(row.len()));
+        pen.target.write_all(filling, 1)?;
+        found.extend(pen.one(Class::of(ROW, Judged::Each), |pen| {
+            let times = pen.target.write_all(row, 1)?;
+            let took: Vec<f64> = times.iter().map(|time| time.took_ns() as f64).collect();
+            let stop_ns = 1.4 * median(took.clone()).unwrap_or_default() + 50_000.0;
+            let stops = took.iter().filter(|took| **took > stop_ns).count();
+            let sectors = (took.len() as u64 * u64::from(length)) as f64;
+            Ok((stops > 2).then(|| sectors / stops as f64))
+        })?);
     }
     // A drive that writes more slowly than it takes data stops in every list.
-    Ok((found.len() == LISTS).then(|| interval(&found)))
+    let found: Option<Vec<f64>> = found.into_iter().collect();
+    Ok(found.map(|found| interval(&found)))
 }
 
 /// Flushes after some random writes, at most so many.
 fn flushes_of(pen: &mut Pen<'_>, most: u64) -> Result<Vec<Point>, ProbeError> {
     let mut points = Vec::new();
     for (dirty, times) in DIRTY.into_iter().filter(|(dirty, _)| *dirty <= most.max(1)) {
-        let mut sum_ns = 0.0;
-        for _ in 0..times {
+        let found = pen.repeat(FLUSHES, times, |pen| {
             pen.rest()?;
             let spans = pen.places(dirty as usize, BLOCK);
-            sum_ns += flushed(pen.target, &spans)? as f64;
-        }
+            Ok(flushed(pen.target, &spans)? as f64)
+        })?;
+        let sum_ns = found.iter().sum::<f64>();
         points.push(Point { dirty, times: times as u64, mean_ns: sum_ns / times as f64 });
     }
     Ok(points)
@@ -315,7 +342,7 @@ fn flushed(target: &mut dyn WriteTarget, spans: &[Span]) -> Result<u64, ProbeErr
     Ok(target.flush()?.took_ns())
 }
 
-/// Idle time after which a flush finds the cache empty: doubled until it does.
+/// Idle time after which a flush finds the cache empty: doubled until it does. It takes up to half a minute, so none is sealed.
 fn delay(pen: &mut Pen<'_>, empty_ns: u64) -> Result<Interval, ProbeError> {
     // Shorter times could not be told from the time that the write itself takes.
     let (mut low, mut wait_ns) = (0, 100_000_000);
@@ -325,7 +352,8 @@ fn delay(pen: &mut Pen<'_>, empty_ns: u64) -> Result<Interval, ProbeError> {
             pen.rest()?;
             pen.write(span)?;
             pen.wait(wait_ns);
-            emptied += usize::from(pen.target.flush()?.took_ns() <= empty_ns);
+            let flush = pen.drawn(false, FLUSHES, |pen| Ok(pen.target.flush()?))?;
+            emptied += usize::from(flush.is_some_and(|flush| flush.took_ns() <= empty_ns));
         }
         if emptied >= 2 {
             break;
@@ -340,22 +368,20 @@ fn delay(pen: &mut Pen<'_>, empty_ns: u64) -> Result<Interval, ProbeError> {
 /// Reads the last of some writes, which still wait.
 fn serves_written(pen: &mut Pen<'_>, stall_ns: u64) -> Result<bool, ProbeError> {
     const WAITING: usize = 16;
-    let mut served = 0;
-    for _ in 0..LISTS {
+    let served = pen.repeat(WRITTEN, TRIES, |pen| {
         pen.rest()?;
         let spans = pen.places(WAITING, BLOCK);
         pen.target.write_all(&spans, 1)?;
         let times = pen.target.read_all(spans.get(WAITING - 1..).unwrap_or_default(), 1)?;
-        served += usize::from(times.iter().all(|time| time.took_ns() < stall_ns));
-    }
-    Ok(served * 2 > LISTS)
+        Ok(times.iter().all(|time| time.took_ns() < stall_ns))
+    })?;
+    Ok(served.into_iter().filter(|served| *served).count() * 2 > TRIES)
 }
 
 /// Reads ahead, writes elsewhere, and looks for what was read ahead.
 fn clears_read_ahead(pen: &mut Pen<'_>, findings: &Findings) -> Result<Option<bool>, ProbeError> {
     let Some(before) = findings.buffer.read_ahead_after else { return Ok(None) };
-    let mut cleared = 0;
-    for _ in 0..LISTS {
+    let cleared = pen.repeat(CLEARED, TRIES, |pen| {
         let at = pen.places(1, 64 * BLOCK).remove(0).lba;
         for index in 0..=before {
             let lba = at + u64::from(index * BLOCK);
@@ -367,10 +393,9 @@ fn clears_read_ahead(pen: &mut Pen<'_>, findings: &Findings) -> Result<Option<bo
         pen.rest()?;
         let next = Span { lba: at + u64::from((before + 1) * BLOCK), sectors: BLOCK };
         let times = pen.target.read_all(&[next], 1)?;
-        cleared +=
-            usize::from(times.iter().any(|time| time.took_ns() >= findings.buffer.hit_below_ns));
-    }
-    Ok(Some(cleared * 2 > LISTS))
+        Ok(times.iter().any(|time| time.took_ns() >= findings.buffer.hit_below_ns))
+    })?;
+    Ok(Some(cleared.into_iter().filter(|cleared| *cleared).count() * 2 > TRIES))
 }
 
 /// Settling, from writes that are each flushed: what the device takes longer than its model without any.
@@ -378,15 +403,27 @@ fn settle(pen: &mut Pen<'_>, findings: &Findings, writes: &Writes) -> Result<Int
     let mut found = Vec::with_capacity(LISTS);
     for _ in 0..LISTS {
         let spans = pen.places(FLUSHED, BLOCK);
+        let sealed = pen.tape().draws(FLUSHED);
         pen.rest()?;
-        let device_ns = each_flushed(pen.target, &spans)?;
+        let mut seen = Vec::with_capacity(FLUSHED);
+        for (span, is_sealed) in spans.iter().zip(&sealed) {
+            let class = Class::of(SYNCED, Judged::Whole);
+            seen.extend(pen.drawn(*is_sealed, class, |pen| Ok(synced(pen.target, *span)?))?);
+        }
+        let device_ns = mean_ns(&seen);
         let mut settle_ns = 0.0;
         // The second step makes up for turns that the first one crossed.
         for _ in 0..2 {
             let tried = Writes { settle_ns: interval(&[settle_ns]), ..writes.clone() };
             let mut modelled = Vec::new();
             for phase in 1..=4 {
-                modelled.push(each_flushed(&mut simulated(findings, &tried, phase)?, &spans)?);
+                let mut model = simulated(findings, &tried, phase)?;
+                let mut times = Vec::with_capacity(FLUSHED);
+                for (span, is_sealed) in spans.iter().zip(&sealed) {
+                    let time = synced(&mut model, *span)?;
+                    times.extend((!is_sealed).then_some(time));
+                }
+                modelled.push(mean_ns(&times));
             }
             let model_ns = modelled.iter().sum::<f64>() / modelled.len() as f64;
             settle_ns += device_ns - model_ns;
@@ -396,13 +433,14 @@ fn settle(pen: &mut Pen<'_>, findings: &Findings, writes: &Writes) -> Result<Int
     Ok(interval(&found))
 }
 
-/// Mean time of a write with its flush.
-fn each_flushed(target: &mut dyn WriteTarget, spans: &[Span]) -> Result<f64, ProbeError> {
-    let begun_ns = target.now_ns();
-    for span in spans {
-        flushed(target, &[*span])?;
-    }
-    Ok((target.now_ns() - begun_ns) as f64 / spans.len().max(1) as f64)
+/// A write with its flush.
+fn synced(target: &mut dyn WriteTarget, span: Span) -> Result<Timed, WriteFailed> {
+    let start_ns = write(target, span)?.start_ns;
+    Ok(Timed { start_ns, end_ns: target.flush()?.end_ns })
+}
+
+fn mean_ns(times: &[Timed]) -> f64 {
+    times.iter().map(|time| time.took_ns() as f64).sum::<f64>() / times.len().max(1) as f64
 }
 
 /// Candidates among which the drive chooses, from flushes of many writes.
@@ -417,13 +455,12 @@ fn window(pen: &mut Pen<'_>, findings: &Findings, writes: &Writes) -> Result<[u3
     let Interval { value, low, high } = writes.settle_ns;
     for settle_ns in [low, value, high] {
         let writes = &Writes { settle_ns: interval(&[settle_ns]), ..writes.clone() };
-        let mut measured = Vec::new();
-        for dirty in [most.min(64); 5] {
-            let spans = pen.places(dirty as usize, BLOCK);
+        let measured = pen.repeat(FLUSHES, FLUSHES_SORTED, |pen| {
+            let spans = pen.places(most.min(64) as usize, BLOCK);
             pen.rest()?;
             let device_ns = flushed(pen.target, &spans)? as f64;
-            measured.push((spans, device_ns));
-        }
+            Ok((spans, device_ns))
+        })?;
         answers.push(nearest(MOST_WINDOW, |window| off(findings, writes, window, &measured))?);
     }
     let low = answers.iter().copied().min().unwrap_or(1);
@@ -464,25 +501,26 @@ pub(super) fn simulated(
 }
 
 /// Name, depth and times of a class.
-pub(super) type Class = (&'static str, u32, Vec<Timed>);
+pub(super) type Listed = (&'static str, u32, Vec<Timed>);
 
 /// Writes that no experiment made, by class: their times on a device.
 pub(super) fn withheld(
     target: &mut dyn WriteTarget,
     writes: &Writes,
     seed: u64,
-) -> Result<Vec<Class>, ProbeError> {
+) -> Result<Vec<Listed>, ProbeError> {
     const EACH: usize = 200;
-    let mut pen = Pen::new(target, seed);
+    let mut tape = Tape::new(seed);
+    let mut recorder = Recorder::new(target, &mut tape);
+    let mut pen = Pen::new(&mut recorder, seed);
     pen.rest()?;
     let mut classes = Vec::new();
     if let Some(cache) = &writes.cache {
-        let mut synced = Vec::with_capacity(EACH);
+        let mut each = Vec::with_capacity(EACH);
         for span in pen.places(EACH, BLOCK) {
-            let start_ns = pen.write(span)?.start_ns;
-            synced.push(Timed { start_ns, end_ns: pen.target.flush()?.end_ns });
+            each.push(synced(pen.target, span)?);
         }
-        classes.push((SYNCED, 1, synced));
+        classes.push((SYNCED, 1, each));
         let filling = (cache.sectors.high / f64::from(BLOCK) * 1.1) as usize;
         let filling = filling.min(cache.runs.map_or(usize::MAX, |runs| runs as usize * 2));
         let spans = pen.places(filling, BLOCK);
@@ -510,7 +548,7 @@ pub(super) const RANDOM: &str = "random writes, cache full";
 /// Class of sequential writes in steady state.
 pub(super) const ROW: &str = "writes in a row";
 
-fn write(target: &mut dyn WriteTarget, span: Span) -> Result<Timed, super::WriteFailed> {
+fn write(target: &mut dyn WriteTarget, span: Span) -> Result<Timed, WriteFailed> {
     let times = target.write_all(&[span], 1)?;
     let now_ns = target.now_ns();
     Ok(times.first().copied().unwrap_or(Timed { start_ns: now_ns, end_ns: now_ns }))

@@ -1,16 +1,22 @@
 //! Zones: sectors of a track over the capacity, from the angle between blocks that are a known way apart.
 
 use super::head::{BLOCK, Head, align, median};
+use super::tape::{Class, Draws as _, Judged};
 use super::{Interval, ProbeError};
 
 /// Places at which tracks are measured first; the ends of zones are then bisected between them.
 const PLACES: u64 = 96;
 
-/// Blocks at each place.
-const BLOCKS: u64 = 9;
+/// Blocks at each place in the first, coarse pass and in the second one. Of each three one is sealed.
+const BLOCKS: [u64; 2] = [6, 12];
 
-/// Distance of blocks in the first, coarse pass: less than half of the shortest track of a disk since 1990.
-const COARSE_SECTORS: u64 = 24;
+/// Distance of blocks in the first pass: three of them are less than the shortest track of a disk since 1990.
+const COARSE_SECTORS: u64 = 16;
+
+/// Distance of blocks in the second pass as a part of a track, so that they are spread over most of it.
+const FINE: f64 = 1.0 / 13.5;
+
+const FAR_APART: Class = Class::of("reads a hundredth of the disk apart", Judged::Last);
 
 /// The end of a zone is found to this part of the capacity.
 const ZONE_END: f64 = 0.001;
@@ -62,7 +68,7 @@ pub(super) fn find(head: &mut Head<'_>) -> Result<Vec<FoundZone>, ProbeError> {
 /// [`length`] makes of the scatter, when the end of the track is in the middle of its blocks.
 fn tolerance(head: &Head<'_>) -> f64 {
     const EXACT: f64 = 0.002;
-    const OF_SCATTER: f64 = 10.0;
+    const OF_SCATTER: f64 = 11.0;
     const MOST: f64 = 0.02;
     (EXACT + OF_SCATTER * head.noise_ns / head.turn_ns).min(MOST)
 }
@@ -109,35 +115,44 @@ fn settle(
 }
 
 fn measure(head: &mut Head<'_>, places: &[u64]) -> Result<Vec<Measured>, ProbeError> {
-    let coarse =
-        passes(head, &places.iter().map(|lba| (*lba, COARSE_SECTORS)).collect::<Vec<_>>())?;
+    let [few, many] = BLOCKS;
+    let first: Vec<(u64, u64)> = places.iter().map(|lba| (*lba, COARSE_SECTORS)).collect();
+    let coarse = passes(head, &first, few)?;
     // The blocks of the second pass are spread over a whole track, so that an error of the clock counts little.
     let fine: Vec<(u64, u64)> = places
         .iter()
         .zip(&coarse)
-        .map(|(lba, found)| (*lba, align((found / 10.0) as u64).max(COARSE_SECTORS)))
+        .map(|(lba, found)| (*lba, align((found * FINE) as u64).max(COARSE_SECTORS)))
         .collect();
-    let found = passes(head, &fine)?;
+    let found = passes(head, &fine, many)?;
     let place = |(lba, sectors_per_track): (&u64, f64)| Measured { lba: *lba, sectors_per_track };
     Ok(places.iter().zip(found).map(place).collect())
 }
 
 /// Sectors of the track at each place, from blocks `step` sectors apart. Each pass reads one block of every place,
 /// backwards, so that reading ahead brings none of the next ones into the buffer.
-fn passes(head: &mut Head<'_>, places: &[(u64, u64)]) -> Result<Vec<f64>, ProbeError> {
-    let of_block = |block: u64| places.iter().map(move |(lba, step)| lba + block * step);
-    let blocks: Vec<u64> = (0..BLOCKS).rev().flat_map(of_block).collect();
-    let angles = head.angles(&blocks)?;
+fn passes(head: &mut Head<'_>, places: &[(u64, u64)], count: u64) -> Result<Vec<f64>, ProbeError> {
+    let sealed = head.tape().draws(places.len() * count as usize);
+    let of_block = |block: u64| {
+        let at = places.iter().zip(sealed.chunks(count as usize));
+        at.map(move |((lba, step), sealed)| {
+            (lba + block * step, sealed.get(block as usize).copied().unwrap_or(false))
+        })
+    };
+    let blocks: Vec<(u64, bool)> = (0..count).rev().flat_map(of_block).collect();
+    let angles = head.angles(FAR_APART, &blocks)?;
     let (turn_ns, noise_ns, is_noisy) = (head.turn_ns, head.noise_ns, head.is_noisy());
     let of_place = |(nth, (_, step)): (usize, &(u64, u64))| {
         // In the order of the blocks.
-        let angles: Vec<f64> =
-            angles.iter().skip(nth).step_by(places.len()).rev().copied().collect();
-        let pairs = angles.windows(2).map(|pair| (pair[1] - pair[0]).rem_euclid(turn_ns));
+        let angles = angles.iter().skip(nth).step_by(places.len()).rev();
+        let seen: Vec<(f64, f64)> = angles
+            .enumerate()
+            .filter_map(|(block, angle)| Some((block as f64, (*angle)?)))
+            .collect();
         let between_ns = match is_noisy {
-            true => slope(&pairs.collect::<Vec<_>>(), turn_ns, noise_ns)?,
+            true => slope(&seen, turn_ns, noise_ns)?,
             // Most pairs lie on one track; those across its end are off by the skew.
-            false => median(pairs.collect())?,
+            false => typical(&seen, turn_ns)?,
         };
         (between_ns > 0.0).then(|| *step as f64 * turn_ns / between_ns)
     };
@@ -146,36 +161,51 @@ fn passes(head: &mut Head<'_>, places: &[(u64, u64)]) -> Result<Vec<f64>, ProbeE
     places.iter().enumerate().map(of_place).collect::<Option<Vec<f64>>>().ok_or(unclear)
 }
 
-/// Time from block to block, from the differences of their angles: the slope of a straight line, or of two lines side by
-/// side where the end of the track shifts all later blocks by the skew.
-fn slope(pairs: &[f64], turn_ns: f64, noise_ns: f64) -> Option<f64> {
-    let typical = median(pairs.to_vec())?;
-    // A block that came a little earlier than the one before it is not nearly a turn later.
-    let near = |ns: f64| ns - ((ns - typical) / turn_ns).round() * turn_ns;
-    let mut times = vec![0.0];
-    for pair in pairs {
-        times.push(times.last().copied().unwrap_or(0.0) + near(*pair));
+/// Time from block to block, the middle one of neighbours. A point is a block's number and its angle; sealed blocks are
+/// missing.
+fn typical(seen: &[(f64, f64)], turn_ns: f64) -> Option<f64> {
+    let pairs = seen.windows(2).map(|pair| {
+        let (blocks, ns) = (pair[1].0 - pair[0].0, pair[1].1 - pair[0].1);
+        ns.rem_euclid(turn_ns) / blocks
+    });
+    median(pairs.collect())
+}
+
+/// Time from block to block, from their angles: the slope of a straight line, or of two lines side by side where the end of
+/// the track shifts all later blocks by the skew.
+fn slope(seen: &[(f64, f64)], turn_ns: f64, noise_ns: f64) -> Option<f64> {
+    let typical = typical(seen, turn_ns)?;
+    let mut points: Vec<(f64, f64)> = Vec::with_capacity(seen.len());
+    for (block, angle) in seen {
+        // A block that came a little earlier than the one before it is not nearly a turn later.
+        let ns = points.last().map_or(*angle, |(before, ns)| {
+            let expected = ns + (block - before) * typical;
+            angle - ((angle - expected) / turn_ns).round() * turn_ns
+        });
+        points.push((*block, ns));
     }
-    let [whole, left] = fit(&[&times])?;
-    let scatter = (left / times.len() as f64).sqrt();
+    let [whole, left] = fit(&[&points])?;
+    let scatter = (left / points.len() as f64).sqrt();
     if scatter < 2.0 * noise_ns {
         return Some(whole);
     }
-    let splits = (1..times.len()).filter_map(|at| {
-        let (before, behind) = times.split_at(at);
+    let splits = (1..points.len()).filter_map(|at| {
+        let (before, behind) = points.split_at(at);
         fit(&[before, behind])
     });
     splits.min_by(|one, other| one[1].total_cmp(&other[1])).map(|[slope, _]| slope)
 }
 
 /// Common slope of the parts of a series, and the sum of the squares that it leaves over.
-fn fit(parts: &[&[f64]]) -> Option<[f64; 2]> {
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
+fn fit(parts: &[&[(f64, f64)]]) -> Option<[f64; 2]> {
     let points: Vec<(f64, f64)> = parts
         .iter()
         .flat_map(|part| {
-            let (x, y) = ((part.len() as f64 - 1.0) / 2.0, mean(part));
-            part.iter().enumerate().map(move |(nth, value)| (nth as f64 - x, value - y))
+            let mean = |of: fn(&(f64, f64)) -> f64| {
+                part.iter().map(of).sum::<f64>() / part.len().max(1) as f64
+            };
+            let (x, y) = (mean(|point| point.0), mean(|point| point.1));
+            part.iter().map(move |point| (point.0 - x, point.1 - y))
         })
         .collect();
     let square = points.iter().map(|(x, _)| x * x).sum::<f64>();

@@ -2,13 +2,19 @@
 //! the ideas of flashbench: the boundary of a unit and the number of open ones show in the times of writes.
 
 use super::super::head::{BLOCK, median};
+use super::super::tape::{Class, Draws, Judged, Tape};
 use super::super::writes::{Pen, middle};
 use super::super::{Interval, News, ProbeError, Span, Stage};
 use super::steps::{Steps, steps};
-use super::{minus, scaled};
+use super::{ROWS, minus, scaled};
 
 /// Times that a single request is measured.
 const TIMES: usize = 9;
+
+const AGAIN: Class = Class::of("reads behind one another", Judged::Last);
+const OTHER_UNIT: Class = Class::of("reads of another unit", Judged::Last);
+const IN_TURN: Class = Class::of("writes to units in turn", Judged::Last);
+const FIRST: Class = Class::of("first writes to a unit", Judged::Last);
 
 /// Longest page looked for, in sectors: 128 KiB.
 const LONGEST_PAGE: u32 = 256;
@@ -66,6 +72,14 @@ struct Bench<'p, 't> {
     unit: u64,
     /// Unit of the region that is used next, so that each experiment finds one that is not open.
     next: u64,
+    /// Next sector of the writes in a row.
+    at: u64,
+}
+
+impl Draws for Bench<'_, '_> {
+    fn tape(&mut self) -> &mut Tape {
+        self.pen.tape()
+    }
 }
 
 /// Finds all about a card.
@@ -73,7 +87,7 @@ pub(super) fn find(pen: &mut Pen<'_>, tell: &mut dyn FnMut(News)) -> Result<Card
     let all = pen.target.geometry().sectors_512;
     let sectors = (all / 4).min(MOST_REGION) / 2048 * 2048;
     let first = (all / 2) / (1 << 15) * (1 << 15);
-    let mut bench = Bench { pen, first, sectors, page: BLOCK, unit: 1 << 13, next: 0 };
+    let mut bench = Bench { pen, first, sectors, page: BLOCK, unit: 1 << 13, next: 0, at: first };
     tell(News::Begins(Stage::Pages));
     let (page_bytes, reads) = pages(&mut bench)?;
     bench.page = (page_bytes.value / 512.0) as u32;
@@ -171,12 +185,11 @@ impl Reads {
 fn pages(bench: &mut Bench<'_, '_>) -> Result<(Interval, Reads), ProbeError> {
     let (at, least) = (bench.first, bench.least());
     let mut after = |then: u64, sectors: u32| {
-        let mut times = Vec::with_capacity(TIMES);
-        for _ in 0..TIMES {
+        let times = bench.repeat(AGAIN, TIMES, |bench| {
             bench.read(at + u64::from(LONGEST_PAGE), least)?;
             bench.read(at, least)?;
-            times.push(bench.read(at + then, sectors)?);
-        }
+            bench.read(at + then, sectors)
+        })?;
         Ok::<Interval, ProbeError>(middle(times))
     };
     let hit_ns = after(0, least)?;
@@ -206,14 +219,14 @@ fn bus(bench: &mut Bench<'_, '_>, at: u64, page: u32) -> Result<Interval, ProbeE
     let least = bench.least();
     let longest = bench.longest();
     let (short, long) = if page > least { (least, page) } else { (longest / 2, longest) };
-    let mut times = [Vec::with_capacity(TIMES), Vec::with_capacity(TIMES)];
-    for _ in 0..TIMES {
-        for (length, times) in [short, long].into_iter().zip(&mut times) {
+    let mut of = |length: u32| {
+        let times = bench.repeat(AGAIN, TIMES, |bench| {
             bench.read(at, least)?;
-            times.push(bench.read(at, length)?);
-        }
-    }
-    let [short_ns, long_ns] = times.map(middle);
+            bench.read(at, length)
+        })?;
+        Ok::<Interval, ProbeError>(middle(times))
+    };
+    let (short_ns, long_ns) = (of(short)?, of(long)?);
     Ok(scaled(minus(long_ns, short_ns), 1.0 / f64::from((long - short).max(1))))
 }
 
@@ -227,19 +240,32 @@ fn units(bench: &mut Bench<'_, '_>) -> Result<Steps, ProbeError> {
     let chunk = bench.chunk();
     let mut took = Vec::new();
     for lba in starts(bench.first, bench.sectors, chunk) {
-        took.push(bench.write(lba, chunk)?);
+        took.extend(bench.drawn(false, ROWS, |bench| bench.write(lba, chunk))?);
         if took.len().is_power_of_two() && took.len() > 64 {
             let found = steps(&took, u64::from(chunk));
             if let Some(found) = found.filter(|found| found.count >= ENOUGH_UNITS) {
+                seal_row(bench, took.len())?;
                 return Ok(found);
             }
         }
     }
+    seal_row(bench, 0)?;
     let reason = "writes in a row show no boundaries; the device may hide them behind a buffer";
     steps(&took, u64::from(chunk)).ok_or(ProbeError::Unclear { quantity: "the erase unit", reason })
 }
 
-fn starts(first: u64, sectors: u64, length: u32) -> impl Iterator<Item = u64> {
+/// Seals the writes behind those of a row that were seen, half as many: a period needs all of its writes.
+fn seal_row(bench: &mut Bench<'_, '_>, seen: usize) -> Result<(), ProbeError> {
+    let chunk = bench.chunk();
+    let all = starts(bench.first, bench.sectors, chunk).count();
+    let count = if seen == 0 { all / 2 } else { seen / 2 };
+    for lba in starts(bench.first, bench.sectors, chunk).cycle().skip(seen).take(count) {
+        bench.drawn(true, ROWS, |bench| bench.write(lba, chunk))?;
+    }
+    Ok(())
+}
+
+fn starts(first: u64, sectors: u64, length: u32) -> impl Iterator<Item = u64> + Clone {
     let count = sectors / u64::from(length.max(1));
     (0..count).map(move |nth| first + nth * u64::from(length))
 }
@@ -247,12 +273,11 @@ fn starts(first: u64, sectors: u64, length: u32) -> impl Iterator<Item = u64> {
 /// Reads in two units in turn take longer than in one.
 fn unit_change(bench: &mut Bench<'_, '_>, miss_ns: Interval) -> Result<Interval, ProbeError> {
     let least = bench.least();
-    let mut times = Vec::with_capacity(TIMES);
-    for _ in 0..TIMES {
+    let times = bench.repeat(OTHER_UNIT, TIMES, |bench| {
         let (one, other) = (bench.fresh(), bench.fresh());
         bench.read(one, least)?;
-        times.push(bench.read(other, least)?);
-    }
+        bench.read(other, least)
+    })?;
     Ok(minus(middle(times), miss_ns))
 }
 
@@ -274,29 +299,29 @@ fn programs(bench: &mut Bench<'_, '_>, reads: Reads) -> Result<Programs, ProbeEr
     // A multiple of every usual number of planes, away from the first write to a unit.
     let half = MOST_PLANES.min(in_unit / 2).max(1);
     let most = (bench.longest() / page).clamp(1, half);
-    let mut lba = bench.first.next_multiple_of(bench.unit);
+    bench.at = bench.first.next_multiple_of(bench.unit);
     let mut found = Vec::new();
     for pages in 1..=most {
         let mut times = Vec::with_capacity(TIMES);
-        for _ in 0..TIMES {
-            fill(bench, &mut lba, half)?;
-            times.push(bench.write(lba, pages * page)?);
-            lba += u64::from(pages * page);
-            fill(bench, &mut lba, half - pages)?;
+        while times.len() < TIMES {
+            fill(bench, half)?;
+            times.extend(bench.one(ROWS, |bench| bench.write(bench.at, pages * page))?);
+            bench.at += u64::from(pages * page);
+            fill(bench, half - pages)?;
         }
         found.push(middle(times));
     }
     Ok(programs_of(&found, bench, reads))
 }
 
-/// Writes pages in a row from `lba` on.
-fn fill(bench: &mut Bench<'_, '_>, lba: &mut u64, pages: u32) -> Result<(), ProbeError> {
+/// Writes pages in a row.
+fn fill(bench: &mut Bench<'_, '_>, pages: u32) -> Result<(), ProbeError> {
     let mut left = pages * bench.page;
     let longest = (bench.longest() / bench.page * bench.page).max(bench.page);
     while left > 0 {
         let length = left.min(longest);
-        bench.write(*lba, length)?;
-        *lba += u64::from(length);
+        bench.write(bench.at, length)?;
+        bench.at += u64::from(length);
         left -= length;
     }
     Ok(())
@@ -341,16 +366,18 @@ fn open_units(bench: &mut Bench<'_, '_>) -> Result<[u32; 2], ProbeError> {
 
 /// Time of a write to so many units in turn, each in a row of its own: the median, once all are open.
 fn in_turn(bench: &mut Bench<'_, '_>, count: u32) -> Result<f64, ProbeError> {
-    const ROUNDS: u64 = 4;
+    // The first one opens the units; of the others a third is sealed.
+    const ROUNDS: u64 = 5;
     let chunk = bench.chunk();
     let room = bench.unit / u64::from(chunk);
     let starts: Vec<u64> = (0..count).map(|_| bench.fresh()).collect();
     let mut times = Vec::new();
     for round in 0..ROUNDS.min(room) {
         for start in &starts {
-            let took = bench.write(start + round * u64::from(chunk), chunk)?;
-            if round > 0 {
-                times.push(took);
+            let lba = start + round * u64::from(chunk);
+            match round {
+                0 => _ = bench.write(lba, chunk)?,
+                _ => times.extend(bench.one(IN_TURN, |bench| bench.write(lba, chunk))?),
             }
         }
     }
@@ -389,12 +416,11 @@ fn copy(bench: &mut Bench<'_, '_>, known: Copies) -> Result<Option<Interval>, Pr
         return Ok(None);
     }
     let chunk = bench.chunk();
-    let mut times = Vec::with_capacity(TIMES);
     open_all(bench, known.open)?;
-    for _ in 0..TIMES {
+    let times = bench.repeat(FIRST, TIMES, |bench| {
         let lba = bench.fresh();
-        times.push(bench.write(lba, chunk)?);
-    }
+        bench.write(lba, chunk)
+    })?;
     let rest = minus(middle(times), known.programs.chunk_ns);
     let rest = beside_bus(bench, minus(rest, known.change_ns), known.sector_ns);
     let rest = minus(rest, known.erase_ns);
@@ -420,7 +446,8 @@ fn linear_from(
         let mut times = [0.0; 2];
         for (offset, took) in [0, half].into_iter().zip(&mut times) {
             open_all(bench, known.open)?;
-            *took = bench.write(first + offset, chunk as u32)?;
+            let write = |bench: &mut Bench<'_, '_>| bench.write(first + offset, chunk as u32);
+            *took = bench.drawn(false, FIRST, write)?.unwrap_or_default();
         }
         Ok::<bool, ProbeError>(times[1] - times[0] > limit_ns)
     };

@@ -60,19 +60,7 @@ pub fn flash_file(label: Label, findings: &FlashFindings, accuracy: Option<&Accu
     let Label { name, title, source } = label;
     let mut text =
         "# Made by a probe that wrote. Values marked as assumed were not measured.\n".to_owned();
-    for class in accuracy.iter().flat_map(|accuracy| &accuracy.classes) {
-        let doubt = if class.is_believed() { "" } else { "; do not believe this class" };
-        let _ = writeln!(
-            text,
-            "# Withheld {} {} at depth {}: device {:.3} ms, this file {:.3} ms, demerit {:.1} %{doubt}",
-            class.count,
-            class.name,
-            class.depth,
-            class.device_ns / 1e6,
-            class.model_ns / 1e6,
-            class.demerit * 100.0
-        );
-    }
+    text.push_str(&accuracy.map(Accuracy::comments).unwrap_or_default());
     let (kind, table, sector_ns) = match &findings.kind {
         FlashKind::Card(card) => ("flash", "flash", card.sector_ns),
         FlashKind::Solid(solid) => ("ssd", "ssd", solid.sector_ns),
@@ -284,8 +272,11 @@ fn faster(draft: &mut Draft, solid: &Solid, found: &Faster, source: &str) {
         Some(fold) => (fold, format!("{source}: by what a pause of 20 s empties")),
         None => (Interval { value: 200.0, low: 100.0, high: 500.0 }, "assumed".to_owned()),
     };
-    draft.put(T, "fold_mb_per_s", format!("{:.1}", fold.value.max(0.001)), &how);
-    draft.range("ssd.slc.fold_mb_per_s", fold.low.floor().max(1.0), fold.high.ceil());
+    // In steps of a tenth, which the range must hold.
+    const LEAST: f64 = 0.1;
+    draft.put(T, "fold_mb_per_s", format!("{:.1}", fold.value.max(LEAST)), &how);
+    let low = ((fold.low * 10.0).floor() / 10.0).max(LEAST);
+    draft.range("ssd.slc.fold_mb_per_s", low, fold.high.ceil());
 }
 
 /// A flush of nothing without its command.

@@ -5,14 +5,23 @@
 //! tell the time of a program, and with it the end of a cache of faster cells and the erasing of blocks.
 
 use super::super::head::{BLOCK, median};
+use super::super::tape::{Class, Draws, Judged, Tape};
 use super::super::writes::{Pen, interval, middle};
 use super::super::{Interval, News, ProbeError, Span, Stage, Timed};
 use super::steps::{REGULAR, Steps, steps};
 use super::wear::{Cliff, Erases, Faster};
-use super::{minus, wear};
+use super::{FLUSHED, RANDOM_READS, ROWS, minus, wear};
 
-/// Times that a single request is measured.
+/// Times that a single request is measured, and measurements of which so many are seen.
 const TIMES: usize = 15;
+const DRAWN: usize = TIMES * 3 / 2;
+
+const BURSTS: Class = Class::of("random writes after a rest", Judged::Last);
+const SINGLE: Class = Class::of("single writes after a rest", Judged::Last);
+const EMPTY_FLUSHES: Class = Class::of("flushes of an empty buffer", Judged::Last);
+const WRITTEN: Class = Class::of("reads of what was just written", Judged::Last);
+const STRIPES: Class = Class::of("stripes in a row, each flushed", Judged::Whole);
+const NEIGHBOURS: Class = Class::of("reads of neighbouring blocks", Judged::Last);
 
 /// Times that reads are repeated whose shortest time counts.
 const AGAIN: usize = 3;
@@ -124,6 +133,12 @@ pub(super) struct Disk<'p, 't> {
     pub(super) next: u64,
 }
 
+impl Draws for Disk<'_, '_> {
+    fn tape(&mut self) -> &mut Tape {
+        self.pen.tape()
+    }
+}
+
 impl Disk<'_, '_> {
     pub(super) fn sectors(&self) -> u64 {
         self.pen.target.geometry().sectors_512
@@ -146,6 +161,11 @@ impl Disk<'_, '_> {
         Ok(self.pen.target.write_all(spans, depth)?)
     }
 
+    /// Time of all of these writes.
+    fn single(&mut self, spans: &[Span]) -> Result<f64, ProbeError> {
+        Ok(elapsed_ns(&self.write_all(spans, 1)?))
+    }
+
     fn read(&mut self, lba: u64, sectors: u32) -> Result<f64, ProbeError> {
         let times = self.pen.target.read_all(&[Span { lba, sectors }], 1)?;
         Ok(times.first().map_or(0.0, |time| time.took_ns() as f64))
@@ -155,20 +175,16 @@ impl Disk<'_, '_> {
     /// only ever adds to a time.
     fn pair(&mut self, one: u64, other: u64) -> Result<f64, ProbeError> {
         let spans = [one, other].map(|lba| Span { lba, sectors: BLOCK });
-        let mut least = f64::INFINITY;
-        for _ in 0..AGAIN {
-            least = least.min(elapsed_ns(&self.pen.target.read_all(&spans, 2)?));
-        }
-        Ok(least)
+        let times = self.repeat(NEIGHBOURS.at(2), AGAIN, |disk| {
+            Ok(elapsed_ns(&disk.pen.target.read_all(&spans, 2)?))
+        })?;
+        Ok(times.into_iter().fold(f64::INFINITY, f64::min))
     }
 
     /// The shortest of a few reads of the same sectors.
     fn least(&mut self, lba: u64, sectors: u32) -> Result<f64, ProbeError> {
-        let mut least = f64::INFINITY;
-        for _ in 0..AGAIN {
-            least = least.min(self.read(lba, sectors)?);
-        }
-        Ok(least)
+        let times = self.repeat(NEIGHBOURS, AGAIN, |disk| disk.read(lba, sectors))?;
+        Ok(times.into_iter().fold(f64::INFINITY, f64::min))
     }
 
     /// Writes in a row, from the end of the device on at its start again.
@@ -255,17 +271,19 @@ fn singles(disk: &mut Disk<'_, '_>) -> Result<Singles, ProbeError> {
     let long = disk.pen.long();
     let (mut written, mut longer, mut flushed, mut synced, mut buffered) =
         (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..TIMES {
+    for _ in 0..DRAWN {
         disk.pen.rest()?;
-        flushed.push(disk.pen.target.flush()?.took_ns() as f64);
+        let flush = |disk: &mut Disk<'_, '_>| Ok(disk.pen.target.flush()?.took_ns() as f64);
+        flushed.extend(disk.one(EMPTY_FLUSHES, flush)?);
         let spans = disk.pen.places(1, BLOCK);
-        written.extend(disk.write_all(&spans, 1)?.iter().map(|time| time.took_ns() as f64));
-        buffered.push(disk.read(spans.first().map_or(0, |span| span.lba), BLOCK)?);
+        written.extend(disk.one(SINGLE, |disk| disk.single(&spans))?);
+        let lba = spans.first().map_or(0, |span| span.lba);
+        buffered.extend(disk.one(WRITTEN, |disk| disk.read(lba, BLOCK))?);
         disk.pen.rest()?;
         let spans = disk.pen.places(1, long);
-        longer.extend(disk.write_all(&spans, 1)?.iter().map(|time| time.took_ns() as f64));
+        longer.extend(disk.one(SINGLE, |disk| disk.single(&spans))?);
         disk.pen.rest()?;
-        synced.push(disk.synced(BLOCK)?);
+        synced.extend(disk.one(FLUSHED, |disk| disk.synced(BLOCK))?);
     }
     let write_ns = middle(written);
     let moved = minus(middle(longer), write_ns);
@@ -283,17 +301,17 @@ fn singles(disk: &mut Disk<'_, '_>) -> Result<Singles, ProbeError> {
 fn deep_writes(disk: &mut Disk<'_, '_>) -> Result<Rate, ProbeError> {
     const BURST: usize = 256;
     let depth = disk.depth();
-    let mut rates = Vec::new();
-    for _ in 0..5 {
+    let class = Class { depth, ..BURSTS };
+    let rates = disk.repeat(class, 5, |disk| {
         disk.pen.rest()?;
         let spans = disk.pen.places(BURST, BLOCK);
         let times = disk.write_all(&spans, depth)?;
-        rates.push(BURST as f64 / elapsed_ns(&times) * 1e9);
-    }
+        Ok(BURST as f64 / elapsed_ns(&times) * 1e9)
+    })?;
     Ok(Rate { depth, per_second: interval(&rates) })
 }
 
-/// Rows that are written to find the buffer.
+/// Rows that are written to find the buffer. One of them is sealed.
 const BUFFER_TRIES: u64 = 3;
 
 /// Bytes of all rows that are written to find the buffer.
@@ -314,11 +332,12 @@ pub(super) fn buffer(
         return Ok(None);
     }
     let mut found = Vec::new();
-    for _ in 0..BUFFER_TRIES {
+    let depth = disk.depth();
+    for is_sealed in disk.tape().draws(BUFFER_TRIES as usize) {
         disk.pen.rest()?;
         let row = disk.row(bytes, length);
-        let depth = disk.depth();
-        let times = disk.write_all(&row, depth)?;
+        let times = disk.drawn(is_sealed, ROWS.at(depth), |disk| disk.write_all(&row, depth))?;
+        let Some(times) = times else { continue };
         let begun_ns = times.iter().map(|time| time.start_ns).min().unwrap_or(0);
         let mut ends: Vec<f64> = times.iter().map(|time| (time.end_ns - begun_ns) as f64).collect();
         ends.sort_by(f64::total_cmp);
@@ -362,20 +381,21 @@ fn blocks(disk: &mut Disk<'_, '_>, (first, sectors): Region, count: usize) -> Ve
 }
 
 fn random_reads(disk: &mut Disk<'_, '_>, region: Region) -> Result<Interval, ProbeError> {
-    let spans = blocks(disk, region, 4 * TIMES);
-    let times = disk.pen.target.read_all(&spans, 1)?;
-    Ok(middle(times.iter().map(|time| time.took_ns() as f64).collect()))
+    let mut times = Vec::with_capacity(4 * DRAWN);
+    for span in blocks(disk, region, 4 * DRAWN) {
+        times.extend(disk.one(RANDOM_READS, |disk| disk.read(span.lba, span.sectors))?);
+    }
+    Ok(middle(times))
 }
 
 fn deep_reads(disk: &mut Disk<'_, '_>, region: Region) -> Result<Rate, ProbeError> {
     const COUNT: usize = 2000;
     let depth = disk.depth();
-    let mut rates = Vec::new();
-    for _ in 0..3 {
+    let rates = disk.repeat(RANDOM_READS.at(depth), 3, |disk| {
         let spans = blocks(disk, region, COUNT);
         let times = disk.pen.target.read_all(&spans, depth)?;
-        rates.push(COUNT as f64 / elapsed_ns(&times) * 1e9);
-    }
+        Ok(COUNT as f64 / elapsed_ns(&times) * 1e9)
+    })?;
     Ok(Rate { depth, per_second: interval(&rates) })
 }
 
@@ -496,10 +516,10 @@ fn channel(
     };
     let apart = page.value as u64;
     let (mut short, mut long) = (Vec::new(), Vec::new());
-    for nth in 0..4 * TIMES as u64 {
+    for nth in 0..4 * DRAWN as u64 {
         let lba = first + (nth * 7 * apart) % (sectors / 2) / apart * apart;
-        short.push(disk.read(lba, BLOCK)?);
-        long.push(disk.read(lba, 2 * BLOCK)?);
+        short.extend(disk.one(NEIGHBOURS, |disk| disk.read(lba, BLOCK))?);
+        long.extend(disk.one(NEIGHBOURS, |disk| disk.read(lba, 2 * BLOCK))?);
     }
     let more = super::scaled(minus(middle(long), middle(short)), 1.0 / f64::from(BLOCK));
     Ok(minus(more, sector_ns))
@@ -522,23 +542,45 @@ pub(super) fn erases(disk: &mut Disk<'_, '_>, solid: &Solid) -> Result<Option<Er
         if solid.is_protected() {
             let row = disk.row(bytes, length);
             let depth = disk.depth();
-            let times = disk.write_all(&row, depth)?;
+            let list = |disk: &mut Disk<'_, '_>| disk.write_all(&row, depth);
+            let times = disk.drawn(false, ROWS.at(depth), list)?.unwrap_or_default();
             let mut ends: Vec<u64> = times.iter().map(|time| time.end_ns).collect();
             ends.sort_unstable();
             took.extend(ends.iter().zip(ends.iter().skip(1)).map(|(one, end)| (end - one) as f64));
         } else {
             for _ in 0..SLICE {
-                took.push(disk.synced(length)?);
+                took.extend(disk.drawn(false, STRIPES, |disk| disk.synced(length))?);
             }
         }
         // A period of one round of the dies is that of their programs.
         let round = solid.dies.map_or(1, |[_, high]| u64::from(high)) * u64::from(length) * 512;
         let is_erase = |found: &Erases| found.superblock_bytes.low > 1.5 * round as f64;
         if let Some(found) = of_dies(&took, length, dies).filter(is_erase) {
+            seal_stripes(disk, solid, length, took.len() / 2)?;
             return Ok(Some(found));
         }
     }
     Ok(None)
+}
+
+/// Seals stripes behind those that were seen: a period needs all of its writes.
+fn seal_stripes(
+    disk: &mut Disk<'_, '_>,
+    solid: &Solid,
+    length: u32,
+    count: usize,
+) -> Result<(), ProbeError> {
+    let bytes = u64::from(length) * 512;
+    let count = (count as u64).min(disk.left_bytes() / bytes);
+    if solid.is_protected() {
+        let (row, depth) = (disk.row(count * bytes, length), disk.depth());
+        disk.drawn(true, ROWS.at(depth), |disk| disk.write_all(&row, depth))?;
+        return Ok(());
+    }
+    for _ in 0..count {
+        disk.drawn(true, STRIPES, |disk| disk.synced(length))?;
+    }
+    Ok(())
 }
 
 /// Periods of the erases on each die, together; `None` until every die has shown some.

@@ -4,7 +4,7 @@ use super::{
 use crate::file::{DeviceFile, Parameters};
 use crate::flash::FlashParameters;
 use crate::probe::tests::noisy::Noisy;
-use crate::probe::{ClassAccuracy, Label, Simulated};
+use crate::probe::{ClassAccuracy, Label, Simulated, Tape};
 use crate::withheld::Withheld;
 use crate::{build, catalogue, load};
 
@@ -14,10 +14,11 @@ fn label() -> Label<'static> {
     Label { name: "mine", title: "Mine", source: "probe" }
 }
 
-fn probed(file: &DeviceFile, budget_bytes: u64) -> (Simulated, FlashFindings) {
+fn probed(file: &DeviceFile, budget_bytes: u64) -> (Simulated, Tape, FlashFindings) {
     let mut target = Simulated::new(build(file, 7));
-    let findings = probe_flash(&mut target, 11, budget_bytes, &mut |_| {}).unwrap();
-    (target, findings)
+    let mut tape = Tape::new(21);
+    let findings = probe_flash(&mut target, &mut tape, 11, budget_bytes, &mut |_| {}).unwrap();
+    (target, tape, findings)
 }
 
 fn parameters(file: &DeviceFile) -> &FlashParameters {
@@ -30,7 +31,7 @@ fn parameters(file: &DeviceFile) -> &FlashParameters {
 /// Probes a shipped card and holds what was found to its file.
 fn card_is_found(name: &str) {
     let file = catalogue().unwrap().remove(name).unwrap();
-    let (mut target, findings) = probed(&file, GIB);
+    let (mut target, tape, findings) = probed(&file, GIB);
     let FlashKind::Card(card) = &findings.kind else { panic!("{name}: {findings:?}") };
     let truth = parameters(&file);
     assert_eq!(card.unit_bytes.value, f64::from(truth.unit_kib) * 1024.0, "{name}: {card:?}");
@@ -41,7 +42,7 @@ fn card_is_found(name: &str) {
     let [low, high] = card.planes;
     assert!((low..=high).contains(&truth.planes), "{name}: {low} to {high} planes");
     times_are_found(name, card, truth);
-    let accuracy = judge_flash(&mut target, &findings, 99).unwrap();
+    let accuracy = judge_flash(&mut target, &tape, &findings, 99).unwrap();
     for class in &accuracy.classes {
         assert!(class.is_believed(), "{name}: {class:?}");
     }
@@ -133,7 +134,7 @@ fn solid(findings: &FlashFindings) -> &Solid {
 #[test]
 fn a_solid_state_disk_is_found_with_its_dies_faster_cells_cliff_and_erase_block() {
     let file = small("power_loss_protection = false", SLC);
-    let (mut target, findings) = probed(&file, 2 * GIB);
+    let (mut target, tape, findings) = probed(&file, 2 * GIB);
     let found = solid(&findings);
     assert_eq!(found.stripe_sectors.unwrap().value, 64.0);
     assert_eq!(found.page_sectors.unwrap().value, 32.0);
@@ -144,7 +145,9 @@ fn a_solid_state_disk_is_found_with_its_dies_faster_cells_cliff_and_erase_block(
     let faster = found.faster.as_ref().unwrap();
     let mib = faster.bytes.value / f64::from(1 << 20);
     assert!((mib / 48.0 - 1.0).abs() < 0.1, "{faster:?}");
-    let accuracy = judge_flash(&mut target, &findings, 99).unwrap();
+    println!("{findings:?}");
+    load(&flash_file(label(), &findings, None)).unwrap();
+    let accuracy = judge_flash(&mut target, &tape, &findings, 99).unwrap();
     println!("{}", flash_summary(&findings, &accuracy));
     let text = flash_file(label(), &findings, Some(&accuracy));
     let mine = load(&text).unwrap();
@@ -169,7 +172,7 @@ fn steady_state_is_found(found: &Solid, mine: &DeviceFile) {
     let cliff = found.cliff.as_ref().unwrap();
     assert!(cliff.is_steady, "{cliff:?}");
     let mut model = Simulated::new(build(mine, 3));
-    let again = probe_flash(&mut model, 5, 2 * GIB, &mut |_| {}).unwrap();
+    let again = probe_flash(&mut model, &mut Tape::new(4), 5, 2 * GIB, &mut |_| {}).unwrap();
     let modelled = solid(&again).cliff.as_ref().unwrap();
     let off = modelled.steady_per_second.value / cliff.steady_per_second.value - 1.0;
     println!("steady state off by {:.1} %", off * 100.0);
@@ -179,7 +182,7 @@ fn steady_state_is_found(found: &Solid, mine: &DeviceFile) {
 #[test]
 fn what_needs_more_bytes_than_may_be_written_is_not_probed() {
     let file = small("power_loss_protection = true", "");
-    let (_, findings) = probed(&file, GIB / 4);
+    let (_, _, findings) = probed(&file, GIB / 4);
     let found = solid(&findings);
     assert_eq!((&found.cliff, &found.erases, &found.faster), (&None, &None, &None));
     assert!(found.is_protected());
@@ -192,7 +195,7 @@ fn a_flash_device_too_small_is_refused() {
     let mut file = catalogue().unwrap().remove("usb2-stick-128mb").unwrap();
     file.presented.sectors = 2048;
     let mut target = Simulated::new(build(&file, 7));
-    let refused = probe_flash(&mut target, 11, GIB, &mut |_| {}).unwrap_err();
+    let refused = probe_flash(&mut target, &mut Tape::new(21), 11, GIB, &mut |_| {}).unwrap_err();
     assert_eq!(
         refused.to_string(),
         "the device has 2048 sectors; probing needs at least 65536; name the whole disk, not a small partition"
@@ -202,7 +205,7 @@ fn a_flash_device_too_small_is_refused() {
 /// Probes the small disk through the noise of a host.
 fn noisy(more: &str) -> FlashFindings {
     let mut target = Noisy::new(Simulated::new(build(&small(more, ""), 7)));
-    probe_flash(&mut target, 11, 2 * GIB, &mut |_| {}).unwrap()
+    probe_flash(&mut target, &mut Tape::new(21), 11, 2 * GIB, &mut |_| {}).unwrap()
 }
 
 #[test]
@@ -236,7 +239,7 @@ fn an_erase_block_that_noise_hides_is_a_range() {
 #[test]
 fn a_probed_file_knows_discards_as_its_device_does() {
     let file = catalogue().unwrap().remove("ssd-sata-250gb").unwrap();
-    let (_, findings) = probed(&file, GIB);
+    let (_, _, findings) = probed(&file, GIB);
     let mine = load(&flash_file(label(), &findings, None)).unwrap();
     assert_eq!(mine.presented.max_discard_kib, file.presented.max_discard_kib);
     assert_eq!(mine.presented.max_write_zeroes_kib, file.presented.max_write_zeroes_kib);

@@ -2,8 +2,10 @@
 //! erase block.
 
 use super::super::head::BLOCK;
+use super::super::tape::{Class, Draws as _, Judged};
 use super::super::{Interval, News, ProbeError, Stage};
 use super::solid::{Disk, Solid, buffer, buffer_bytes, elapsed_ns, erases, of};
+use super::{FLUSHED, RANDOM, ROW};
 
 /// Windows into which the writing is divided.
 const WINDOWS: u64 = 256;
@@ -11,8 +13,8 @@ const WINDOWS: u64 = 256;
 /// Bounds of a window in bytes.
 const WINDOW_BYTES: [u64; 2] = [1 << 20, 64 << 20];
 
-/// Flushes after single writes at the end of each window.
-const SYNCED: usize = 5;
+/// Flushes after single writes at the end of each window, of which a third is sealed.
+const SYNCED: usize = 6;
 
 /// Part of the first rate below which a rate counts as fallen.
 const FALLEN: f64 = 0.75;
@@ -70,7 +72,7 @@ pub struct Cliff {
     pub is_steady: bool,
 }
 
-/// A window of writes in a row.
+/// A window of writes in a row that was not sealed.
 struct Window {
     /// Bytes written at its end, those that fill stripes up among them.
     end_bytes: f64,
@@ -138,17 +140,21 @@ fn pour(
     let mut written = before as f64;
     while (written as u64) + window <= most_bytes && disk.left_bytes() > window {
         let row = disk.row(window, length.max(BLOCK));
-        let begun_ns = disk.pen.target.now_ns();
-        disk.write_all(&row, depth)?;
-        disk.pen.target.flush()?;
-        let took_ns = (disk.pen.target.now_ns() - begun_ns).max(1);
+        let class = Class::of(ROW, Judged::First).at(depth);
+        let took_ns = disk.one(class, |disk| {
+            let begun_ns = disk.pen.target.now_ns();
+            disk.write_all(&row, depth)?;
+            disk.pen.target.flush()?;
+            Ok((disk.pen.target.now_ns() - begun_ns).max(1))
+        })?;
         let bytes = row.iter().map(|span| u64::from(span.sectors) * 512).sum::<u64>() as f64;
         let mut synced = Vec::with_capacity(SYNCED);
         for _ in 0..SYNCED {
-            synced.push(disk.synced(BLOCK)?);
+            synced.extend(disk.one(FLUSHED, |disk| disk.synced(BLOCK))?);
         }
         // Each of the single writes takes a whole stripe.
         written += bytes + SYNCED as f64 * stripe.max(4096.0);
+        let Some(took_ns) = took_ns else { continue };
         let mb_per_s = bytes / took_ns as f64 * 1e3;
         windows.push(Window { end_bytes: written, mb_per_s, synced_ns: of(&synced).value });
         if fall(&windows).is_some_and(|at| windows.len() >= at + 2 * CONFIRMED) {
@@ -179,9 +185,10 @@ fn faster(windows: &[Window], at: usize, window: u64) -> Faster {
     let flushes =
         |some: &[Window]| of(&some.iter().map(|window| window.synced_ns).collect::<Vec<_>>());
     let low = (end(at - 1) - window as f64).max(0.0);
+    // The window before may have been the one in which it ended, or a sealed one in between.
+    let sealed = (end(at) - end(at - 1) - window as f64).max(0.0);
     Faster {
-        // The window before may have been the one in which it ended.
-        bytes: Interval { value: end(at - 1), low, high: end(at) },
+        bytes: Interval { value: end(at - 1) + sealed / 2.0, low, high: end(at) },
         before_mb_per_s: rates(before),
         after_mb_per_s: rates(after),
         synced_before_ns: flushes(before),
@@ -243,6 +250,8 @@ fn cliff(disk: &mut Disk<'_, '_>, capacity: u64) -> Result<Cliff, ProbeError> {
     let count = (capacity / 128 / 4096).clamp(64, 1 << 18) as usize;
     let bytes = (count * 4096) as u64;
     let mut rates: Vec<f64> = Vec::new();
+    // Bytes written at the end of each window that was not sealed.
+    let mut ends: Vec<u64> = Vec::new();
     let mut written = 0;
     // What is needed afterwards for the erase block stays.
     let keep = (capacity as f64 * (1.3 + BEYOND)) as u64;
@@ -257,20 +266,25 @@ fn cliff(disk: &mut Disk<'_, '_>, capacity: u64) -> Result<Cliff, ProbeError> {
             break;
         }
         let spans = disk.pen.places(count, BLOCK);
-        let times = disk.write_all(&spans, depth)?;
-        rates.push(count as f64 / elapsed_ns(&times) * 1e9);
+        let class = Class::of(RANDOM, Judged::Last).at(depth);
+        let times = disk.one(class, |disk| disk.write_all(&spans, depth))?;
         written += bytes;
+        if let Some(times) = times {
+            rates.push(count as f64 / elapsed_ns(&times) * 1e9);
+            ends.push(written);
+        }
     }
     let first = of(rates.get(..2).unwrap_or_default());
     let fallen = rates.iter().position(|rate| *rate < FALLEN * first.value);
-    let at = |windows: usize| windows as f64 * bytes as f64;
+    // One window before the first that has fallen, and one after it.
+    let end = |nth: usize| ends.get(nth).map_or(0.0, |end| *end as f64);
     Ok(Cliff {
         depth,
         before_per_second: first,
         after_bytes: fallen.map(|nth| Interval {
-            value: at(nth),
-            low: at(nth.saturating_sub(1)),
-            high: at(nth + 1),
+            value: end(nth) - bytes as f64,
+            low: (end(nth.saturating_sub(1)) - bytes as f64).max(0.0),
+            high: end(nth),
         }),
         steady_per_second: of(rates.get(rates.len().saturating_sub(8)..).unwrap_or_default()),
         is_steady: is_steady(&rates),

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::probe::flash::{FlashKind, probe_flash};
-use crate::probe::{WriteFailed, WriteTarget, nearness};
+use crate::probe::{Direction, WriteFailed, WriteTarget, nearness};
 use rand_core::{Rng as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -90,6 +90,15 @@ impl WriteTarget for Noisy {
         requests.iter().map(|span| self.noisy(|device| write(device, *span))).collect()
     }
 
+    fn mix_all(
+        &mut self,
+        requests: &[(Direction, Span)],
+        depth: u32,
+    ) -> Result<Vec<Timed>, ProbeError> {
+        let times = self.device.mix_all(requests, depth)?;
+        Ok(self.later(times))
+    }
+
     fn flush(&mut self) -> Result<Timed, WriteFailed> {
         self.noisy(Simulated::flush)
     }
@@ -99,7 +108,8 @@ impl WriteTarget for Noisy {
 fn is_found_in_noise(name: &str) {
     let (file, target) = disk(name);
     let mut target = Noisy::new(target);
-    let findings = probe(&mut target, 11, &mut |_| {}).unwrap();
+    let mut tape = Tape::new(21);
+    let findings = probe(&mut target, &mut tape, 11, &mut |_| {}).unwrap();
     let parameters = rotating(&file);
     let truth = parameters.mechanics(file.presented.sectors, 0, Link::new(file.bus())).unwrap();
 
@@ -132,11 +142,12 @@ fn is_found_in_noise(name: &str) {
         assert!(low.abs_diff(window) <= 4 && high.abs_diff(window) <= 4, "{name}: {low} to {high}");
     }
     let mut findings = findings;
-    probe_writes(&mut target, &mut findings, 12, &mut |_| {}).unwrap();
+    probe_writes(&mut target, &mut tape, &mut findings, 12, &mut |_| {}).unwrap();
     let cache = findings.writes.as_ref().unwrap().cache.as_ref().unwrap();
     let size = cache.sectors.value / f64::from(parameters.buffer.write_kib) / 2.0;
     assert!((size - 1.0).abs() < 0.15, "{name}: write cache off by {size}, {cache:?}");
-    let accuracy = judge_writes(&mut target, &findings, 99).unwrap();
+    let accuracy = judge_writes(&mut target, &tape, &findings, 99).unwrap();
+    accuracy.classes.iter().for_each(|class| println!("{name}: {class:?}"));
     let label = Label { name: "mine", title: "Mine", source: "probe" };
     let mine = load(&device_file(label, &findings, Some(&accuracy))).unwrap();
     let rows = nearness(&file, &mine);
@@ -163,7 +174,8 @@ fn a_disk_that_takes_one_command_is_found_through_the_noise_of_a_host() {
 #[test]
 fn the_erase_unit_of_a_stick_is_found_through_the_noise_of_a_host() {
     let (file, device) = disk("usb2-stick-128mb");
-    let findings = probe_flash(&mut Noisy::new(device), 11, 1 << 30, &mut |_| {}).unwrap();
+    let mut target = Noisy::new(device);
+    let findings = probe_flash(&mut target, &mut Tape::new(21), 11, 1 << 30, &mut |_| {}).unwrap();
     let FlashKind::Card(card) = &findings.kind else { panic!("{findings:?}") };
     let Parameters::Flash(truth) = file.parameters() else { panic!("{}", file.name()) };
     assert_eq!(card.unit_bytes.value, f64::from(truth.unit_kib) * 1024.0, "{card:?}");
