@@ -168,6 +168,8 @@ impl Planner {
                 } else if self.processes.waits_in(event, reason) {
                     self.processes.waited_in(event);
                 }
+                // What a thread does after its last operation holds up those that wait for its end.
+                draft.used |= self.processes.is_before_last(event);
                 self.emit_order(draft)?;
             }
         }

@@ -255,6 +255,11 @@ impl Processes {
         self.channels.entry(file).or_default()
     }
 
+    /// True when the call is the last one of its thread and was not counted yet.
+    pub(super) fn is_before_last(&self, event: &Event) -> bool {
+        self.survey.threads.get(&(event.process, event.thread)) == Some(&1)
+    }
+
     /// Counts the call; true when it is the last one of its thread.
     pub(super) fn is_last(&mut self, event: &Event) -> bool {
         if let Some(left) = self.survey.processes.get_mut(&event.process) {

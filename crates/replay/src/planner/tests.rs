@@ -237,6 +237,30 @@ fn a_long_call_that_is_not_repeated_is_sleep_unless_the_kernel_computed_in_it() 
     assert_eq!((last.think_ns, last.wait_ns), (0, 47_000));
 }
 
+/// A compiler that works on files elsewhere, and a shell that waits for its end.
+#[test]
+fn a_parent_waits_for_what_its_child_does_after_its_last_call_in_the_folder() {
+    let mut script = Script::default();
+    script.processes.push(ProcessEntry { process: 2, parent: Some(1), start_ns: 0, name: None });
+    script.at(1, "newfstatat", "/w/a", 0);
+    script.call(1, "vfork", 2);
+    script.at(2, "newfstatat", "/w/b", 0);
+    script.now_ns += 7_000_000;
+    let object = script.at(2, "newfstatat", "/tmp/o", 0);
+    (object.cpu_ns, object.waited_ns) = (Some(7_000_500), Some(500));
+    script.at(1, "newfstatat", "/w/c", 0).waited_ns = Some(7_003_000);
+    let only = Some("/w".to_owned());
+    let plan = script.plan(&Choice { only, ..Choice::default() }).unwrap();
+    assert_eq!(
+        short(&plan, 1),
+        [(Action::StatusOf, "/b".to_owned(), vec![(0, 1)]), (Action::Order, String::new(), vec![])]
+    );
+    let child = plan.operations(1).pop().unwrap();
+    assert_eq!((child.think_ns, child.wait_ns), (7_001_500, 500));
+    let parent = plan.operations(0).pop().unwrap();
+    assert_eq!((parent.after.as_slice(), parent.think_ns), ([(1, 2)].as_slice(), 1000));
+}
+
 #[test]
 fn a_reader_of_a_pipe_waits_for_the_writer() {
     let mut script = Script::default();
