@@ -413,8 +413,7 @@ pub fn judge(
     accuracy::judge(target, tape, findings, seed)
 }
 
-/// The same with writes that no experiment made, if the findings know of any, and reads and writes in the mixed trace. The
-/// contents of the device are lost.
+/// The same with reads and writes in the mixed trace, if the findings know of writes. The contents of the device are lost.
 ///
 /// # Errors
 ///

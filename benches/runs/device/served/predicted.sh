@@ -26,7 +26,7 @@ serve() {
         sleep 0.1
     done
     device=$(cat device)
-    "$seekwell" claim "$device" --confirm "$(cat "/sys/class/block/${device#/dev/}/size")" >/dev/null
+    "$seekwell" claim "$device" --confirm "$(cat "/sys/class/block/${device#/dev/}/size")" >/dev/null 2>&1
 }
 end() {
     [ -z "$device" ] || "$seekwell" release "$device" >/dev/null 2>&1 || true

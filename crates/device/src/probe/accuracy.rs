@@ -8,7 +8,6 @@ use super::head::{BLOCK, Head};
 use super::mixed::{List, deepest, lists};
 use super::simulated::Simulated;
 use super::tape::{Class, Compared, Draws as _, Judged, Recorder, Tape};
-use super::writes::{Listed, withheld};
 use super::{Direction, Findings, ProbeError, Span, Target, Timed, WriteTarget};
 use crate::accuracy::demerit;
 use crate::model::Geometry;
@@ -21,8 +20,8 @@ const SEEN: usize = 2;
 /// Answers, each from lists of its own, so that they show how sure they are.
 const ANSWERS: usize = 3;
 
-/// Depths at which they are run: a disk that sorts fewer gains no more from depth.
-const DEPTHS: [u32; 5] = [2, 4, 8, 16, 32];
+/// Depths at which they are run, as far as the disk takes them: one that sorts fewer gains no more from depth.
+const DEPTHS: [u32; 4] = [4, 8, 16, 32];
 
 /// Most waiting reads among which a disk may sort.
 const MOST_WINDOW: u32 = 32;
@@ -135,13 +134,15 @@ pub(super) fn window(
     findings: &Findings,
 ) -> Result<Option<[u32; 2]>, ProbeError> {
     let deepest = findings.geometry.queue_depth.min(MOST_WINDOW);
+    let mut depths = DEPTHS.map(|depth| depth.min(deepest)).to_vec();
+    depths.dedup();
     if deepest < 2 {
         return Ok(None);
     }
     let mut answers = Vec::with_capacity(ANSWERS);
     for _ in 0..ANSWERS {
         let mut measured = Vec::new();
-        for depth in DEPTHS.into_iter().filter(|depth| *depth <= deepest) {
+        for depth in depths.iter().copied() {
             let class = Class::of(RANDOM_READS, Judged::Each).at(depth);
             let lists = head.repeat(class, SEEN, |head| {
                 let spans: Vec<Span> =
@@ -157,14 +158,12 @@ pub(super) fn window(
     Ok(ends.map(|(low, high)| [low, high]))
 }
 
-/// Distance of the model with a window from what was measured: sum of squared logarithms of the ratio of the times. Of three
-/// depths and more their mean does not count: a host's share of each request is a little less at depth than one by one, and
-/// the window shows in what depth gains.
+/// Distance of the model with a window from what was measured: sum of squared logarithms of the ratio of the times.
 fn off(findings: &Findings, window: u32, measured: &[(u32, Vec<Run>)]) -> Result<f64, ProbeError> {
     let reason = "the file made of the findings is refused; send the findings to the authors";
     let file = with_window(findings, window)
         .ok_or(ProbeError::Unclear { quantity: "the sorting of waiting reads", reason })?;
-    let mut ratios = Vec::with_capacity(measured.len());
+    let mut sum = 0.0;
     for (depth, lists) in measured {
         let mut model = Simulated::new(crate::build(&file, 1));
         let (mut device_ns, mut model_ns) = (0.0, 0.0);
@@ -172,13 +171,9 @@ fn off(findings: &Findings, window: u32, measured: &[(u32, Vec<Run>)]) -> Result
             device_ns += elapsed;
             model_ns += elapsed_ns(&model.read_all(spans, *depth)?);
         }
-        ratios.push((model_ns / f64::max(device_ns, 1.0)).ln());
+        sum += (model_ns / f64::max(device_ns, 1.0)).ln().powi(2);
     }
-    let mean = match ratios.len() {
-        ..3 => 0.0,
-        count => ratios.iter().sum::<f64>() / count as f64,
-    };
-    Ok(ratios.into_iter().map(|ratio| (ratio - mean).powi(2)).sum())
+    Ok(sum)
 }
 
 /// The window with the smallest distance: a coarse search, then all between the neighbours of the best.
@@ -266,20 +261,19 @@ pub(super) fn judge(
     Ok(Accuracy::new(tape, judging.compared))
 }
 
-/// The same with writes, if the findings know of any.
+/// The same with writes in the mixed trace, if the findings know of any.
 pub(super) fn judge_writes(
     target: &mut dyn WriteTarget,
     tape: &Tape,
     findings: &Findings,
     seed: u64,
 ) -> Result<Accuracy, ProbeError> {
-    let Some(writes) = &findings.writes else { return judge(target, tape, findings, seed) };
+    if findings.writes.is_none() {
+        return judge(target, tape, findings, seed);
+    }
     let geometry = &findings.geometry;
     let mut judging = Judging::new(tape, findings)?;
     judging.reads(target, geometry, seed)?;
-    let device = withheld(target, writes, seed)?;
-    let modelled = withheld(&mut judging.model, writes, seed)?;
-    add_listed(&mut judging.compared, &device, &modelled);
     let trace = lists(geometry, (0, geometry.sectors_512), seed, true);
     let device = mixed_trace(target, &trace)?;
     let modelled = mixed_trace(&mut judging.model, &trace)?;
@@ -307,6 +301,9 @@ pub(super) fn add(
         None => compared.push(Compared { name, depth, device_ns, model_ns, elapsed_ns }),
     }
 }
+
+/// Name, depth and times of a class.
+pub(super) type Listed = (&'static str, u32, Vec<Timed>);
 
 /// The same for several classes in one order.
 pub(super) fn add_listed(compared: &mut Vec<Compared>, device: &[Listed], modelled: &[Listed]) {
@@ -385,7 +382,7 @@ fn of_class(compared: Compared) -> Option<ClassAccuracy> {
     })
 }
 
-/// Reads that no experiment made: near one another, in a row, and sorted.
+/// Reads that no experiment made: near one another, and in a row.
 fn classes(head: &mut Head<'_>, geometry: &Geometry) -> Vec<(&'static str, u32, Vec<Span>)> {
     const NEAR: u64 = 1 << 15;
     let base = head.anywhere().min(geometry.sectors_512 - (1 << 18));
@@ -396,10 +393,5 @@ fn classes(head: &mut Head<'_>, geometry: &Geometry) -> Vec<(&'static str, u32, 
     let row = (0..WITHHELD)
         .map(|nth| Span { lba: base + NEAR + nth * u64::from(long), sectors: long })
         .collect();
-    let mut classes = vec![("reads within 16 MiB", 1, near), ("reads in a row", 1, row)];
-    if geometry.queue_depth > 1 {
-        let random = (0..WITHHELD).map(|_| Span { lba: head.anywhere(), sectors: BLOCK });
-        classes.push((RANDOM_READS, deepest(geometry), random.collect()));
-    }
-    classes
+    vec![("reads within 16 MiB", 1, near), ("reads in a row", 1, row)]
 }

@@ -1,10 +1,10 @@
 //! Flash, which only writes tell: cards that map erase units as wholes, and solid-state disks.
 
-use super::accuracy::{Accuracy, add_listed, add_trace, mixed_trace};
+use super::accuracy::{Accuracy, Listed, add_listed, add_trace, mixed_trace};
 use super::mixed::lists;
 use super::simulated::Simulated;
 use super::tape::{Class, Draws as _, Judged, Recorder, Tape};
-use super::writes::{Listed, Pen};
+use super::writes::Pen;
 use super::{Interval, Label, News, ProbeError, Span, Stage, Timed, WriteTarget};
 use crate::file::{DeviceFile, load};
 use crate::model::Geometry;

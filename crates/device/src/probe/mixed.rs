@@ -11,7 +11,7 @@ use crate::model::Geometry;
 mod tests;
 
 /// Lists of a trace, and the bounds of their length.
-const LISTS: usize = 150;
+const LISTS: usize = 100;
 const LENGTH: [u64; 2] = [8, 24];
 
 /// Sizes in sectors: 4 to 256 KiB. With longer writes than the longest one a list fills the write cache, which has classes of

@@ -11,7 +11,7 @@ use super::describe::built;
 use super::head::{BLOCK, align, median};
 use super::line::{Line, Point, line};
 use super::simulated::Simulated;
-use super::tape::{Class, Draws, Judged, Recorder, Tape, TapedWrites};
+use super::tape::{Class, Draws, Judged, Tape, TapedWrites};
 use super::{Findings, Interval, News, ProbeError, Span, Stage, Timed, WriteFailed, WriteTarget};
 
 /// Pause in which a drive writes what little is in its cache, in nanoseconds.
@@ -241,14 +241,14 @@ struct Filled {
     one: u64,
 }
 
-/// Fills the empty cache, a few times.
+/// Fills the empty cache, a few times. One of them is sealed: a large cache takes a minute to be empty again.
 fn fill(pen: &mut Pen<'_>, sectors: u32, stall_ns: u64) -> Result<Vec<Filled>, ProbeError> {
     // A large write keeps the bus busy for longer than a small one.
     let stall_ns = stall_ns + u64::from(sectors) * 10_000;
     let mut found = Vec::with_capacity(LISTS);
-    while found.len() < LISTS {
+    for is_sealed in pen.tape().draws(LISTS) {
         pen.rest()?;
-        found.extend(pen.one(INTO_CACHE, |pen| filled(pen, sectors, stall_ns))?);
+        found.extend(pen.drawn(is_sealed, INTO_CACHE, |pen| filled(pen, sectors, stall_ns))?);
     }
     Ok(found)
 }
@@ -285,13 +285,16 @@ fn drain(pen: &mut Pen<'_>, depth: u32) -> Result<Drain, ProbeError> {
     let warm = pen.places(writes, BLOCK);
     pen.target.write_all(&warm, depth)?;
     let class = Class::of(RANDOM, Judged::Each).at(depth);
-    let found = pen.repeat(class, rates, |pen| {
-        let spans = pen.places(writes, BLOCK);
-        let begun_ns = pen.target.now_ns();
-        pen.target.write_all(&spans, depth)?;
-        let elapsed_ns = pen.target.now_ns() - begun_ns;
-        Ok(writes as f64 / elapsed_ns.max(1) as f64 * 1e9)
-    })?;
+    let mut found = Vec::with_capacity(rates);
+    for is_sealed in pen.tape().draws(rates * 3 / 2) {
+        found.extend(pen.drawn(is_sealed, class, |pen| {
+            let spans = pen.places(writes, BLOCK);
+            let begun_ns = pen.target.now_ns();
+            pen.target.write_all(&spans, depth)?;
+            let elapsed_ns = pen.target.now_ns() - begun_ns;
+            Ok(writes as f64 / elapsed_ns.max(1) as f64 * 1e9)
+        })?);
+    }
     Ok(Drain { depth, per_second: interval(&found) })
 }
 
@@ -301,13 +304,13 @@ fn run(pen: &mut Pen<'_>, size: Interval) -> Result<Option<Interval>, ProbeError
     // Long writes, because short ones may come no faster than the medium takes them.
     let length = pen.long();
     let mut found = Vec::with_capacity(LISTS);
-    while found.len() < LISTS {
+    for is_sealed in pen.tape().draws(LISTS) {
         pen.rest()?;
         let filling = (size.high / f64::from(length)) as u64 * FILLINGS;
         let row = pen.row(length, filling + COUNTED);
         let (filling, row) = row.split_at((filling as usize).min(row.len()));
         pen.target.write_all(filling, 1)?;
-        found.extend(pen.one(Class::of(ROW, Judged::Each), |pen| {
+        found.extend(pen.drawn(is_sealed, Class::of(ROW, Judged::Each), |pen| {
             let times = pen.target.write_all(row, 1)?;
             let took: Vec<f64> = times.iter().map(|time| time.took_ns() as f64).collect();
             let stop_ns = 1.4 * median(took.clone()).unwrap_or_default() + 50_000.0;
@@ -498,47 +501,6 @@ pub(super) fn simulated(
     let with = Findings { writes: Some(writes.clone()), ..findings.clone() };
     let file = built(&with).ok_or(unclear)?;
     Ok(Simulated::new(crate::build(&file, seed)))
-}
-
-/// Name, depth and times of a class.
-pub(super) type Listed = (&'static str, u32, Vec<Timed>);
-
-/// Writes that no experiment made, by class: their times on a device.
-pub(super) fn withheld(
-    target: &mut dyn WriteTarget,
-    writes: &Writes,
-    seed: u64,
-) -> Result<Vec<Listed>, ProbeError> {
-    const EACH: usize = 200;
-    let mut tape = Tape::new(seed);
-    let mut recorder = Recorder::new(target, &mut tape);
-    let mut pen = Pen::new(&mut recorder, seed);
-    pen.rest()?;
-    let mut classes = Vec::new();
-    if let Some(cache) = &writes.cache {
-        let mut each = Vec::with_capacity(EACH);
-        for span in pen.places(EACH, BLOCK) {
-            each.push(synced(pen.target, span)?);
-        }
-        classes.push((SYNCED, 1, each));
-        let filling = (cache.sectors.high / f64::from(BLOCK) * 1.1) as usize;
-        let filling = filling.min(cache.runs.map_or(usize::MAX, |runs| runs as usize * 2));
-        let spans = pen.places(filling, BLOCK);
-        pen.target.write_all(&spans, 1)?;
-    }
-    for depth in [1, 2] {
-        let spans = pen.places(EACH, BLOCK);
-        classes.push((RANDOM, depth, pen.target.write_all(&spans, depth)?));
-    }
-    pen.rest()?;
-    let length = pen.long();
-    let filling = writes.cache.as_ref().map_or(0.0, |cache| cache.sectors.high);
-    let filling = (filling / f64::from(length)) as u64 * FILLINGS;
-    let row = pen.row(length, filling + 2 * EACH as u64);
-    // Only those behind the cache show the medium.
-    let times = pen.target.write_all(&row, 1)?.split_off((filling as usize).min(row.len()));
-    classes.push((ROW, 1, times));
-    Ok(classes)
 }
 
 /// Class of writes that are each flushed.
