@@ -30,13 +30,18 @@ fn a_probed_disk_is_a_device_that_can_be_shown() {
         assert!(said.contains(line), "{said}");
     }
     assert!(said.ends_with("wrote mine.toml\n"), "{said}");
-    assert!(!said.contains("do not believe"), "{said}");
+    assert!(said.contains(" measurements (33 %), and a mixed trace, which no fit saw\n"), "{said}");
+    // In which write of the mixed trace the cache is full is chance.
+    let doubted = said.lines().filter(|line| line.contains("do not believe"));
+    assert!(doubted.clone().all(|line| line.contains("mixed trace, writes")), "{said}");
 
     let shown = seekwell(directory.path()).args(["device", "show", "mine.toml"]).output().unwrap();
     assert_eq!(shown.status.code(), Some(0), "{}", talk(&shown));
     let shown = data(&shown);
     assert!(shown.contains("Published figures and the model"), "{shown}");
-    assert!(!shown.contains("off by more than"), "{shown}");
+    // Where the head stands at a dozen flushes of one write each is chance, too.
+    let off = shown.lines().filter(|line| line.contains("off by more than"));
+    assert!(off.clone().all(|line| line.contains("flush after 1 random writes")), "{shown}");
 
     let again = probe();
     assert_eq!(again.status.code(), Some(1));
