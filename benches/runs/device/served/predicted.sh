@@ -57,28 +57,30 @@ serve
 "$seekwell" run "$here/predicted.toml" --place host --device "$device" -o real.seekwell >real.txt 2>&1 || [ $? -eq 4 ] ||
     { cat real.txt; exit 1; }
 end
-for of in "$probed" "$truth"; do
-    "$seekwell" run "$here/predicted.toml" --place virtual --model "$of" --cpu "$cpu" -o "$(basename "$of").seekwell" \
-        >"$(basename "$of").txt" 2>&1 || [ $? -eq 4 ] || { cat "$(basename "$of").txt"; exit 1; }
+cp "$probed" predicts.toml
+cp "$truth" own.toml
+for of in predicts own; do
+    "$seekwell" run "$here/predicted.toml" --place virtual --model $of.toml --cpu "$cpu" -o $of.seekwell >$of.txt 2>&1 ||
+        [ $? -eq 4 ] || { cat $of.txt; exit 1; }
 done
 
 # Stack, step, median of its seconds and of the milliseconds with a request at the device.
 medians() {
     "$seekwell" report "$1" --json | jq -r '
         def median: sort | (.[(length - 1) / 2 | floor] + .[length / 2 | floor]) / 2;
-        [.trials[] | select(.status == "ok") | .stack as $stack | .steps[]
+        [.trials[] | select(.status == "ok") | .stack as $stack | .metrics as $metrics | .steps[]
             | select(.name | IN("unpack", "read_archive", "read_directory", "remove", "inserts", "stream-write", "stream-read"))
             | {stack: ($stack | split("/")[0]), step: .name,
-               s: (.metrics.elapsed_durable // .metrics.elapsed), busy: .device.busy_ms}]
+               s: ($metrics["\(.name).elapsed_durable"] // $metrics["\(.name).elapsed"]), busy: .device.busy_ms}]
         | group_by([.stack, .step])[]
         | "\(.[0].stack),\(.[0].step),\(map(.s) | median),\(map(.busy) | median)"'
 }
 medians real.seekwell >real.csv
-medians "$(basename "$probed").seekwell" >predicted.csv
-medians "$(basename "$truth").seekwell" >truth.csv
+medians predicts.seekwell >predicts.csv
+medians own.seekwell >own-file.csv
 touch "$here/predicted.csv"
 grep -v -e "^$name," -e ^device, "$here/predicted.csv" >others.csv || true
-paste -d, real.csv predicted.csv truth.csv | awk -F, -v device="$name" '
+paste -d, real.csv predicts.csv own-file.csv | awk -F, -v device="$name" '
     $1 != $5 || $2 != $6 || $1 != $9 || $2 != $10 { exit 1 }
     { printf "%s,%s,%s,%.4g,%.4g,%.4g,%.3f,%d,%d,%s\n", device, $1, $2, $3, $7, $11, $7 / $3, $4, $8, $4 > 0 ? sprintf("%.3f", $8 / $4) : "" }' >own.csv
 { echo device,stack,step,device_s,predicted_s,own_file_s,ratio,device_busy_ms,predicted_busy_ms,busy_ratio; sort others.csv own.csv; } >all.csv
