@@ -15,6 +15,7 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{ColumnPath, Type};
 use std::collections::HashMap;
 use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -326,7 +327,7 @@ impl Reading {
         let columns = wanted.iter().map(|column| {
             let values = match left_out.contains(&column.0) {
                 true => Some(unknown(column.1, rows)),
-                false => read_column(group.as_ref(), column, rows).map_err(failed)?,
+                false => read_guarded(group.as_ref(), column, rows).map_err(failed)?,
             };
             let missing = TraceError::Column { path: self.path.clone(), column: column.0 };
             Ok((column.0, values.ok_or(missing)?))
@@ -336,11 +337,27 @@ impl Reading {
     }
 }
 
+/// Reads a column of a file that may be damaged: of some damage the library makes a panic.
+fn read_guarded(
+    group: &dyn RowGroupReader,
+    column: &Column,
+    rows: usize,
+) -> Result<Option<Values>> {
+    let read = AssertUnwindSafe(|| read_column(group, column, rows));
+    catch_unwind(read)
+        .unwrap_or_else(|_| Err(ParquetError::General(format!("column {} is damaged", column.0))))
+}
+
 fn read_column(group: &dyn RowGroupReader, column: &Column, rows: usize) -> Result<Option<Values>> {
     let named = |at: &usize| group.metadata().column(*at).column_path().string() == column.0;
     let Some(at) = (0..group.num_columns()).find(named) else {
         return Ok(Some(unknown(column.1, rows)));
     };
+    let chunk = group.metadata().column(at);
+    let start = chunk.dictionary_page_offset().unwrap_or_else(|| chunk.data_page_offset());
+    if start < 0 || chunk.compressed_size() < 0 {
+        return Err(ParquetError::General(format!("column {} has no place", column.0)));
+    }
     Ok(match (group.get_column_reader(at)?, column.1) {
         (ColumnReader::Int64ColumnReader(reader), Kind::Few | Kind::Many) => {
             let nothing =
@@ -451,3 +468,6 @@ impl Group {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -56,7 +56,8 @@ pub(super) fn request(block: &BlockRecord, start_ns: u64) -> Request {
         device: block.device,
         operation: operation(block.flags),
         flags: request_flags(block.flags),
-        sector: block.sector,
+        // A flush alone has no place; the kernel says so by all ones.
+        sector: if block.sector == u64::MAX { 0 } else { block.sector },
         bytes: block.bytes.into(),
         depth: Some(block.depth),
     }

@@ -61,15 +61,18 @@ fn row(out: &mut String, request: &CausedRequest) {
         (false, Some(process), None) => process.to_string(),
         (false, None, _) => "?".to_owned(),
     };
+    let sector = match request.bytes {
+        0 => "-".to_owned(),
+        _ => request.sector.to_string(),
+    };
     let device = format!("{}:{}", request.device >> 20, request.device & 0xf_ffff);
     let _ = writeln!(
         out,
-        "{:>12}{:>11}  {:<9}{:<6}{:>10}{device:>9}{:>13}  {by}",
+        "{:>12}{:>11}  {:<9}{:<6}{:>10}{device:>9}{sector:>13}  {by}",
         time(request.after_ns),
         request.duration_ns.map_or_else(|| "?".to_owned(), time),
         request.operation,
         request.flags,
         bytes(request.bytes),
-        request.sector,
     );
 }
