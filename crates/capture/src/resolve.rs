@@ -4,7 +4,8 @@ use crate::container;
 use crate::live::Counting;
 use crate::processes::{self, Descriptor, Process};
 use crate::record::{
-    self, BlockRecord, CallRecord, Life, LifeRecord, OperationRecord, PathRecord, Record, Slot, WakeRecord,
+    self, BlockRecord, CallRecord, Life, LifeRecord, OperationRecord, PathRecord, Record, Slot,
+    WakeRecord,
 };
 use kinds::{asynchronous, request};
 use seekwell_trace::calls::{CALLS, Call, CallId};
