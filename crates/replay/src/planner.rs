@@ -170,6 +170,8 @@ impl Planner {
                 }
                 // What a thread does after its last operation holds up those that wait for its end.
                 draft.used |= self.processes.is_before_last(event);
+                // A process that is made begins after what its maker did until then.
+                draft.used |= draft.operation.action == Action::Fork;
                 self.emit_order(draft)?;
             }
         }

@@ -35,6 +35,8 @@ impl Survey {
 #[derive(Debug, Default)]
 struct Process {
     parent: Option<u32>,
+    /// Its start; `None` for one from before the trace, and where the trace does not tell.
+    start_ns: Option<u64>,
     begun: bool,
     /// Its last operation.
     last: Option<Stamp>,
@@ -70,8 +72,9 @@ pub(super) struct Processes {
     survey: Survey,
     processes: HashMap<u32, Process>,
     threads: HashMap<(u32, u32), Thread>,
-    /// Operations that made threads which have not made a call yet.
-    makers: HashMap<u32, Stamp>,
+    /// Last operations of processes before they made threads which have not made a call yet, and the start of the call
+    /// that made them.
+    makers: HashMap<u32, (Stamp, u64)>,
     free: Vec<u32>,
     number: u64,
     /// Handles without descriptors, to be closed after the call of their thread.
@@ -80,12 +83,19 @@ pub(super) struct Processes {
     channels: HashMap<FileId, Vec<Stamp>>,
 }
 
+/// Time since then in which the thread of a call was ready and others ran.
+fn stalled_ns(event: &Event, since_ns: u64) -> u64 {
+    let (Some(cpu_ns), Some(waited_ns)) = (event.cpu_ns, event.waited_ns) else { return 0 };
+    event.start_ns.saturating_sub(since_ns).saturating_sub(cpu_ns.saturating_add(waited_ns))
+}
+
 impl Processes {
     pub(super) fn new(entries: Vec<ProcessEntry>, survey: Survey) -> Self {
         let mut processes: HashMap<u32, Process> = HashMap::new();
         for entry in entries {
             let process = processes.entry(entry.process).or_default();
             process.parent = process.parent.or(entry.parent).filter(|one| *one != entry.process);
+            process.start_ns = process.start_ns.or(Some(entry.start_ns).filter(|ns| *ns > 0));
         }
         let threads = survey.threads.keys();
         let number = threads.filter(|(_, thread)| !Flights::is_made(*thread)).count() as u64;
@@ -124,7 +134,9 @@ impl Processes {
             // Operations overlap.
             let own = own.filter(|one| one.end_ns <= event.start_ns);
             let parent = self.parent(event.process).and_then(|one| self.processes.get(&one)?.last);
-            let made = self.makers.remove(&event.thread);
+            let (made, made_ns) = self.makers.remove(&event.thread).unzip();
+            let of_process = self.processes.get(&event.process).and_then(|one| one.start_ns);
+            let made_ns = made_ns.or(of_process.filter(|_| own.is_none()));
             if made.is_none() && own.is_none() {
                 self.unmade(event, needs);
             }
@@ -133,6 +145,11 @@ impl Processes {
             if let Some(thread) = self.threads.get_mut(&key) {
                 thread.begun = true;
                 thread.ready_ns = maker.map(|maker| maker.end_ns);
+                if let Some((maker, made_ns)) = maker.zip(made_ns) {
+                    // Until then its maker computed, whose own pause holds that.
+                    thread.pause.beside_ns = made_ns.saturating_sub(maker.end_ns);
+                    thread.pause.stalled_ns = stalled_ns(event, made_ns);
+                }
             }
         }
         if let Some(process) = self.processes.get_mut(&event.process) {
@@ -157,11 +174,10 @@ impl Processes {
         let Some(thread) = self.threads.get_mut(&(event.process, event.thread)) else { return };
         let end_ns = event.start_ns.saturating_add(event.duration_ns.unwrap_or(0));
         let last_ns = thread.last_end_ns.replace(end_ns);
-        let (Some(cpu_ns), Some(waited_ns)) = (event.cpu_ns, event.waited_ns) else { return };
+        let (Some(_), Some(waited_ns)) = (event.cpu_ns, event.waited_ns) else { return };
         thread.pause.waited_ns = thread.pause.waited_ns.saturating_add(waited_ns);
         let Some(last_ns) = last_ns else { return };
-        let gap_ns = event.start_ns.saturating_sub(last_ns);
-        let stalled_ns = gap_ns.saturating_sub(cpu_ns.saturating_add(waited_ns));
+        let stalled_ns = stalled_ns(event, last_ns);
         thread.pause.stalled_ns = thread.pause.stalled_ns.saturating_add(stalled_ns);
     }
 
@@ -227,9 +243,9 @@ impl Processes {
     }
 
     /// A call made a process or thread; returns true when it is a process that has made no call yet.
-    pub(super) fn made(&mut self, parent: u32, child: u32) -> bool {
+    pub(super) fn made(&mut self, parent: u32, child: u32, at_ns: u64) -> bool {
         if let Some(maker) = self.processes.get(&parent).and_then(|process| process.last) {
-            self.makers.insert(child, maker);
+            self.makers.insert(child, (maker, at_ns));
         }
         let is_process = self.survey.processes.contains_key(&child);
         if !is_process {
@@ -334,7 +350,8 @@ impl Planner {
     pub(super) fn forked(&mut self, event: &Event) {
         let child = event.result.and_then(|child| u32::try_from(child).ok());
         let Some(child) = child.filter(|child| *child > 0) else { return };
-        if self.processes.made(event.process, child) && self.processes.begins(child) {
+        if self.processes.made(event.process, child, event.start_ns) && self.processes.begins(child)
+        {
             self.handles.inherit(event.process, child);
         }
     }

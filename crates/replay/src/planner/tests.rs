@@ -152,6 +152,8 @@ fn children_share_descriptors_and_parents_wait_for_them() {
         short(&plan, 0),
         [
             (Action::Open, "/a".to_owned(), vec![]),
+            // The fork.
+            (Action::Order, String::new(), vec![]),
             // The child's read moved the position that both share; the child has ended.
             (Action::Read, String::new(), vec![(1, 2)]),
             // The end of the process closes.
@@ -161,7 +163,7 @@ fn children_share_descriptors_and_parents_wait_for_them() {
     assert_eq!(
         short(&plan, 1),
         [
-            (Action::Read, String::new(), vec![(0, 1)]),
+            (Action::Read, String::new(), vec![(0, 2)]),
             // Its close, which leaves the file open.
             (Action::Order, String::new(), vec![]),
         ]
@@ -201,7 +203,7 @@ fn a_child_of_vfork_begins_after_those_that_its_parent_waited_for() {
     assert_ordered(&plan);
 }
 
-/// Computing and sleep before the second of two calls on files, 51 µs after the first; between them
+/// Computing and sleep up to the second of two calls on files, 51 µs after the first; between them
 /// another call that takes 50 µs.
 fn pauses_around(between: impl FnOnce(&mut Script)) -> (u64, u64) {
     let mut script = Script::default();
@@ -211,7 +213,8 @@ fn pauses_around(between: impl FnOnce(&mut Script)) -> (u64, u64) {
     script.now_ns = 52_000;
     script.at(1, "newfstatat", "/b", 0);
     let plan = script.plan(&Choice::default()).unwrap();
-    plan.operations(0).last().map(|one| (one.think_ns, one.wait_ns)).unwrap()
+    let add = |sum: (u64, u64), one: &crate::Operation| (sum.0 + one.think_ns, sum.1 + one.wait_ns);
+    plan.operations(0).iter().fold((0, 0), add)
 }
 
 #[test]
@@ -239,9 +242,8 @@ fn a_long_call_that_is_not_repeated_is_sleep_unless_the_kernel_computed_in_it() 
     script.now_ns = 52_000;
     script.at(1, "newfstatat", "/b", 0);
     let plan = script.plan(&Choice::default()).unwrap();
-    let last = plan.operations(0).last().cloned().unwrap();
-    // From the end of the child's last call on.
-    assert_eq!((last.think_ns, last.wait_ns), (0, 47_000));
+    let fork = plan.operations(0).remove(1);
+    assert_eq!((fork.action, fork.think_ns, fork.wait_ns), (Action::Order, 1000, 50_000));
 }
 
 /// A compiler that works on files elsewhere, and a shell that waits for its end.
@@ -260,12 +262,53 @@ fn a_parent_waits_for_what_its_child_does_after_its_last_call_in_the_folder() {
     let plan = script.plan(&Choice { only, ..Choice::default() }).unwrap();
     assert_eq!(
         short(&plan, 1),
-        [(Action::StatusOf, "/b".to_owned(), vec![(0, 1)]), (Action::Order, String::new(), vec![])]
+        [(Action::StatusOf, "/b".to_owned(), vec![(0, 2)]), (Action::Order, String::new(), vec![])]
     );
     let child = plan.operations(1).pop().unwrap();
     assert_eq!((child.think_ns, child.wait_ns), (7_001_500, 500));
     let parent = plan.operations(0).pop().unwrap();
     assert_eq!((parent.after.as_slice(), parent.think_ns), ([(1, 2)].as_slice(), 1000));
+}
+
+#[test]
+fn what_a_process_computes_before_it_makes_another_is_computed_once() {
+    let mut script = Script::default();
+    let process = |start_ns| ProcessEntry { process: 2, parent: Some(1), start_ns, name: None };
+    script.processes.push(process(4_001_500));
+    script.at(1, "newfstatat", "/a", 0);
+    script.now_ns = 4_001_000;
+    let fork = script.call(1, "clone", 2);
+    (fork.cpu_ns, fork.waited_ns) = (Some(4_000_000), Some(0));
+    script.now_ns = 4_012_000;
+    let first = script.at(2, "newfstatat", "/b", 0);
+    // It waited for a processor for 4000.
+    (first.cpu_ns, first.waited_ns) = (Some(7000), Some(0));
+    script.at(1, "newfstatat", "/c", 0).cpu_ns = Some(12_000);
+    let plan = script.plan(&Choice::default()).unwrap();
+    let pauses = |lane| -> Vec<(Action, u64)> {
+        plan.operations(lane).iter().map(|one| (one.action, one.think_ns)).collect()
+    };
+    assert_eq!(
+        pauses(0),
+        [(Action::StatusOf, 0), (Action::Order, 4_001_000), (Action::StatusOf, 1000)]
+    );
+    assert_eq!(pauses(1), [(Action::StatusOf, 6000)]);
+}
+
+/// vfork is in the trace behind the first calls of the process that it made.
+#[test]
+fn what_a_process_computes_before_vfork_is_sleep_of_the_new_one() {
+    let mut script = Script::default();
+    let process = |start_ns| ProcessEntry { process: 2, parent: Some(1), start_ns, name: None };
+    script.processes.push(process(4_001_000));
+    script.at(1, "newfstatat", "/a", 0);
+    script.now_ns = 4_012_000;
+    let first = script.at(2, "newfstatat", "/b", 0);
+    (first.cpu_ns, first.waited_ns) = (Some(11_000), Some(0));
+    script.call(1, "vfork", 2).start_ns = 4_000_500;
+    let plan = script.plan(&Choice::default()).unwrap();
+    let first = plan.operations(1).remove(0);
+    assert_eq!((first.think_ns, first.beside_ns), (4_011_000, 4_000_000));
 }
 
 #[test]
