@@ -12,7 +12,7 @@
 //! capture's walk of the files then reads.
 //!
 //! Elapsed time is that from exec to exit. A replay has no exec and no exit: it gets the recorded time
-//! before its first and after its last call. The tables go to standard output, raw values to `--raw`,
+//! before its first call. The tables go to standard output, raw values to `--raw`,
 //! after each program and filesystem: those that are there already are kept and not run again, so that
 //! `--for SECONDS` makes them in parts.
 
@@ -158,7 +158,7 @@ fn pairs(run: &measure::Runs<'_>, recording: &Recording, (from, on): (&str, &str
     };
     let recorded = recording.plan.recorded();
     let inside_s = Some(recorded.inside_ns as f64 / 1e9);
-    let elapsed_s = recorded.elapsed_ns as f64 / 1e9 + recording.around_s;
+    let elapsed_s = recorded.elapsed_ns as f64 / 1e9 + recording.before_s;
     let mut samples = vec![Sample { inside_s, ..sample(0, "recorded", elapsed_s) }];
     for pair in 0..run.asked.pairs {
         let mut sides = vec!["program", "replay", "again"];

@@ -14,8 +14,8 @@ use std::time::Instant;
 /// A captured program.
 pub struct Recording {
     pub plan: Plan,
-    /// Recorded time before the first and after the last replayed call.
-    pub around_s: f64,
+    /// Recorded time before the first replayed call.
+    pub before_s: f64,
 }
 
 /// Recordings of a program on a filesystem.
@@ -65,8 +65,8 @@ impl Runs<'_> {
         let only = Some(work.canonicalize().unwrap().to_string_lossy().into_owned());
         let plan = plan(&trace, &Choice { only, ..Choice::default() }).unwrap();
         drop(mounted);
-        let around_ns = around(&trace, &plan);
-        let recording = Recording { plan, around_s: around_ns as f64 / 1e9 };
+        let before_ns = before(&trace, &plan);
+        let recording = Recording { plan, before_s: before_ns as f64 / 1e9 };
         if self.asked.show {
             show_recorded(&trace, &recording);
         }
@@ -90,7 +90,7 @@ impl Runs<'_> {
         let speed = if pauses { Speed::Recorded(1.0) } else { Speed::AsFastAsPossible };
         let options = seekwell_replay::Options { speed, ..seekwell_replay::Options::default() };
         let replayed = replay(&recording.plan, target, &options).unwrap();
-        let around_s = if pauses { recording.around_s } else { 0.0 };
+        let before_s = if pauses { recording.before_s } else { 0.0 };
         if self.asked.show {
             show(&recording.plan, &replayed, pauses);
         }
@@ -98,7 +98,7 @@ impl Runs<'_> {
         if self.asked.show && fidelity.share() != Some(1.0) {
             eprintln!("{fidelity:?} {:?}", replayed.differences);
         }
-        let elapsed_s = replayed.elapsed_ns as f64 / 1e9 + around_s;
+        let elapsed_s = replayed.elapsed_ns as f64 / 1e9 + before_s;
         (elapsed_s, replayed.inside_ns as f64 / 1e9, fidelity.share())
     }
 }
@@ -132,9 +132,9 @@ fn show_recorded(trace: &Trace, recording: &Recording) {
     trace.events(each).unwrap();
     let recorded = recording.plan.recorded();
     eprintln!(
-        "recorded: elapsed {:.2} ms, around {:.2}, in calls {:.2}; all events: computing {:.2}, asleep {:.2}",
+        "recorded: elapsed {:.2} ms, before {:.2}, in calls {:.2}; all events: computing {:.2}, asleep {:.2}",
         recorded.elapsed_ns as f64 / 1e6,
-        recording.around_s * 1e3,
+        recording.before_s * 1e3,
         recorded.inside_ns as f64 / 1e6,
         own_ns as f64 / 1e6,
         waited_ns as f64 / 1e6
@@ -165,21 +165,10 @@ fn show(plan: &Plan, replayed: &Replayed, pauses: bool) {
     }
 }
 
-/// Times of a thread outside of the replayed part, nanoseconds.
-#[derive(Clone, Copy, Default)]
-struct Around {
-    after: u64,
-    last_ns: u64,
-}
-
-/// Time of the program before its first and after its last replayed call, without that in which it was
-/// ready and the recorder ran: of the thread that makes the first, with its parents until they made it,
-/// and of the thread that ends last.
-fn around(trace: &Trace, plan: &Plan) -> u64 {
-    let first_ns = plan.first_ns();
-    let last_ns = first_ns + plan.recorded().elapsed_ns;
-    let until = line_of(trace, first_ns);
-    let mut threads: HashMap<(u32, u32), Around> = HashMap::new();
+/// Time of the program before its first replayed call, without that in which it was ready and the recorder
+/// ran: of the thread that makes it, with its parents until they made it. What follows the last call is replayed.
+fn before(trace: &Trace, plan: &Plan) -> u64 {
+    let until = line_of(trace, plan.first_ns());
     let mut before = 0;
     let each = |event: seekwell_trace::Event| {
         let of = (event.process, event.thread);
@@ -189,18 +178,10 @@ fn around(trace: &Trace, plan: &Plan) -> u64 {
             // A parent may wait for its child inside of the call that made it.
             before += own + waited + inside.min(left_ns);
         }
-        let thread = threads.entry(of).or_default();
-        if event.start_ns > first_ns && event.start_ns >= last_ns {
-            // A thread that waited for the last replayed call's own did so until then.
-            let waits = if thread.last_ns >= last_ns { waited } else { 0 };
-            thread.after += inside + own + waits;
-        }
-        thread.last_ns = event.start_ns + inside;
         Ok(())
     };
     trace.events(each).unwrap();
-    let last = threads.values().max_by_key(|thread| thread.last_ns);
-    before + last.map_or(0, |thread| thread.after)
+    before
 }
 
 /// The thread of the first replayed call and its parents, with the time until which the program was
