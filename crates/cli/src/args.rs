@@ -756,3 +756,6 @@ fn examples_first(command: clap::Command, name: &str) -> clap::Command {
         None => command,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -165,7 +165,7 @@ impl Planner {
                     // Its time is that of other stacks, and no pause of the program.
                     self.processes.left_out(event);
                     draft.used = true;
-                } else if self.processes.waits_in(event, reason) {
+                } else if self.processes.waits_in(event, draft.operation.action, reason) {
                     self.processes.waited_in(event);
                 }
                 // What a thread does after its last operation holds up those that wait for its end.

@@ -2,6 +2,7 @@
 
 use super::Planner;
 use super::flights::Flights;
+use crate::action::Action;
 use crate::error::ReplayError;
 use crate::lanes::Lane;
 use crate::order::{Stamp, put};
@@ -14,9 +15,6 @@ const FRESH_LANES: usize = 64;
 
 /// Longest time that a thread computes in a call that waits for others, nanoseconds.
 const SHORT_NS: u64 = 20_000;
-
-/// Calls that make processes.
-const FORKS: [&str; 4] = ["fork", "vfork", "clone", "clone3"];
 
 /// First reading of a trace: the number of calls of each thread and process.
 #[derive(Debug, Default)]
@@ -191,15 +189,15 @@ impl Processes {
 
     /// True for a call that is not reproduced and in which the thread was asleep: the kernel computes in few of
     /// them for so long.
-    pub(super) fn waits_in(&self, event: &Event, reason: Reason) -> bool {
+    pub(super) fn waits_in(&self, event: &Event, action: Action, reason: Reason) -> bool {
         let is_long = event.duration_ns.is_some_and(|inside_ns| inside_ns > SHORT_NS);
-        is_long && (reason != Reason::Process || self.is_held_by_child(event))
+        let is_fork = action == Action::Fork;
+        is_long && (reason != Reason::Process || (is_fork && self.is_held_by_child(event)))
     }
 
     /// True for a vfork: it ends when its child runs another program.
     fn is_held_by_child(&self, event: &Event) -> bool {
         let child = event.result.and_then(|child| u32::try_from(child).ok());
-        let child = child.filter(|_| FORKS.contains(&event.call.call().name));
         child.and_then(|child| self.processes.get(&child)).is_some_and(|child| child.begun)
     }
 

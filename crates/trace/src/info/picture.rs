@@ -122,15 +122,21 @@ impl Seeks {
         }
         let column = usize::try_from(start_ns / self.step_ns).unwrap_or(0);
         let row = usize::try_from(place_bytes / self.step_bytes).unwrap_or(0);
-        if self.accesses.len() <= column {
-            self.accesses.resize(column + 1, Vec::new());
-        }
-        let rows = &mut self.accesses[column];
-        if rows.len() <= row {
-            rows.resize(row + 1, 0);
-        }
-        rows[row] += 1;
+        count(&mut self.accesses, column, row);
     }
+}
+
+/// Counts an access in a column and row, which may be new.
+#[inline]
+fn count(accesses: &mut Vec<Vec<u64>>, column: usize, row: usize) {
+    if accesses.len() <= column {
+        accesses.resize(column + 1, Vec::new());
+    }
+    let rows = &mut accesses[column];
+    if rows.len() <= row {
+        rows.resize(row + 1, 0);
+    }
+    rows[row] += 1;
 }
 
 /// Number of accesses by size and duration, each by powers of two: a size of 4 KiB is in the column
@@ -147,14 +153,7 @@ impl Heat {
     pub(super) fn add(&mut self, bytes: u64, ns: u64) {
         let power = |value: u64| value.max(1).ilog2() as usize;
         let (column, row) = (power(bytes), power(ns));
-        if self.accesses.len() <= column {
-            self.accesses.resize(column + 1, Vec::new());
-        }
-        let rows = &mut self.accesses[column];
-        if rows.len() <= row {
-            rows.resize(row + 1, 0);
-        }
-        rows[row] += 1;
+        count(&mut self.accesses, column, row);
     }
 
     /// The first column and the first row that are not empty, and what is from there on.
