@@ -44,6 +44,8 @@ fn a_winner_without_interval_or_rival_is_said_plainly() {
         composed(&view),
         "xfs/none is best on unpack.elapsed_durable (95 % confidence, 8 rounds)."
     );
+    view.verdict.rounds = 0;
+    assert_eq!(composed(&view), "xfs/none is best on unpack.elapsed_durable (no complete round).");
 }
 
 #[test]
