@@ -211,6 +211,9 @@ struct request_start {
 #define AWAITS (1 << 17)
 #define WAKES (1 << 18)
 #define MAPS (1 << 19)
+#define ONLY_CLONES (1 << 20)
+// The request of ioctl that shares the blocks of a whole file, of `include/uapi/linux/fs.h`.
+#define FICLONE 0x40049409
 // Bits of a fault's code as x86 has them, and those that these programs add: in a call.
 #define FAULT_BITS 7
 #define IN_CALL 8
@@ -589,6 +592,8 @@ int sys_enter(u64 *context)
 	}
 	u64 now_ns = time_ns();
 	struct registers *registers = (void *)context[0];
+	if ((*flags & ONLY_CLONES) && (u32)registers->si != FICLONE)
+		return 0;
 	thread->args[0] = registers->di;
 	thread->args[1] = registers->si;
 	thread->args[2] = registers->dx;

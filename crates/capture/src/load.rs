@@ -23,10 +23,12 @@ fn flags(call: &Call) -> u32 {
     const SUBMITS: u32 = 1 << 16;
     const AWAITS: u32 = 1 << 17;
     const MAPS: u32 = 1 << 19;
+    const ONLY_CLONES: u32 = 1 << 20;
     let more = match call.name {
         "io_submit" => SUBMITS,
         "io_getevents" | "io_pgetevents" => AWAITS,
         "mmap" | "munmap" | "mremap" => MAPS,
+        "ioctl_ficlone" => ONLY_CLONES,
         _ => 0,
     };
     let path = |index: Option<u8>| index.map_or(0, |index| u32::from(index) + 1);
@@ -36,7 +38,7 @@ fn flags(call: &Call) -> u32 {
         | u32::from(call.number == MMAP) << 4
         | u32::from(matches!(call.name, "execve" | "execveat")) << 5
         | path(call.path) << 8
-        | path(call.to_path) << 12
+        | path(call.to_path.or(call.attribute)) << 12
         | more
 }
 

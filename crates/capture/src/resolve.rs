@@ -594,6 +594,11 @@ impl Resolver {
             named.file = self.descriptor_file(record.process, fd, writer);
         }
         for path in paths {
+            if call.attribute.is_some() && path.slot == Slot::Second {
+                let name = FileEntry::path_of_attribute(&path.text);
+                named.to_file = self.file(&name, None, writer);
+                continue;
+            }
             let directory = match path.slot {
                 Slot::First => number(call.directory),
                 _ => number(call.to_directory),

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/aio_abi.h>
+#include <linux/fs.h>
 #include <linux/stat.h>
 #include <sched.h>
 #include <signal.h>
@@ -88,6 +89,7 @@ static void copies(int fd)
 	off_t from = 0;
 	CALL(sendfile, to, fd, &from, 1000);
 	CALL(copy_file_range, fd, 0, to, 0, 1000, 0);
+	CALL(ioctl, to, FICLONE, fd);
 	int ends[2];
 	if (pipe(ends) == 0) {
 		loff_t start = 0;

@@ -37,6 +37,7 @@ actions! {
     Write "Writes at the file's position." "write" "writev";
     WriteAt "Writes at an offset." "pwrite64" "pwritev" "pwritev2" "io_uring_write" "aio_write";
     Send "Copies between descriptors." "sendfile" "splice" "copy_file_range";
+    CloneFile "Shares the blocks of a file with another one." "ioctl_ficlone";
     Seek "Sets the file's position." "lseek";
     Sync "Syncs a file." "fsync" "io_uring_fsync" "aio_fsync";
     SyncData "Syncs the data of a file." "fdatasync";
@@ -71,11 +72,14 @@ actions! {
     SetOwnerOf "Sets the owner at a path." "chown" "fchownat";
     SetOwnerOfLink "Sets the owner of a link." "lchown";
     SetTimesOf "Sets times at a path." "utime" "utimes" "utimensat" "futimesat";
-    GetAttribute "Asks for an extended attribute that is not there." "getxattr" "lgetxattr";
-    GetAttributeOpen "Asks an open file for an extended attribute that is not there." "fgetxattr";
+    GetAttribute "Asks for an extended attribute." "getxattr" "lgetxattr";
+    GetAttributeOpen "Asks an open file for an extended attribute." "fgetxattr";
     ListAttributes "Lists extended attributes at a path." "listxattr" "llistxattr";
     ListAttributesOpen "Lists extended attributes of an open file." "flistxattr";
-    Attributes "Changes extended attributes." "setxattr" "lsetxattr" "fsetxattr" "removexattr" "lremovexattr" "fremovexattr";
+    SetAttribute "Sets an extended attribute." "setxattr" "lsetxattr";
+    SetAttributeOpen "Sets an extended attribute of an open file." "fsetxattr";
+    RemoveAttribute "Removes an extended attribute." "removexattr" "lremovexattr";
+    RemoveAttributeOpen "Removes an extended attribute of an open file." "fremovexattr";
     Machine "Syncs the whole machine." "sync";
     Asynchronous "Asynchronous I/O." "io_setup" "io_destroy" "io_getevents" "io_pgetevents" "io_submit" "io_cancel" "io_uring_setup" "io_uring_enter" "io_uring_register" "io_uring_file";
     Memory "Mappings by address." "munmap" "mremap";

@@ -39,6 +39,9 @@ pub struct Replayed {
     pub lateness: Histogram,
     /// Calls with another result.
     pub differences: BTreeMap<Difference, u64>,
+    /// Files that were cloned where the recording copied them, or the other way round: the filesystem
+    /// decides it.
+    pub cloned_otherwise: u64,
     /// Calls that were not issued since their file was not open.
     pub not_open: u64,
     /// True when the caller ended it early.
@@ -54,6 +57,7 @@ impl Replayed {
         self.bytes_written += other.bytes_written;
         self.inside_ns += other.inside_ns;
         self.cpu_ns += other.cpu_ns;
+        self.cloned_otherwise += other.cloned_otherwise;
         self.not_open += other.not_open;
         self.stopped |= other.stopped;
         self.lateness.merge(&other.lateness);

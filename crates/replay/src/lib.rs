@@ -11,6 +11,8 @@
 //! capability but those on files of any owner.
 
 mod action;
+mod attributes;
+mod cloned;
 mod encode;
 mod engine;
 mod error;

@@ -2,6 +2,8 @@
 //! failure.
 
 use crate::action::Action;
+use crate::attributes::{self, Holder};
+use crate::cloned::{self, Pair};
 use crate::encode::Operation;
 use crate::slot::{Slot, close};
 use crate::window::{Place, Reading, Window};
@@ -47,6 +49,10 @@ impl Buffer {
         Self { bytes, start }
     }
 
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[self.start..self.start + BUFFER]
+    }
+
     fn address(&self) -> *mut libc::c_void {
         self.bytes[self.start..].as_ptr().cast_mut().cast()
     }
@@ -68,6 +74,8 @@ pub(crate) struct Performer<'a> {
     mapped: Option<(*mut libc::c_void, usize)>,
     /// The mapping whose pages are touched.
     touched: Option<Window>,
+    /// Files of the last clone that the recorded filesystem could not make.
+    cloned: Option<Pair>,
 }
 
 /// An operation whose file is not open.
@@ -75,6 +83,11 @@ pub(crate) struct Performer<'a> {
 pub(crate) struct NotOpen;
 
 type Done = Result<i64, Errno>;
+
+/// An error as the kernel returns it.
+fn number(error: Errno) -> i64 {
+    -i64::from(error.raw_os_error())
+}
 
 fn nothing((): ()) -> i64 {
     0
@@ -106,6 +119,7 @@ impl<'a> Performer<'a> {
             vectors: Vec::new(),
             mapped: None,
             touched: None,
+            cloned: None,
         }
     }
 
@@ -143,7 +157,7 @@ impl<'a> Performer<'a> {
             }
             _ => self.on_path(operation),
         };
-        Ok(done.unwrap_or_else(|errno| -i64::from(errno.raw_os_error())))
+        Ok(done.unwrap_or_else(number))
     }
 
     fn on_path(&self, operation: &Operation) -> Done {
@@ -186,8 +200,9 @@ impl<'a> Performer<'a> {
                 fs::chownat(CWD, path, None, None, AtFlags::SYMLINK_NOFOLLOW).map(nothing)
             }
             Action::SetTimesOf => fs::utimensat(CWD, path, &now(), AtFlags::empty()).map(nothing),
-            Action::GetAttribute => {
-                fs::getxattr(path, c"user.none", &mut [0_u8; 8]).map(|bytes| bytes as i64)
+            Action::GetAttribute | Action::SetAttribute | Action::RemoveAttribute => {
+                let follows = !operation.call.call().name.starts_with('l');
+                self.attribute(Holder::Path(path, follows), operation)
             }
             Action::ListAttributes => {
                 fs::listxattr(path, &mut [0_u8; 4096][..]).map(|bytes| bytes as i64)
@@ -240,6 +255,13 @@ impl<'a> Performer<'a> {
                 let to = self.file(operation.to_slot)?;
                 send(file, to, length.min(LONGEST))
             }
+            Action::CloneFile => {
+                let to = self.file(operation.to_slot)?;
+                self.clone_file(file, to, operation)
+            }
+            Action::GetAttributeOpen | Action::SetAttributeOpen | Action::RemoveAttributeOpen => {
+                self.attribute(Holder::Open(file), operation)
+            }
             Action::Duplicate => io::fcntl_dupfd_cloexec(file, 0).map(|copy| {
                 self.keep(operation.to_slot, copy);
                 0
@@ -264,6 +286,46 @@ impl<'a> Performer<'a> {
             Action::List => self.list(file, length),
             _ => attributes(file, operation),
         })
+    }
+
+    fn attribute(&self, holder: Holder<'_>, operation: &Operation) -> Done {
+        let name = (operation.to_path > 0).then(|| self.path(operation.to_path));
+        attributes::perform(holder, name, operation, self.data.bytes())
+    }
+
+    /// Shares the blocks of a file with another one. Where the filesystem cannot, the data is copied, as
+    /// programs do then.
+    fn clone_file(
+        &mut self,
+        from: BorrowedFd<'_>,
+        to: BorrowedFd<'_>,
+        operation: &Operation,
+    ) -> Done {
+        let done = fs::ioctl_ficlone(to, from).map(nothing);
+        match done {
+            Ok(_) if cloned::is_unable(operation.expected) => {
+                let (from, to) = (self.place(operation.slot), self.place(operation.to_slot));
+                self.cloned = Some(Pair { from, to });
+            }
+            Err(error) if operation.expected >= 0 && cloned::is_unable(number(error)) => {
+                cloned::copy(from, to)?;
+            }
+            _ => {}
+        }
+        done
+    }
+
+    /// True for a call that copies data of a file that this thread has cloned, where the recorded
+    /// filesystem could not: the program would not make it here.
+    pub(crate) fn has_cloned(&self, operation: &Operation) -> bool {
+        let Some(pair) = self.cloned else { return false };
+        let place = self.place(operation.slot);
+        match operation.action {
+            Action::Read | Action::ReadAt => place == pair.from,
+            Action::Write | Action::WriteAt => place == pair.to,
+            Action::Send => place == pair.from && self.place(operation.to_slot) == pair.to,
+            _ => false,
+        }
     }
 
     /// Reads or writes; longer calls than the buffer get it several times.
@@ -467,9 +529,6 @@ fn attributes(file: BorrowedFd<'_>, operation: &Operation) -> Done {
         Action::SetMode => fs::fchmod(file, mode(operation.flags)).map(nothing),
         Action::SetOwner => fs::fchown(file, None, None).map(nothing),
         Action::SetTimesOf => fs::futimens(file, &now()).map(nothing),
-        Action::GetAttributeOpen => {
-            fs::fgetxattr(file, c"user.none", &mut [0_u8; 8]).map(|bytes| bytes as i64)
-        }
         Action::ListAttributesOpen => {
             fs::flistxattr(file, &mut [0_u8; 4096][..]).map(|bytes| bytes as i64)
         }

@@ -22,6 +22,8 @@ pub enum Reason {
     UnknownFile,
     /// The trace does not hold the arguments: asynchronous I/O, extended attributes, ranges of memory.
     NotRecorded,
+    /// Extended attributes of the system: `security.*`, `trusted.*`.
+    System,
     /// A sync of the whole machine.
     Machine,
     /// Device nodes and FIFOs.
@@ -45,6 +47,7 @@ impl Reason {
             Self::Submission => "submission of asynchronous I/O",
             Self::UnknownFile => "file not recorded",
             Self::NotRecorded => "arguments not recorded: asynchronous I/O, attributes, msync",
+            Self::System => "attributes of the system: security, trusted",
             Self::Machine => "sync of the whole machine",
             Self::DeviceNode => "device node",
             Self::LongName => "name too long",

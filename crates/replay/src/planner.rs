@@ -1,5 +1,6 @@
 //! Makes a plan from a trace: reads it twice, the first time to learn when threads end.
 
+mod attributes;
 mod calls;
 mod descriptors;
 mod draft;
@@ -99,6 +100,7 @@ pub(crate) struct Planner {
     /// True when the trace tells computing and sleeping apart.
     tells_computing: bool,
     advised: Advised,
+    attributes: attributes::OfFiles,
     lanes: Vec<Lane>,
     spill: Spill,
     known: Known,
@@ -129,6 +131,7 @@ impl Planner {
             faults: false,
             tells_computing: false,
             advised: Advised::default(),
+            attributes: attributes::OfFiles::default(),
             lanes: Vec::new(),
             spill: Spill::at(std::path::Path::new(""), choice.limits.room()),
             known: Known::default(),

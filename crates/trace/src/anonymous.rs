@@ -54,8 +54,21 @@ impl Anonymizer {
         words.collect::<Vec<_>>().join("/")
     }
 
+    /// The name with a word for what a program chose. Others are those of the kernel.
+    fn attribute(&self, name: &str) -> String {
+        match name.split_once('.') {
+            Some(("system" | "security", _)) => name.to_owned(),
+            Some((space, chosen)) => format!("{space}.{}", self.word(chosen)),
+            None => self.word(name),
+        }
+    }
+
     pub(crate) fn file(&self, file: FileEntry) -> FileEntry {
-        FileEntry { path: file.path.map(|path| self.path(&path)), inode: None, ..file }
+        let path = match file.attribute() {
+            Some(name) => Some(FileEntry::path_of_attribute(&self.attribute(name))),
+            None => file.path.map(|path| self.path(&path)),
+        };
+        FileEntry { path, inode: None, ..file }
     }
 
     pub(crate) fn initial(&self, entry: InitialEntry) -> InitialEntry {

@@ -80,6 +80,8 @@ pub struct Call {
     pub to_path: Option<u8>,
     /// Directory descriptor that `to_path` is relative to.
     pub to_directory: Option<u8>,
+    /// Name of an extended attribute.
+    pub attribute: Option<u8>,
     /// Offset in the file, bytes.
     pub offset: Option<u8>,
     /// Requested length, bytes.
@@ -106,6 +108,7 @@ impl Call {
             directory: None,
             to_path: None,
             to_directory: None,
+            attribute: None,
             offset: None,
             length: None,
             flags: None,
@@ -144,6 +147,11 @@ impl Call {
     const fn to_path_at(mut self, directory: u8, path: u8) -> Self {
         self.to_directory = Some(directory);
         self.to_path = Some(path);
+        self
+    }
+
+    const fn attribute(mut self, at: u8) -> Self {
+        self.attribute = Some(at);
         self
     }
 
@@ -276,18 +284,18 @@ pub const CALLS: &[Call] = &[
     Call::new("fstatfs", 138, Class::Stat).fd(0),
     Call::new("sync", 162, Class::Sync),
     Call::new("readahead", 187, Class::Other).fd(0).offset(1).length(2),
-    Call::new("setxattr", 188, Class::Change).path(0).length(3).flags(4),
-    Call::new("lsetxattr", 189, Class::Change).path(0).length(3).flags(4),
-    Call::new("fsetxattr", 190, Class::Change).fd(0).length(3).flags(4),
-    Call::new("getxattr", 191, Class::Stat).path(0).length(3),
-    Call::new("lgetxattr", 192, Class::Stat).path(0).length(3),
-    Call::new("fgetxattr", 193, Class::Stat).fd(0).length(3),
+    Call::new("setxattr", 188, Class::Change).path(0).attribute(1).length(3).flags(4),
+    Call::new("lsetxattr", 189, Class::Change).path(0).attribute(1).length(3).flags(4),
+    Call::new("fsetxattr", 190, Class::Change).fd(0).attribute(1).length(3).flags(4),
+    Call::new("getxattr", 191, Class::Stat).path(0).attribute(1).length(3),
+    Call::new("lgetxattr", 192, Class::Stat).path(0).attribute(1).length(3),
+    Call::new("fgetxattr", 193, Class::Stat).fd(0).attribute(1).length(3),
     Call::new("listxattr", 194, Class::Stat).path(0).length(2),
     Call::new("llistxattr", 195, Class::Stat).path(0).length(2),
     Call::new("flistxattr", 196, Class::Stat).fd(0).length(2),
-    Call::new("removexattr", 197, Class::Change).path(0),
-    Call::new("lremovexattr", 198, Class::Change).path(0),
-    Call::new("fremovexattr", 199, Class::Change).fd(0),
+    Call::new("removexattr", 197, Class::Change).path(0).attribute(1),
+    Call::new("lremovexattr", 198, Class::Change).path(0).attribute(1),
+    Call::new("fremovexattr", 199, Class::Change).fd(0).attribute(1),
     Call::new("io_getevents", 208, Class::Asynchronous),
     Call::new("io_submit", 209, Class::Asynchronous),
     Call::new("getdents64", 217, Class::Stat).fd(0).length(2),
@@ -344,6 +352,9 @@ pub const CALLS: &[Call] = &[
     Call::new("mremap", 25, Class::Other).length(2).flags(3),
     // Of a mapped file alone; the offset is that in the file.
     Call::new("madvise", 28, Class::Other).length(1).flags(2),
+    // The request FICLONE of ioctl, which shares the blocks of a whole file with another one. No other
+    // request of ioctl is in a trace.
+    Call::new("ioctl_ficlone", 16, Class::Change).fd(2).to_fd(0),
 ];
 
 #[cfg(test)]

@@ -23,7 +23,8 @@ pub struct Event {
     pub fd: Option<i32>,
     /// File that the call worked on.
     pub file: Option<FileId>,
-    /// Second file: the destination of copies, renames and links.
+    /// Second file: the destination of copies, renames and links; of calls on extended attributes the
+    /// attribute ([`FileEntry::attribute`]).
     pub to_file: Option<FileId>,
     /// Offset in the file, bytes; for calls that use the file's position, that position; of
     /// `close_range` the first descriptor.
@@ -88,6 +89,9 @@ impl Event {
     }
 }
 
+/// Start of the paths of entries that stand for extended attributes.
+const ATTRIBUTE: &str = "xattr:[";
+
 /// A file of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileEntry {
@@ -113,6 +117,18 @@ impl FileEntry {
         self.inode = self.inode.or(other.inode);
         self.mode = self.mode.or(other.mode);
         self.bytes = self.bytes.or(other.bytes);
+    }
+
+    /// Path of the entry that stands for an extended attribute.
+    #[must_use]
+    pub fn path_of_attribute(name: &str) -> String {
+        format!("{ATTRIBUTE}{name}]")
+    }
+
+    /// Name of the extended attribute that this entry stands for.
+    #[must_use]
+    pub fn attribute(&self) -> Option<&str> {
+        self.path.as_deref()?.strip_prefix(ATTRIBUTE)?.strip_suffix(']')
     }
 
     /// True for regular files; `None` when the type is not known.

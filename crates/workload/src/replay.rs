@@ -190,8 +190,9 @@ fn warnings(step: &str, fidelity: &Fidelity, replayed: &Replayed) -> Vec<Warning
     let Some(share) = fidelity.share() else { return Vec::new() };
     let lost: u64 = fidelity.lost.values().sum();
     let (unknown, mapped) = (fidelity.unknown_files, fidelity.mapped_writes);
-    let asynchronous = fidelity.asynchronous;
-    if [fidelity.differing, lost, unknown, mapped, asynchronous].iter().all(|count| *count == 0) {
+    let (asynchronous, cloned) = (fidelity.asynchronous, replayed.cloned_otherwise);
+    let counts = [fidelity.differing, lost, unknown, mapped, asynchronous, cloned];
+    if counts.iter().all(|count| *count == 0) {
         return Vec::new();
     }
     let code = match share < Fidelity::SUFFICIENT {
@@ -210,6 +211,10 @@ fn warnings(step: &str, fidelity: &Fidelity, replayed: &Replayed) -> Vec<Warning
     }
     if asynchronous > 0 {
         causes.push((asynchronous, "asynchronous operation made by a thread".to_owned()));
+    }
+    if cloned > 0 {
+        let cause = "file cloned where the recording copied it, or copied where it cloned";
+        causes.push((cloned, cause.to_owned()));
     }
     causes.sort_by(|a, b| b.cmp(a));
     let shown: Vec<String> =

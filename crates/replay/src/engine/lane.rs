@@ -5,6 +5,7 @@ use super::debt::Debt;
 use super::progress::Progress;
 use super::{Options, Speed};
 use crate::action::Action;
+use crate::cloned;
 use crate::encode::Operation;
 use crate::fidelity::{Difference, Replayed};
 use crate::jail;
@@ -184,6 +185,11 @@ impl<'a> Runner<'a> {
             self.last_end = due.map_or(self.last_end, |due| due.max(self.last_end));
             return;
         }
+        if self.performer.has_cloned(operation) {
+            self.last_end = due.map_or(self.last_end, |due| due.max(self.last_end));
+            self.result.issued += u64::from(!operation.added);
+            return;
+        }
         let start = if due.is_some() { Instant::now() } else { self.now() };
         self.owe(due.unwrap_or(self.last_end), start);
         let done = self.performer.perform(operation);
@@ -317,6 +323,10 @@ impl<'a> Runner<'a> {
             0 => self.result.bytes_read += moved,
             1 => self.result.bytes_written += moved,
             _ => {}
+        }
+        if operation.action == Action::CloneFile && cloned::is_other(operation.expected, done) {
+            self.result.cloned_otherwise += 1;
+            return;
         }
         let Some(difference) = difference(operation, done) else { return };
         *self.result.differences.entry(difference).or_default() += 1;

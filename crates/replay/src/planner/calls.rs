@@ -31,7 +31,13 @@ impl Planner {
             Action::Asynchronous => Err(self.asynchronous(event)),
             Action::Touch => return self.touch(event, draft),
             Action::SyncMemory if self.faults => return self.sync_mapped(event, draft),
-            Action::Attributes | Action::SyncMemory => Err(Reason::NotRecorded),
+            Action::SyncMemory => Err(Reason::NotRecorded),
+            Action::GetAttribute
+            | Action::GetAttributeOpen
+            | Action::SetAttribute
+            | Action::SetAttributeOpen
+            | Action::RemoveAttribute
+            | Action::RemoveAttributeOpen => return self.attribute(event, draft),
             Action::AdviseMemory => return self.advise_mapped(event, draft),
             Action::Memory => {
                 self.unmap(event);
@@ -46,6 +52,7 @@ impl Planner {
             Action::Duplicate => return self.duplicate(event, draft),
             Action::Control => return self.control(event, draft),
             Action::Send => return self.send(event, draft),
+            Action::CloneFile => return self.clone_file(event, draft),
             Action::Map if event.fd.is_none_or(|fd| fd < 0) => Err(Reason::Process),
             Action::MakeDirectory
             | Action::RemoveDirectory
@@ -62,7 +69,6 @@ impl Planner {
             | Action::ReadLink
             | Action::SetSizeOf
             | Action::SetOwnerOfLink
-            | Action::GetAttribute
             | Action::ListAttributes => self.path(event, draft),
             _ => return self.descriptor(event, draft),
         })
@@ -172,7 +178,6 @@ impl Planner {
             Action::Lock | Action::LockRecord => {
                 draft.uses(&mut self.tree.node(node).locks, Use::Alone);
             }
-            Action::GetAttributeOpen => return attribute(event),
             Action::SetMode => draft.operation.flags = self.permissions(draft.operation.flags),
             _ => {}
         }
@@ -250,6 +255,35 @@ impl Planner {
         }
     }
 
+    /// A clone of a whole file. One that failed between two filesystems is not issued, since a replay
+    /// has one.
+    fn clone_file(&mut self, event: &Event, draft: &mut Draft) -> Planned {
+        if event.result == Some(-i64::from(libc::EXDEV)) {
+            return Ok(Err(Reason::Process));
+        }
+        let from = match self.handle(event, draft)? {
+            Ok(from) => from,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        let Some(to) = self.handles.of_file_anywhere(event.process, event.to_file) else {
+            return Ok(Err(Reason::UnknownFile));
+        };
+        draft.operation.to_slot = self.handles.handle(to).slot;
+        draft.operation.slot = self.handles.handle(from).slot;
+        for id in [from, to] {
+            draft.uses(&mut self.handles.handle(id).order, Use::Shared);
+        }
+        let node = self.handles.open_file(from).node;
+        let bytes = self.tree.node(node).bytes;
+        draft.uses_as_recorded(&mut self.tree.node(node).data, Use::Shared);
+        let node = self.tree.node(self.handles.open_file(to).node);
+        if !event.failed() {
+            node.bytes = bytes;
+        }
+        draft.uses_as_recorded(&mut node.data, Use::Alone);
+        Ok(Ok(()))
+    }
+
     /// Permissions without the bits that a replay leaves out.
     pub(super) fn permissions(&mut self, mode: u64) -> u64 {
         self.recorded.special_bits += u64::from(mode & 0o6000 != 0);
@@ -263,11 +297,4 @@ impl Planner {
         let rmdir = event.call.call().name == "rmdir";
         if flagged || rmdir { Action::RemoveDirectory } else { Action::Unlink }
     }
-}
-
-/// Questions for an attribute that was not there can be asked again; the trace does not hold the
-/// names of those that were.
-pub(super) fn attribute(event: &Event) -> Result<(), Reason> {
-    let none = event.result == Some(-i64::from(libc::ENODATA));
-    if none { Ok(()) } else { Err(Reason::NotRecorded) }
 }

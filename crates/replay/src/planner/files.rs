@@ -13,7 +13,7 @@ const LONGEST_NAME: usize = 255;
 const MACHINE: [&str; 3] = ["/dev", "/proc", "/sys"];
 
 /// Beginnings of names that are no paths.
-const NAMELESS: [&str; 5] = ["pipe:", "socket:", "anon_inode:", "net:", "memfd:"];
+const NAMELESS: [&str; 6] = ["pipe:", "socket:", "anon_inode:", "net:", "memfd:", "xattr:"];
 
 /// The files of a trace.
 pub(super) struct Files {
@@ -49,6 +49,11 @@ impl Files {
     pub(super) fn is_channel(&self, file: FileId) -> bool {
         let path = self.entry(file).and_then(|entry| entry.path.as_deref()).unwrap_or("");
         path.starts_with("pipe:") || path.starts_with("socket:")
+    }
+
+    /// Name of the extended attribute that this entry stands for.
+    pub(super) fn attribute(&self, file: FileId) -> Option<&str> {
+        self.entry(file).and_then(FileEntry::attribute)
     }
 
     /// Number of a path that the trace does not hold.

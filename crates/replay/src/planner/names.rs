@@ -1,7 +1,6 @@
 //! Calls on names: lookups, and those that make, remove and move them.
 
 use super::Planner;
-use super::calls::attribute;
 use super::draft::Draft;
 use super::tree::{Kind, Named, Place};
 use crate::action::Action;
@@ -36,9 +35,6 @@ impl Planner {
         let is_root = path == "/";
         draft.operation.path = number;
         let action = draft.operation.action;
-        if action == Action::GetAttribute {
-            attribute(event)?;
-        }
         if action == Action::SetModeOf {
             draft.operation.flags = self.permissions(draft.operation.flags);
         }

@@ -27,6 +27,24 @@ fn what_the_kernel_named_stays() {
 }
 
 #[test]
+fn attributes_keep_their_kind_alone() {
+    let words = Anonymizer { key: [1; 32] };
+    let entry = |name: &str| FileEntry {
+        id: FileId(1),
+        path: Some(FileEntry::path_of_attribute(name)),
+        device: None,
+        inode: None,
+        mode: None,
+        bytes: None,
+    };
+    let name = |name: &str| words.file(entry(name)).attribute().unwrap().to_owned();
+    assert_eq!(name("system.posix_acl_access"), "system.posix_acl_access");
+    let made = name("user.secret.project");
+    assert_eq!((made.split_at(5).0, made.len()), ("user.", 5 + DIGITS));
+    assert!(!name("secret").contains("secret"));
+}
+
+#[test]
 fn entries_and_description_have_no_names_left() {
     let words = Anonymizer { key: [1; 32] };
     let file = FileEntry {

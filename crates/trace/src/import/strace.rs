@@ -222,7 +222,7 @@ impl Import {
             self.counts.damaged += 1;
             return Ok(());
         };
-        let Some(id) = known(said.name) else {
+        let Some(id) = known(called(&said)) else {
             self.counts.other += 1;
             self.forget(thread, &said);
             return Ok(());
@@ -286,6 +286,9 @@ impl Import {
         }
         if call.to_path.is_some() {
             event.to_file = self.named(process, text(call.to_directory), text(call.to_path));
+        }
+        if let Some(name) = string(text(call.attribute)) {
+            event.to_file = self.file(&FileEntry::path_of_attribute(&name));
         }
         if call.opens
             && let Some(fd) = said.result.and_then(|fd| i32::try_from(fd).ok())
@@ -473,6 +476,18 @@ fn is_copy(name: &str, flags: Option<u64>) -> bool {
 
 fn is_descriptor(text: &str) -> bool {
     descriptor(text).is_some_and(|found| found.fd >= 0)
+}
+
+/// Name of the call in the catalogue. strace names a clone `BTRFS_IOC_CLONE or FICLONE`.
+fn called<'a>(said: &Said<'a>) -> &'a str {
+    const FICLONE: u64 = 0x4004_9409;
+    let clones = |request: &&str| {
+        request.ends_with("FICLONE") || super::constants::number(request) == Some(FICLONE)
+    };
+    match said.name {
+        "ioctl" if said.arguments.get(1).is_some_and(clones) => "ioctl_ficlone",
+        name => name,
+    }
 }
 
 /// The call with this name; strace names one that it does not know by its number.

@@ -138,3 +138,20 @@ fn a_count_of_calls_and_foreign_text_are_no_traces() {
     let said = import("1700000000.0 no call\n").err().unwrap().to_string();
     assert!(said.contains("no call in it"), "{said}");
 }
+
+#[test]
+fn of_the_requests_of_ioctl_a_clone_alone_is_a_call() {
+    let text = "0.000100 ioctl(1</dev/pts/0>, TCGETS, 0x7ffd) = 0\n\
+                0.000100 ioctl(4</b>, BTRFS_IOC_CLONE or FICLONE, 3</a>) = 0\n\
+                0.000100 ioctl(6</d>, 0x40049409, 0x5</c>) = -1 EOPNOTSUPP (Operation not supported)\n";
+    let read = import(text).unwrap();
+    assert_eq!(read.imported, Imported { events: 2, other: 1, damaged: 0 });
+    let clone = |(event, from, to): &(Event, String, String)| {
+        (event.call.call().name, from.clone(), to.clone(), event.result)
+    };
+    let call = |from: &str, to: &str, result| {
+        ("ioctl_ficlone", from.to_owned(), to.to_owned(), Some(result))
+    };
+    let found: Vec<_> = read.rows.iter().map(clone).collect();
+    assert_eq!(found, [call("/a", "/b", 0), call("/c", "/d", -95)]);
+}
