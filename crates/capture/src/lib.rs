@@ -51,7 +51,7 @@ const LOSSES: [&str; 9] = [
     "calls",
     "paths",
     "processes",
-    "block requests",
+    seekwell_trace::meta::BLOCK_REQUESTS,
     "threads",
     "unreadable paths",
     "asynchronous operations",

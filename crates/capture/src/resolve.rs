@@ -401,7 +401,9 @@ impl Resolver {
             }
         }
         let outside = |file: Option<FileId>| !file.is_some_and(|file| self.inside(file));
-        if !self.limits.is_empty() && outside(named.file) && outside(named.to_file) {
+        // An attribute is nowhere.
+        let to_file = named.to_file.filter(|_| call.attribute.is_none());
+        if !self.limits.is_empty() && outside(named.file) && outside(to_file) {
             self.carry(record);
             return Ok(());
         }
@@ -707,7 +709,8 @@ impl Resolver {
             path.strip_prefix(limit.as_str())
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || limit == "/")
         };
-        let inside = self.limits.is_empty() || self.limits.iter().any(under);
+        let is_attribute = FileEntry::is_path_of_attribute(path);
+        let inside = self.limits.is_empty() || is_attribute || self.limits.iter().any(under);
         let path: Arc<str> = path.into();
         self.entries.push(Entry {
             path: Arc::clone(&path),

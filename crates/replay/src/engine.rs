@@ -2,6 +2,7 @@
 
 mod computing;
 mod debt;
+mod gate;
 mod lane;
 mod progress;
 
@@ -12,12 +13,13 @@ use crate::perform::Buffer;
 use crate::plan::Plan;
 use crate::rebuild::Content;
 use crate::slot::{Slot, close};
+use gate::Gate;
 use lane::Shared;
 pub(crate) use lane::fine_sleep;
 use progress::Progress;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Barrier, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// Timing of a replay.
@@ -71,7 +73,7 @@ pub fn replay(plan: &Plan, target: &Path, options: &Options) -> Result<Replayed,
         slots: &slots,
         data: &data,
         progress: plan.lanes.iter().map(|_| Progress::default()).collect(),
-        start: Barrier::new(plan.lanes.len()),
+        start: Gate::new(plan.lanes.len()),
         failed: Mutex::new(None),
         began: OnceLock::new(),
         awake: if options.awake { lane::oversleeps() } else { Duration::ZERO },
@@ -98,11 +100,7 @@ fn run(shared: &Shared<'_>, target: &Path) -> Result<Replayed, ReplayError> {
             match thread {
                 Ok(thread) => threads.push(thread),
                 Err(error) => {
-                    shared.fail("enter", rustix::io::Errno::AGAIN);
-                    // Those that wait for the start would wait without end.
-                    for _ in lane..shared.plan.lanes.len() {
-                        scope.spawn(|| shared.start.wait());
-                    }
+                    shared.start.give_up();
                     return Err(ReplayError::io("make a thread for", target)(error));
                 }
             }

@@ -42,6 +42,8 @@ pub struct Replayed {
     /// Files that were cloned where the recording copied them, or the other way round: the filesystem
     /// decides it.
     pub cloned_otherwise: u64,
+    /// Recorded calls that copied data and were not issued, since the file was cloned.
+    pub spared: u64,
     /// Calls that were not issued since their file was not open.
     pub not_open: u64,
     /// True when the caller ended it early.
@@ -58,6 +60,7 @@ impl Replayed {
         self.inside_ns += other.inside_ns;
         self.cpu_ns += other.cpu_ns;
         self.cloned_otherwise += other.cloned_otherwise;
+        self.spared += other.spared;
         self.not_open += other.not_open;
         self.stopped |= other.stopped;
         self.lateness.merge(&other.lateness);
@@ -83,6 +86,9 @@ pub struct Fidelity {
     pub calls: u64,
     /// Calls that were issued.
     pub issued: u64,
+    /// Calls that copied data and were not issued, since the file was cloned: the program would not have
+    /// made them.
+    pub spared: u64,
     /// Calls on files that were not issued, by reason.
     pub lost: BTreeMap<Reason, u64>,
     /// Calls whose result differs.
@@ -116,8 +122,9 @@ impl Fidelity {
         let share =
             |part: u64, whole: u64| (part > 0 && whole > 0).then(|| part as f64 / whole as f64);
         Self {
-            calls: replayed.issued + lost.values().sum::<u64>(),
+            calls: replayed.issued + replayed.spared + lost.values().sum::<u64>(),
             issued: replayed.issued,
+            spared: replayed.spared,
             differing: replayed.differing(),
             unknown_files: recorded.unknown_files,
             mapped_writes: recorded.mapped_writes,
@@ -132,8 +139,8 @@ impl Fidelity {
     /// result; `None` without calls.
     #[must_use]
     pub fn share(&self) -> Option<f64> {
-        let same =
-            self.issued.saturating_sub(self.differing + self.unknown_files + self.mapped_writes);
+        let wrong = self.differing + self.unknown_files + self.mapped_writes;
+        let same = (self.issued + self.spared).saturating_sub(wrong);
         (self.calls > 0).then(|| same as f64 / self.calls as f64)
     }
 }

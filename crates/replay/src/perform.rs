@@ -14,6 +14,7 @@ use rustix::fs::{
 };
 use rustix::io::{self, Errno};
 use std::ffi::{CStr, CString};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Size of a buffer; longer calls get it several times.
 const BUFFER: usize = 1 << 20;
@@ -49,6 +50,10 @@ impl Buffer {
         Self { bytes, start }
     }
 
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.start..self.start + BUFFER]
+    }
+
     fn bytes(&self) -> &[u8] {
         &self.bytes[self.start..self.start + BUFFER]
     }
@@ -76,6 +81,9 @@ pub(crate) struct Performer<'a> {
     touched: Option<Window>,
     /// Files of the last clone that the recorded filesystem could not make.
     cloned: Option<Pair>,
+    copied_bytes: u64,
+    /// Ends long copies.
+    pub(crate) stop: Option<&'a AtomicBool>,
 }
 
 /// An operation whose file is not open.
@@ -120,6 +128,8 @@ impl<'a> Performer<'a> {
             mapped: None,
             touched: None,
             cloned: None,
+            copied_bytes: 0,
+            stop: None,
         }
     }
 
@@ -160,7 +170,7 @@ impl<'a> Performer<'a> {
         Ok(done.unwrap_or_else(number))
     }
 
-    fn on_path(&self, operation: &Operation) -> Done {
+    fn on_path(&mut self, operation: &Operation) -> Done {
         let path = self.path(operation.path);
         let to = || self.path(operation.to_path);
         match operation.action {
@@ -203,6 +213,9 @@ impl<'a> Performer<'a> {
             Action::GetAttribute | Action::SetAttribute | Action::RemoveAttribute => {
                 let follows = !operation.call.call().name.starts_with('l');
                 self.attribute(Holder::Path(path, follows), operation)
+            }
+            Action::ListAttributes if operation.call.call().name == "llistxattr" => {
+                fs::llistxattr(path, &mut [0_u8; 4096][..]).map(|bytes| bytes as i64)
             }
             Action::ListAttributes => {
                 fs::listxattr(path, &mut [0_u8; 4096][..]).map(|bytes| bytes as i64)
@@ -253,7 +266,7 @@ impl<'a> Performer<'a> {
             Action::WriteAt => self.transfer(file, true, Some(offset), operation),
             Action::Send => {
                 let to = self.file(operation.to_slot)?;
-                send(file, to, length.min(LONGEST))
+                send(file, to, length.min(LONGEST), operation)
             }
             Action::CloneFile => {
                 let to = self.file(operation.to_slot)?;
@@ -288,9 +301,9 @@ impl<'a> Performer<'a> {
         })
     }
 
-    fn attribute(&self, holder: Holder<'_>, operation: &Operation) -> Done {
+    fn attribute(&mut self, holder: Holder<'_>, operation: &Operation) -> Done {
         let name = (operation.to_path > 0).then(|| self.path(operation.to_path));
-        attributes::perform(holder, name, operation, self.data.bytes())
+        attributes::perform(holder, name, operation, (self.data.bytes(), self.buffer.bytes_mut()))
     }
 
     /// Shares the blocks of a file with another one. Where the filesystem cannot, the data is copied, as
@@ -304,11 +317,14 @@ impl<'a> Performer<'a> {
         let done = fs::ioctl_ficlone(to, from).map(nothing);
         match done {
             Ok(_) if cloned::is_unable(operation.expected) => {
-                let (from, to) = (self.place(operation.slot), self.place(operation.to_slot));
-                self.cloned = Some(Pair { from, to });
+                let bytes = fs::fstat(from)?.st_size.cast_unsigned();
+                let places = (self.place(operation.slot), self.place(operation.to_slot));
+                self.cloned = Some(Pair::new(places.0, places.1, bytes));
             }
             Err(error) if operation.expected >= 0 && cloned::is_unable(number(error)) => {
-                cloned::copy(from, to)?;
+                let stop = self.stop;
+                let stopped = || stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
+                self.copied_bytes += cloned::copy(from, to, stopped)?;
             }
             _ => {}
         }
@@ -317,15 +333,28 @@ impl<'a> Performer<'a> {
 
     /// True for a call that copies data of a file that this thread has cloned, where the recorded
     /// filesystem could not: the program would not make it here.
-    pub(crate) fn has_cloned(&self, operation: &Operation) -> bool {
-        let Some(pair) = self.cloned else { return false };
-        let place = self.place(operation.slot);
-        match operation.action {
-            Action::Read | Action::ReadAt => place == pair.from,
-            Action::Write | Action::WriteAt => place == pair.to,
-            Action::Send => place == pair.from && self.place(operation.to_slot) == pair.to,
-            _ => false,
+    pub(crate) fn has_cloned(&mut self, operation: &Operation) -> bool {
+        let places = (self.place(operation.slot), self.place(operation.to_slot));
+        let Some(pair) = &mut self.cloned else { return false };
+        if !pair.takes(operation, places.0, places.1) {
+            return false;
         }
+        let positions = match operation.action {
+            Action::Read | Action::Write => [Some(operation.slot), None],
+            Action::Send => [Some(operation.slot), Some(operation.to_slot)],
+            _ => [None, None],
+        };
+        for slot in positions.into_iter().flatten() {
+            if let Ok(file) = self.file(slot) {
+                cloned::pass(file, operation.expected);
+            }
+        }
+        true
+    }
+
+    /// Bytes that were copied in place of a clone since the last call.
+    pub(crate) fn take_copied_bytes(&mut self) -> u64 {
+        std::mem::take(&mut self.copied_bytes)
     }
 
     /// Reads or writes; longer calls than the buffer get it several times.
@@ -462,8 +491,17 @@ fn seek(file: BorrowedFd<'_>, operation: &Operation) -> Done {
 }
 
 /// Copies as the recorded call does, at the positions of both files.
-fn send(from: BorrowedFd<'_>, to: BorrowedFd<'_>, length: u64) -> Done {
+/// `copy_file_range` may share blocks, `sendfile` moves the data.
+fn send(from: BorrowedFd<'_>, to: BorrowedFd<'_>, length: u64, operation: &Operation) -> Done {
     let length = usize::try_from(length).unwrap_or(0);
+    if operation.call.call().name == "copy_file_range" {
+        match fs::copy_file_range(from, None, to, None, length) {
+            // What the recorded kernel copied, this one may not: a file opened to append, the same file.
+            Err(Errno::XDEV | Errno::INVAL | Errno::OPNOTSUPP | Errno::BADF)
+                if operation.expected >= 0 => {}
+            done => return done.map(|bytes| bytes as i64),
+        }
+    }
     fs::sendfile(to, from, None, length).map(|bytes| bytes as i64)
 }
 

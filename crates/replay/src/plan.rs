@@ -24,6 +24,8 @@ pub enum Reason {
     NotRecorded,
     /// Extended attributes of the system: `security.*`, `trusted.*`.
     System,
+    /// The recorder lost them.
+    Lost,
     /// A sync of the whole machine.
     Machine,
     /// Device nodes and FIFOs.
@@ -47,6 +49,7 @@ impl Reason {
             Self::Submission => "submission of asynchronous I/O",
             Self::UnknownFile => "file not recorded",
             Self::NotRecorded => "arguments not recorded: asynchronous I/O, attributes, msync",
+            Self::Lost => "lost by the recorder",
             Self::System => "attributes of the system: security, trusted",
             Self::Machine => "sync of the whole machine",
             Self::DeviceNode => "device node",

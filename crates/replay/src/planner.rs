@@ -73,6 +73,11 @@ pub fn plan(trace: &Trace, choice: &Choice) -> Result<Plan, ReplayError> {
         planner.recorded.calls += unknown;
         planner.skip_many(Reason::NotRecorded, unknown);
     }
+    let lost = trace.meta().lost_calls();
+    if lost > 0 {
+        planner.recorded.calls += lost;
+        planner.skip_many(Reason::Lost, lost);
+    }
     planner.finish(choice)
 }
 
@@ -100,7 +105,7 @@ pub(crate) struct Planner {
     /// True when the trace tells computing and sleeping apart.
     tells_computing: bool,
     advised: Advised,
-    attributes: attributes::OfFiles,
+    attributes: attributes::OfNodes,
     lanes: Vec<Lane>,
     spill: Spill,
     known: Known,
@@ -131,7 +136,7 @@ impl Planner {
             faults: false,
             tells_computing: false,
             advised: Advised::default(),
-            attributes: attributes::OfFiles::default(),
+            attributes: attributes::OfNodes::default(),
             lanes: Vec::new(),
             spill: Spill::at(std::path::Path::new(""), choice.limits.room()),
             known: Known::default(),

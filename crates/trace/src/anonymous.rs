@@ -11,6 +11,19 @@ use std::io::Read;
 
 /// Trees of the kernel at the root; their first name stays, as it tells that nothing is on a disk.
 const KERNEL: [&str; 3] = ["dev", "proc", "sys"];
+/// Extended attributes that the kernel names, of `include/uapi/linux/xattr.h`.
+const ATTRIBUTES: [&str; 8] = [
+    "system.posix_acl_access",
+    "system.posix_acl_default",
+    "security.apparmor",
+    "security.capability",
+    "security.evm",
+    "security.ima",
+    "security.selinux",
+    "security.SMACK64",
+];
+/// Kinds of extended attributes.
+const SPACES: [&str; 4] = ["user", "trusted", "security", "system"];
 /// Digits of a word: two of 100 million names are the same with a probability of 0.03 %.
 const DIGITS: usize = 16;
 
@@ -54,12 +67,14 @@ impl Anonymizer {
         words.collect::<Vec<_>>().join("/")
     }
 
-    /// The name with a word for what a program chose. Others are those of the kernel.
+    /// The name with a word for what a program may have chosen.
     fn attribute(&self, name: &str) -> String {
         match name.split_once('.') {
-            Some(("system" | "security", _)) => name.to_owned(),
-            Some((space, chosen)) => format!("{space}.{}", self.word(chosen)),
-            None => self.word(name),
+            _ if ATTRIBUTES.contains(&name) => name.to_owned(),
+            Some((space, chosen)) if SPACES.contains(&space) => {
+                format!("{space}.{}", self.word(chosen))
+            }
+            _ => self.word(name),
         }
     }
 

@@ -125,6 +125,12 @@ impl FileEntry {
         format!("{ATTRIBUTE}{name}]")
     }
 
+    /// True for the path of an entry that stands for an extended attribute.
+    #[must_use]
+    pub fn is_path_of_attribute(path: &str) -> bool {
+        path.starts_with(ATTRIBUTE)
+    }
+
     /// Name of the extended attribute that this entry stands for.
     #[must_use]
     pub fn attribute(&self) -> Option<&str> {

@@ -72,6 +72,9 @@ pub struct Tree {
     pub complete: bool,
 }
 
+/// Kind of lost events that are requests of devices.
+pub const BLOCK_REQUESTS: &str = "block requests";
+
 /// Lost events of one kind on one CPU.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lost {
@@ -102,6 +105,13 @@ impl Meta {
             lost: Vec::new(),
             gaps: Vec::new(),
         }
+    }
+
+    /// Lost events of all CPUs but requests of devices.
+    #[must_use]
+    pub fn lost_calls(&self) -> u64 {
+        let calls = self.lost.iter().filter(|lost| lost.kind != BLOCK_REQUESTS);
+        calls.map(|lost| lost.count).sum()
     }
 
     /// Lost events of all CPUs and kinds.

@@ -213,8 +213,12 @@ fn warnings(step: &str, fidelity: &Fidelity, replayed: &Replayed) -> Vec<Warning
         causes.push((asynchronous, "asynchronous operation made by a thread".to_owned()));
     }
     if cloned > 0 {
+        let spared = match replayed.spared {
+            0 => String::new(),
+            calls => format!(" ({calls} calls that copied were not made)"),
+        };
         let cause = "file cloned where the recording copied it, or copied where it cloned";
-        causes.push((cloned, cause.to_owned()));
+        causes.push((cloned, format!("{cause}{spared}")));
     }
     causes.sort_by(|a, b| b.cmp(a));
     let shown: Vec<String> =

@@ -67,6 +67,24 @@ fn attributes_of_the_system_and_those_of_before_are_counted() {
     assert!(expected.iter().all(|(reason, _)| reason.is_loss()));
 }
 
+#[test]
+fn attributes_follow_their_file_and_names_outside_are_no_loss() {
+    let mut script = labelled();
+    let to = script.file("/w/b");
+    script.at(1, "rename", "/w/a", 0).to_file = Some(to);
+    let label = script.file(&FileEntry::path_of_attribute("user.label"));
+    let read = script.at(1, "getxattr", "/w/b", 33);
+    (read.to_file, read.length) = (Some(label), Some(100));
+    let selinux = script.file(&FileEntry::path_of_attribute("security.selinux"));
+    script.at(1, "getxattr", "/usr/bin/ls", 37).to_file = Some(selinux);
+    let long = script.file(&FileEntry::path_of_attribute(&format!("user.{}", "x".repeat(300))));
+    script.at(1, "getxattr", "/w/b", NO_DATA).to_file = Some(long);
+    let choice = Choice { only: Some("/w".to_owned()), ..Choice::default() };
+    let plan = script.plan(&choice).unwrap();
+    let expected = [(Reason::Outside, 1), (Reason::LongName, 1)];
+    assert_eq!(plan.recorded().skipped, BTreeMap::from(expected));
+}
+
 /// The kernel takes the lists: it refuses those that are not in order or have no mask.
 #[test]
 fn access_lists_of_every_length_are_lists() {

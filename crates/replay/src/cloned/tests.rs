@@ -1,9 +1,12 @@
+use super::copy;
 use crate::engine::{Options, Speed, replay};
 use crate::fidelity::Replayed;
 use crate::fixture::{REGULAR, Script};
 use crate::planner::Choice;
 use crate::rebuild::{Content, rebuild};
 use std::collections::BTreeMap;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -44,7 +47,7 @@ impl Drop for Mounted {
     }
 }
 
-/// `cp`: tries a clone and copies the data where there is none.
+/// `cp` and a trailer: tries a clone, copies the data where there is none, and writes behind it.
 fn copying(clone_result: i64) -> Script {
     let mut script = Script::default();
     script.known("/w/in", REGULAR, BYTES);
@@ -58,6 +61,9 @@ fn copying(clone_result: i64) -> Script {
             (copy.to_file, copy.length) = (Some(to), Some(1 << 30));
         }
     }
+    script.on(1, "lseek", (4, "/w/out"), BYTES as i64).flags = Some(2);
+    let trailer = script.on(1, "write", (4, "/w/out"), 4096);
+    (trailer.offset, trailer.length) = (Some(BYTES), Some(4096));
     script.on(1, "close", (4, "/w/out"), 0);
     script.on(1, "close", (3, "/w/in"), 0);
     script
@@ -70,11 +76,11 @@ fn replayed(clone_result: i64, target: &Path) -> (Replayed, bool) {
     let options = Options { speed: Speed::AsFastAsPossible, ..Options::default() };
     let replayed = replay(&plan, target, &options).unwrap();
     assert_eq!(replayed.differences, BTreeMap::new());
-    let calls = if clone_result == 0 { 5 } else { 7 };
-    assert_eq!((replayed.issued, replayed.not_open), (calls, 0));
+    let calls = if clone_result == 0 { 7 } else { 9 };
+    assert_eq!((replayed.issued + replayed.spared, replayed.not_open), (calls, 0));
     let [from, to] = ["w/in", "w/out"].map(|name| std::fs::read(target.join(name)).unwrap());
-    assert_eq!(from.len() as u64, BYTES);
-    assert!(from == to);
+    assert_eq!((from.len() as u64, to.len() as u64), (BYTES, BYTES + 4096));
+    assert!(to.starts_with(&from));
     let extents = Command::new("filefrag").arg("-sv").arg(target.join("w/out")).output().unwrap();
     (replayed, String::from_utf8_lossy(&extents.stdout).contains("shared"))
 }
@@ -102,9 +108,11 @@ fn a_filesystem_decides_if_a_file_is_cloned_or_copied() {
         let (replayed, shares) = replayed(recorded, &mounted.target());
         let found = (replayed.cloned_otherwise, shares);
         assert_eq!(found, (otherwise, is_shared), "{recorded} {mkfs:?}");
-        // What the filesystem clones is not copied.
-        let copied = if recorded != 0 && !is_shared { BYTES } else { 0 };
-        assert_eq!(replayed.bytes_written, copied, "{recorded} {mkfs:?}");
+        // What the filesystem clones is not copied; the trailer is written in any case.
+        let copied = if is_shared { 0 } else { BYTES };
+        assert_eq!(replayed.bytes_written, copied + 4096, "{recorded} {mkfs:?}");
+        let spared = u64::from(recorded != 0 && is_shared);
+        assert_eq!(replayed.spared, spared, "{recorded} {mkfs:?}");
     }
 }
 
@@ -112,6 +120,26 @@ fn a_filesystem_decides_if_a_file_is_cloned_or_copied() {
 fn a_clone_between_two_filesystems_is_not_repeated() {
     let plan = copying(-i64::from(libc::EXDEV)).plan(&Choice::default()).unwrap();
     let recorded = plan.recorded();
-    assert_eq!((recorded.calls, recorded.planned), (7, 6));
+    assert_eq!((recorded.calls, recorded.planned), (9, 8));
     assert!(recorded.skipped.keys().all(|reason| !reason.is_loss()), "{recorded:?}");
+}
+
+#[test]
+fn a_copy_in_place_of_a_clone_leaves_holes() {
+    let folder = tempfile::tempdir_in(".").unwrap();
+    let open = |name: &str| {
+        let options = &mut std::fs::File::options();
+        options.read(true).write(true).create(true).truncate(true);
+        options.open(folder.path().join(name)).unwrap()
+    };
+    let (from, to) = (open("from"), open("to"));
+    from.set_len(64 << 20).unwrap();
+    from.write_all_at(&[7; 4096], 20 << 20).unwrap();
+    assert_eq!(copy(from.as_fd(), to.as_fd(), || false), Ok(4096));
+    assert_eq!(to.metadata().unwrap().len(), 64 << 20);
+    assert!(to.metadata().unwrap().blocks() * 512 < 1 << 20);
+    let mut read = [0; 4096];
+    to.read_exact_at(&mut read, 20 << 20).unwrap();
+    assert_eq!(read, [7; 4096]);
+    assert_eq!(copy(from.as_fd(), open("stopped").as_fd(), || true), Ok(0));
 }

@@ -2,10 +2,10 @@
 
 use super::computing::Computing;
 use super::debt::Debt;
+use super::gate::Gate;
 use super::progress::Progress;
 use super::{Options, Speed};
 use crate::action::Action;
-use crate::cloned;
 use crate::encode::Operation;
 use crate::fidelity::{Difference, Replayed};
 use crate::jail;
@@ -14,12 +14,13 @@ use crate::perform::{Buffer, Performer};
 use crate::plan::Plan;
 use crate::planner::class;
 use crate::slot::Slot;
+use crate::{attributes, cloned};
 use rustix::io::Errno;
 use seekwell_stats::Histogram;
 use seekwell_trace::calls::CallId;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
-use std::sync::{Barrier, Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Longest time before a call that is spent awake where the recorded thread slept: threads that are
@@ -47,7 +48,7 @@ pub(super) struct Shared<'a> {
     pub(super) slots: &'a [Slot],
     pub(super) data: &'a Buffer,
     pub(super) progress: Vec<Progress>,
-    pub(super) start: Barrier,
+    pub(super) start: Gate,
     /// Verb and cause of the first failure.
     pub(super) failed: Mutex<Option<(&'static str, Errno)>>,
     pub(super) began: OnceLock<Instant>,
@@ -89,12 +90,12 @@ pub(super) fn run(shared: &Shared<'_>, lane: usize) -> Replayed {
     }
     fine_sleep();
     let mut runner = Runner::new(shared);
-    shared.start.wait();
-    if shared.has_failed() {
+    if !shared.start.pass() || shared.has_failed() {
         return Replayed::default();
     }
     let began = *shared.began.get_or_init(Instant::now);
     runner.last_end = began;
+    runner.worked_until = began;
     let plan = shared.plan;
     let mut operations = Operations::of(&plan.lanes[lane], plan.spilled.as_ref());
     let mut operation = Operation::new(Action::Order, CallId(0));
@@ -154,6 +155,9 @@ struct Runner<'a> {
     classes: Vec<usize>,
     result: Replayed,
     last_end: Instant,
+    /// End of the last call, or of what the thread computed after it: a thread that only sleeps is not
+    /// at work.
+    worked_until: Instant,
     debt: Debt,
 }
 
@@ -161,13 +165,16 @@ impl<'a> Runner<'a> {
     fn new(shared: &'a Shared<'a>) -> Self {
         let calls = (0_u16..).take(seekwell_trace::calls::CALLS.len()).map(CallId);
         let at = |call| CLASSES.iter().position(|name| *name == class(call)).unwrap_or(3);
+        let mut performer = Performer::new(shared.slots, &shared.plan.paths, shared.data);
+        performer.stop = shared.options.stop.as_deref();
         Self {
             shared,
-            performer: Performer::new(shared.slots, &shared.plan.paths, shared.data),
+            performer,
             histograms: std::array::from_fn(|_| Histogram::new()),
             classes: calls.map(at).collect(),
             result: Replayed::default(),
             last_end: Instant::now(),
+            worked_until: Instant::now(),
             debt: Debt::default(),
         }
     }
@@ -183,11 +190,14 @@ impl<'a> Runner<'a> {
         if operation.action == Action::Order {
             // The moment itself, not that of waking up: what follows would begin that much later.
             self.last_end = due.map_or(self.last_end, |due| due.max(self.last_end));
+            let slept = Duration::from_nanos(operation.wait_ns);
+            let worked = self.last_end.checked_sub(slept).unwrap_or(self.last_end);
+            self.worked_until = self.worked_until.max(worked);
             return;
         }
         if self.performer.has_cloned(operation) {
             self.last_end = due.map_or(self.last_end, |due| due.max(self.last_end));
-            self.result.issued += u64::from(!operation.added);
+            self.result.spared += u64::from(!operation.added);
             return;
         }
         let start = if due.is_some() { Instant::now() } else { self.now() };
@@ -203,6 +213,7 @@ impl<'a> Runner<'a> {
         if operation.added {
             return;
         }
+        self.worked_until = end;
         if let Some(due) = due {
             self.result.lateness.record(nanoseconds(start.saturating_duration_since(due)));
         }
@@ -257,8 +268,6 @@ impl<'a> Runner<'a> {
 
     /// The pause before the operation; `None` when it is to begin at once.
     fn due(&mut self, operation: &Operation, began: Instant) -> Option<Pause> {
-        let scaled =
-            |ns: u64, factor: f64| Duration::from_secs_f64((ns as f64 * factor / 1e9).max(0.0));
         match self.shared.options.speed {
             Speed::AsFastAsPossible => None,
             Speed::Recorded(_) if operation.think_ns == 0 && operation.wait_ns == 0 => None,
@@ -324,9 +333,12 @@ impl<'a> Runner<'a> {
             1 => self.result.bytes_written += moved,
             _ => {}
         }
-        if operation.action == Action::CloneFile && cloned::is_other(operation.expected, done) {
-            self.result.cloned_otherwise += 1;
-            return;
+        if operation.action == Action::CloneFile {
+            self.result.bytes_written += self.performer.take_copied_bytes();
+            if cloned::is_other(operation.expected, done) {
+                self.result.cloned_otherwise += 1;
+                return;
+            }
         }
         let Some(difference) = difference(operation, done) else { return };
         *self.result.differences.entry(difference).or_default() += 1;
@@ -334,7 +346,8 @@ impl<'a> Runner<'a> {
 
     fn finish(mut self, began: Instant, number: u64) -> Replayed {
         if number > 0 {
-            self.result.elapsed_ns = nanoseconds(self.last_end.saturating_duration_since(began));
+            self.result.elapsed_ns =
+                nanoseconds(self.worked_until.saturating_duration_since(began));
         }
         let cpu = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
         self.result.cpu_ns = (cpu.tv_sec * 1_000_000_000 + cpu.tv_nsec).unsigned_abs();
@@ -348,6 +361,10 @@ impl<'a> Runner<'a> {
 /// True when the recorded pauses are kept.
 fn is_recorded(options: &Options) -> bool {
     matches!(options.speed, Speed::Recorded(_))
+}
+
+fn scaled(ns: u64, factor: f64) -> Duration {
+    Duration::from_secs_f64((ns as f64 * factor / 1e9).max(0.0))
 }
 
 fn nanoseconds(time: Duration) -> u64 {
@@ -368,6 +385,10 @@ fn difference(operation: &Operation, done: i64) -> Option<Difference> {
             | Action::ReadLink
     );
     let expected = operation.expected;
+    let asks = matches!(operation.action, Action::GetAttribute | Action::GetAttributeOpen);
+    if asks && attributes::is_other(expected, done) {
+        return None;
+    }
     let both = expected >= 0 && done >= 0;
     if expected == done || (both && !exact) {
         return None;

@@ -334,3 +334,35 @@ fn a_thread_computes_as_long_as_the_recorded_one() {
     assert!(cpu_ns(Some(0)) < 10_000_000);
     assert!(cpu_ns(None) < 10_000_000);
 }
+
+#[test]
+fn a_thread_that_only_sleeps_makes_a_replay_no_longer() {
+    if !root("a_thread_that_only_sleeps") {
+        return;
+    }
+    let mut script = program();
+    // It looks at a timer until half a second after the last call of the other thread.
+    script.open(2, "/w/in", libc::O_RDONLY, 5);
+    script.now_ns += 500_000_000;
+    let timer = script.on(2, "read", (6, "anon_inode:[timerfd]"), 8);
+    (timer.cpu_ns, timer.waited_ns) = (Some(1_000_000), Some(499_000_000));
+    let (_target, plan, replayed) = run_script(&script, &Options::default());
+    let slept = Duration::from_nanos(replayed.elapsed_ns);
+    assert!(slept < Duration::from_millis(250), "{slept:?} {:?}", plan.recorded());
+}
+
+#[test]
+fn what_a_recorder_lost_is_a_loss() {
+    let script = program();
+    let (_folder, trace) = script.write();
+    let mut meta = trace.meta().clone();
+    let lost =
+        |kind: &str, count| seekwell_trace::meta::Lost { cpu: Some(0), kind: kind.into(), count };
+    meta.lost = vec![lost("calls", 3), lost("paths", 1), lost("block requests", 7)];
+    meta.write(trace.path()).unwrap();
+    let trace = seekwell_trace::Trace::open(trace.path()).unwrap();
+    let plan = crate::planner::plan(&trace, &Choice::default()).unwrap();
+    assert_eq!(plan.recorded().skipped.get(&crate::plan::Reason::Lost), Some(&4));
+    let fidelity = Fidelity::of(plan.recorded(), &Replayed { issued: 8, ..Replayed::default() });
+    assert_eq!(fidelity.share(), Some(8.0 / 12.0));
+}

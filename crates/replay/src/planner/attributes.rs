@@ -2,13 +2,16 @@
 
 use super::Planner;
 use super::calls::Planned;
+use super::descriptors::Target;
 use super::draft::Draft;
+use super::files::LONGEST_NAME;
+use super::tree::{Named, NodeId};
 use crate::action::Action;
 use crate::attributes::Kind;
 use crate::order::{Resource, Use};
 use crate::plan::Reason;
-use seekwell_trace::{Event, FileId};
-use std::collections::HashMap;
+use seekwell_trace::Event;
+use std::collections::{HashMap, HashSet};
 
 const XATTR_REPLACE: u64 = 2;
 
@@ -17,69 +20,100 @@ const XATTR_REPLACE: u64 = 2;
 pub(super) struct Attributes {
     order: Resource,
     /// Numbers of the names that calls have set.
-    set: Vec<u64>,
+    set: HashSet<u64>,
 }
 
-pub(super) type OfFiles = HashMap<FileId, Attributes>;
+pub(super) type OfNodes = HashMap<NodeId, Attributes>;
 
 impl Planner {
     /// Plans a call on one attribute.
     pub(super) fn attribute(&mut self, event: &Event, draft: &mut Draft) -> Planned {
-        if let Err(reason) = self.attribute_named(event, draft) {
-            return Ok(Err(reason));
-        }
+        let number = match self.attribute_named(event, draft) {
+            Ok(number) => number,
+            Err(reason) => return Ok(Err(self.attribute_lost(event, reason))),
+        };
+        draft.operation.to_path = number.unwrap_or(0);
         let planned = match event.call.call().fd {
             Some(_) => self.descriptor(event, draft)?,
             None => self.path(event, draft),
         };
-        if let (Ok(()), Some(file)) = (planned, event.file) {
-            let changes =
-                !matches!(draft.operation.action, Action::GetAttribute | Action::GetAttributeOpen);
-            let kind = if changes { Use::Alone } else { Use::Shared };
-            draft.uses(&mut self.attributes.entry(file).or_default().order, kind);
+        if planned.is_err() {
+            return Ok(planned);
         }
-        Ok(planned)
+        let Some(node) = self.attribute_node(event, draft) else { return Ok(planned) };
+        draft.operation.mode = self.tree.node(node).list_mode();
+        let (asks, named) = (is_question(draft.operation.action), number.is_some());
+        let known = self.attributes.entry(node).or_default();
+        draft.uses(&mut known.order, if asks { Use::Shared } else { Use::Alone });
+        Ok(if named { known.follow(event, draft) } else { planned })
     }
 
-    /// The attribute's name, or the reason for which the call is not repeated: a trace does not hold
-    /// which attributes files had before.
-    fn attribute_named(&mut self, event: &Event, draft: &mut Draft) -> Result<(), Reason> {
-        let file = event.file.ok_or(Reason::UnknownFile)?;
-        let is_missing = event.result == Some(-i64::from(libc::ENODATA));
-        let asks =
-            matches!(draft.operation.action, Action::GetAttribute | Action::GetAttributeOpen);
+    /// Number of the attribute's name, `None` where the trace does not name it; or the reason for which
+    /// the call is not repeated.
+    fn attribute_named(&mut self, event: &Event, draft: &Draft) -> Result<Option<u64>, Reason> {
+        let asks = is_question(draft.operation.action);
         let Some(name) = event.to_file.and_then(|named| self.files.attribute(named)) else {
-            return if asks && is_missing { Ok(()) } else { Err(Reason::NotRecorded) };
+            let is_missing = event.result == Some(-i64::from(libc::ENODATA));
+            return if asks && is_missing { Ok(None) } else { Err(Reason::NotRecorded) };
         };
-        let kind = Kind::of(name);
-        let is_repeated = kind != Kind::System || (asks && event.failed());
+        if name.len() > LONGEST_NAME || name.contains('\0') {
+            return Err(Reason::LongName);
+        }
+        let is_repeated = Kind::of(name) != Kind::System || (asks && event.failed());
         if !is_repeated {
             return Err(Reason::System);
         }
         let name = name.to_owned();
-        let number = self.files.add(&name);
-        draft.operation.to_path = number;
-        let known = self.attributes.entry(file).or_default();
-        let was_set = known.set.contains(&number);
+        Ok(Some(self.files.add(&name)))
+    }
+
+    /// A call on what no replay has is no loss.
+    fn attribute_lost(&self, event: &Event, reason: Reason) -> Reason {
+        event.file.and_then(|file| self.files.path(Some(file)).err()).unwrap_or(reason)
+    }
+
+    fn attribute_node(&mut self, event: &Event, draft: &mut Draft) -> Option<NodeId> {
+        if let Some(fd) = event.call.call().fd.and(event.fd) {
+            return match self.handles.find(event.process, fd)? {
+                (Target::Handle(id), _) => Some(self.handles.open_file(id).node),
+                (Target::Other, _) => None,
+            };
+        }
+        let place = self.place(event.file, false, draft)?;
+        match self.tree.state(place) {
+            Named::File(id) => Some(id),
+            _ => None,
+        }
+    }
+}
+
+impl Attributes {
+    /// Keeps what the call changes. A trace does not hold which attributes files had before, so that calls
+    /// that found one are not repeated.
+    fn follow(&mut self, event: &Event, draft: &mut Draft) -> Result<(), Reason> {
+        let number = draft.operation.to_path;
+        let was_set = self.set.contains(&number);
         match draft.operation.action {
             Action::SetAttribute | Action::SetAttributeOpen if !event.failed() => {
                 if event.flags == Some(XATTR_REPLACE) && !was_set {
                     return Err(Reason::NotRecorded);
                 }
-                if !was_set {
-                    known.set.push(number);
-                }
+                self.set.insert(number);
             }
             Action::RemoveAttribute | Action::RemoveAttributeOpen if was_set => {
-                known.set.retain(|one| event.failed() || *one != number);
+                if !event.failed() {
+                    self.set.remove(&number);
+                }
             }
-            // It was there before, or the program asked with too little room.
             _ if !was_set && !is_lasting(event) => return Err(Reason::NotRecorded),
             _ => {}
         }
-        draft.operation.mode = 0o755;
         Ok(())
     }
+}
+
+fn is_question(action: Action) -> bool {
+    matches!(action, Action::GetAttribute | Action::GetAttributeOpen)
 }
 
 /// True for errors that do not depend on the attributes of a file.

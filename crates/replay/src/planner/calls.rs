@@ -261,12 +261,17 @@ impl Planner {
         if event.result == Some(-i64::from(libc::EXDEV)) {
             return Ok(Err(Reason::Process));
         }
-        let from = match self.handle(event, draft)? {
-            Ok(from) => from,
-            Err(reason) => return Ok(Err(reason)),
-        };
-        let Some(to) = self.handles.of_file_anywhere(event.process, event.to_file) else {
-            return Ok(Err(Reason::UnknownFile));
+        let from = self.handle(event, draft)?;
+        let to = self.handles.of_file_anywhere(event.process, event.to_file);
+        let (from, to) = match (from, to) {
+            (Ok(from), Some(to)) => (from, to),
+            // The data of the clone is not known.
+            (Err(_), Some(_)) if !event.failed() => return Ok(Err(Reason::UnknownFile)),
+            (Err(reason), _) => return Ok(Err(reason)),
+            (Ok(_), None) => {
+                let reason = self.files.path(event.to_file).err();
+                return Ok(Err(reason.unwrap_or(Reason::UnknownFile)));
+            }
         };
         draft.operation.to_slot = self.handles.handle(to).slot;
         draft.operation.slot = self.handles.handle(from).slot;
@@ -274,11 +279,15 @@ impl Planner {
             draft.uses(&mut self.handles.handle(id).order, Use::Shared);
         }
         let node = self.handles.open_file(from).node;
+        if !event.failed() {
+            // A source of unknown size is rebuilt without data.
+            self.tree.loses(node);
+        }
         let bytes = self.tree.node(node).bytes;
         draft.uses_as_recorded(&mut self.tree.node(node).data, Use::Shared);
         let node = self.tree.node(self.handles.open_file(to).node);
         if !event.failed() {
-            node.bytes = bytes;
+            node.bytes = node.bytes.max(bytes);
         }
         draft.uses_as_recorded(&mut node.data, Use::Alone);
         Ok(Ok(()))

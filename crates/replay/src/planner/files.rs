@@ -7,7 +7,7 @@ use std::ffi::CString;
 
 /// Longest path and name that a kernel takes, bytes.
 const LONGEST_PATH: usize = 4095;
-const LONGEST_NAME: usize = 255;
+pub(super) const LONGEST_NAME: usize = 255;
 
 /// Folders that no filesystem under test holds.
 const MACHINE: [&str; 3] = ["/dev", "/proc", "/sys"];

@@ -91,6 +91,12 @@ impl Node {
         }
     }
 
+    /// Permissions for an access list of the file.
+    pub(super) fn list_mode(&self) -> u64 {
+        let usual = if self.kind == Kind::Directory { 0o755 } else { 0o644 };
+        self.mode.map_or(usual, |mode| (mode & 0o777).into())
+    }
+
     /// Learns that an initial file of unknown size reaches this far.
     pub(super) fn reaches(&mut self, bytes: u64) {
         if self.origin.is_some() && !self.bytes_known && self.bytes < bytes {
