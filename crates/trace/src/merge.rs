@@ -81,6 +81,11 @@ fn description(traces: &[Trace], first_ns: Option<u64>, later_ns: &[u64]) -> Met
     }
     for found in metas() {
         meta.initial.extend(found.initial.iter().cloned());
+        for mount in &found.mounts {
+            if !meta.mounts.contains(mount) {
+                meta.mounts.push(mount.clone());
+            }
+        }
         meta.lost.extend(found.lost.iter().cloned());
         meta.gaps.extend(found.gaps.iter().cloned());
     }

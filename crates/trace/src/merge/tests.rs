@@ -2,6 +2,7 @@ use super::*;
 use crate::calls::CallId;
 use crate::event::{FileEntry, Operation, ProcessEntry, RequestFlags};
 use crate::filter::{Filter, filter};
+use crate::meta::Mount;
 
 fn file(id: u32, path: &str, inode: u64) -> FileEntry {
     FileEntry {
@@ -104,6 +105,22 @@ fn halves_of_a_trace_become_the_whole_again() {
     let (first, second) = (half("first", 0, Some(13_000)), half("second", 13_000, None));
     merge(&[first, second], &path("again")).unwrap();
     assert_eq!(rows(&Trace::open(&path("again")).unwrap()), rows(&whole));
+}
+
+#[test]
+fn places_outside_of_a_container_stay_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let mount = |inside: &str| Mount { inside: inside.to_owned(), outside: "/var/a".to_owned() };
+    let part = |name: &str, mounts: &[Mount]| {
+        let meta = Meta { mounts: mounts.to_vec(), ..Meta::new("test") };
+        let writer = TraceWriter::create(&path(name), &meta, Limits::default()).unwrap();
+        writer.finish(&meta).unwrap();
+        Trace::open(&path(name)).unwrap()
+    };
+    let parts = [part("1", &[mount("/a")]), part("2", &[mount("/a"), mount("/b")])];
+    merge(&parts, &path("both")).unwrap();
+    assert_eq!(Trace::open(&path("both")).unwrap().meta().mounts, [mount("/a"), mount("/b")]);
 }
 
 #[test]
