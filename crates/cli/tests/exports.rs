@@ -7,8 +7,18 @@
 mod made;
 
 use made::{Wanted, make};
+use seekwell_trace::calls::CallId;
+use seekwell_trace::meta::Meta;
+use seekwell_trace::{
+    Content, Event, FileEntry, FileId, InitialEntry, Limits, Operation, ProcessEntry, Request,
+    RequestFlags, TraceWriter,
+};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Output};
+
+/// Calls of the trace that DuckDB reads.
+const CALLS: u32 = 300_000;
 
 fn seekwell(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_seekwell"))
@@ -67,6 +77,130 @@ fn duckdb_reads_every_table() {
     ];
     assert_eq!(lines, counts);
     assert!(lines[3].starts_with(r#"[["histograms","#), "{said}");
+}
+
+/// Name, calls, their durations, known offsets, their sum, and the sum of results.
+type Sums = (&'static str, u64, u64, u64, Option<u64>, i64);
+
+/// Calls of several segments on a thousand files; their sums by name, and the files with the most.
+fn calls(writer: &mut TraceWriter) -> [String; 2] {
+    let path = |id: u32| format!("/srv/long/shared/path/{:03}/ü {id}", id / 10);
+    for id in 0..1000 {
+        writer.file(FileEntry {
+            id: FileId(id),
+            path: Some(path(id)),
+            device: (id % 3 == 0).then_some(8 << 20),
+            inode: None,
+            mode: Some(0o100_644),
+            bytes: Some(u64::from(id) << 33),
+        });
+    }
+    let (mut of_calls, mut of_files) = (BTreeMap::new(), BTreeMap::new());
+    for nth in 0..CALLS {
+        let scattered = nth.wrapping_mul(2_654_435_761);
+        let name = ["fsync", "openat", "pread64", "write"][(scattered >> 28) as usize % 4];
+        let offset = (name != "fsync").then_some(u64::from(scattered));
+        let file = scattered % 1000 * (scattered % 1000) / 1000;
+        let (duration, result) = (u64::from(scattered % 5000), i64::from(scattered % 7) - 3);
+        let event = Event {
+            duration_ns: Some(duration),
+            file: Some(FileId(file)),
+            offset,
+            result: Some(result),
+            ..Event::new(u64::from(nth) * 500, 1, 1, CallId::named(name).unwrap())
+        };
+        writer.event(event).unwrap();
+        // Of no value DuckDB makes no sum.
+        let sums = of_calls.entry(name).or_insert((name, 0, 0, 0, None, 0));
+        sums.1 += 1;
+        sums.2 += duration;
+        sums.3 += u64::from(offset.is_some());
+        sums.4 = offset.map(|offset| sums.4.unwrap_or(0) + offset).or(sums.4);
+        sums.5 += result;
+        *of_files.entry(path(file)).or_insert(0) += 1;
+    }
+    let of_calls: Vec<Sums> = of_calls.into_values().collect();
+    let mut of_files: Vec<(String, u64)> = of_files.into_iter().collect();
+    of_files.sort_by(|(a, many), (b, more)| more.cmp(many).then(a.cmp(b)));
+    of_files.truncate(3);
+    [serde_json::to_string(&of_calls).unwrap(), serde_json::to_string(&of_files).unwrap()]
+}
+
+/// Two kinds of requests, a walked directory and two processes.
+fn others(writer: &mut TraceWriter) {
+    for nth in 0..1000 {
+        let writes = nth % 2 == 1;
+        let request = Request {
+            start_ns: 5,
+            duration_ns: None,
+            process: None,
+            device: 1,
+            operation: if writes { Operation::Write } else { Operation::Read },
+            flags: RequestFlags::SYNC.with(RequestFlags::FUA),
+            sector: u64::from(writes) << 40,
+            bytes: 4096,
+            depth: Some(1),
+        };
+        writer.request(request).unwrap();
+    }
+    let directory = InitialEntry {
+        path: "/srv".to_owned(),
+        device: None,
+        inode: None,
+        mode: 0o040_755,
+        owner: None,
+        group: None,
+        bytes: 0,
+        allocated_bytes: 0,
+        content: Some(Content::Compressible(40)),
+        birth_ms: None,
+    };
+    writer.initial(directory).unwrap();
+    for (process, parent, name) in [(1, None, Some("tar")), (2, Some(1), None)] {
+        let name = name.map(str::to_owned);
+        writer.process(ProcessEntry { process, parent, start_ns: 0, name });
+    }
+}
+
+/// A trace, and what has to be in its tables.
+fn trace(folder: &Path) -> Vec<String> {
+    let limits = Limits { bytes: 1 << 20, rows: 16 << 10, ..Limits::default() };
+    let meta = Meta { requests: true, ..Meta::new("test") };
+    let mut writer = TraceWriter::create(folder, &meta, limits).unwrap();
+    let sums = calls(&mut writer);
+    others(&mut writer);
+    writer.finish(&meta).unwrap();
+    let counts =
+        [("calls", CALLS), ("files", 1000), ("processes", 2), ("initial", 1), ("requests", 1000)];
+    let counts = counts.iter().map(|(name, count)| format!(r#"[["{name}",{count}]]"#));
+    let (bytes, sectors) = (500 * 4096, 500_u64 << 40);
+    let rest = [
+        format!(r#"[["read","SF",500,{bytes},0],["write","SF",500,{bytes},{sectors}]]"#),
+        r#"[["/srv","compressible",40]]"#.to_owned(),
+        r#"[[1,null,"tar"],[2,1,null]]"#.to_owned(),
+    ];
+    counts.chain(sums).chain(rest).collect()
+}
+
+#[test]
+fn duckdb_reads_a_trace() {
+    let test = "duckdb_reads_a_trace";
+    let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");
+    let node = seekwell_testing::tool("node");
+    let Some(node) = node.filter(|_| web.join("duckdb/node_modules/@duckdb/node-api").is_dir())
+    else {
+        return seekwell_testing::skip(test, "DuckDB is not there: make duckdb, with Node.js");
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let expected = trace(&folder.path().join("t"));
+    let segments = std::fs::read_dir(folder.path().join("t")).unwrap().flatten();
+    let is_of_calls = |name: std::ffi::OsString| name.to_string_lossy().starts_with("calls-");
+    assert!(segments.filter(|entry| is_of_calls(entry.file_name())).count() > 1);
+    let script = web.join("duckdb/trace.mjs");
+    let output = Command::new(node).arg(script).arg("t").current_dir(&folder).output().unwrap();
+    well(&output);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(said.lines().collect::<Vec<_>>(), expected);
 }
 
 /// Halves of a run become the run: with all its trials, judged, and intact.

@@ -115,6 +115,48 @@ fn an_open_segment_is_not_read_and_sealed_ones_are() {
 }
 
 #[test]
+fn a_segment_is_sealed_by_its_age() {
+    let count = |age: Duration| {
+        let folder = tempfile::tempdir().unwrap();
+        let (meta, limits) = (Meta::new("test"), Limits { age, ..Limits::default() });
+        let mut writer = TraceWriter::create(folder.path(), &meta, limits).unwrap();
+        writer.event(Event::new(1, 2, 3, CallId(0))).unwrap();
+        writer.keep_up(&meta).unwrap();
+        let mut count = 0;
+        let each = |_| {
+            count += 1;
+            Ok(())
+        };
+        Trace::open(folder.path()).unwrap().events(each).unwrap();
+        count
+    };
+    assert_eq!((count(Duration::ZERO), count(Duration::from_secs(3600))), (1, 0));
+    assert_eq!(Limits::default().age, Duration::from_secs(10));
+    assert_eq!(Limits::default().bytes, 64 << 20);
+}
+
+#[test]
+fn the_format_is_described_with_every_column() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/traces.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let tables: [(&str, &[Column]); 5] = [
+        ("calls", &CALLS),
+        ("files", &FILES),
+        ("requests", &REQUESTS),
+        ("processes", &PROCESSES),
+        ("initial", &INITIAL),
+    ];
+    for (table, columns) in tables {
+        let (_, section) = text.split_once(&format!("\n## `{table}`")).unwrap();
+        let section = section.split("\n## ").next().unwrap();
+        let rows = section.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+        let expected: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+        assert_eq!(rows.collect::<Vec<_>>(), expected, "{table}");
+    }
+    assert!(text.contains(&format!("today {}", crate::meta::FORMAT)));
+}
+
+#[test]
 fn only_the_owner_reads_a_trace() {
     use std::os::unix::fs::PermissionsExt;
     let parent = tempfile::tempdir().unwrap();
