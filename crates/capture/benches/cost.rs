@@ -1,7 +1,8 @@
 //! Cost of a capture, as CSV on standard output: `cargo bench -p seekwell-capture --bench cost`,
 //! as root on a quiet machine: `-- 5` is the number of rounds, `-- 5 pgbench untar` names the cases.
 //! Each case whose name ends in `disk`, and `pgbench`, has a fresh ext4 in an image on the machine's
-//! disk for every measurement; the others work in tmpfs.
+//! disk for every measurement; the others work in tmpfs. The case `empty` is the reads with a pair of
+//! programs that do nothing instead of a capture.
 //!
 //! Columns: round, case, seconds of the program from its start to its end (of pgbench those of its
 //! transactions: starts and stops of the server are seen in steps of 0.1 s), CPU seconds of the
@@ -17,6 +18,8 @@
 
 #[path = "../tests/common/cost_table.rs"]
 mod cost_table;
+#[path = "cost/pair.rs"]
+mod pair;
 
 use seekwell_capture::{Command, Options, Target, capture};
 use seekwell_trace::Trace;
@@ -35,6 +38,8 @@ const IMAGE: &str = "/var/tmp/seekwell-cost.img";
 const INSERTS: u32 = 2_000;
 const FILES: u32 = 120_000;
 const READS: u32 = 2_000_000;
+/// Name of the case without a capture.
+const EMPTY: &str = "empty";
 /// Of each of two clients.
 const TRANSACTIONS: u32 = 3_000;
 const CLIENT: &str = "-h $PWD/data -U bench postgres";
@@ -81,6 +86,7 @@ fn main() {
         ("pgbench", transactions),
         ("reads", reads("1")),
         ("reads2", reads("2")),
+        (EMPTY, reads("1")),
     ];
     let is_named = |name: &str| words.iter().any(|word| word == name);
     let all = !cases.iter().any(|(name, _)| is_named(name));
@@ -183,13 +189,17 @@ fn measure(round: u32, name: &str, words: &[String], traced: bool) {
     // Neither side is to write back what the other left.
     rustix::fs::sync();
     let (child, own) = (cpu_s(libc::RUSAGE_CHILDREN), cpu_s(libc::RUSAGE_SELF));
+    let pair = (traced && name == EMPTY).then(|| pair::Pair::attach().unwrap());
     let started = Instant::now();
-    if !traced {
+    if !traced || pair.is_some() {
         let ended = std::process::Command::new(&words[0]).args(&words[1..]).status().unwrap();
         assert!(ended.success());
         let (s, cpu) = (started.elapsed().as_secs_f64(), cpu_s(libc::RUSAGE_CHILDREN) - child);
         let s = transactions_s(name).unwrap_or(s);
-        println!("{round},{name},{s:.4},{cpu:.4},,,,,,");
+        match pair {
+            Some(_) => println!("{round},{name}-traced,{s:.4},{cpu:.4},,{READS},,,,"),
+            None => println!("{round},{name},{s:.4},{cpu:.4},,,,,,"),
+        }
         return;
     }
     let words = words.iter().map(Into::into).collect();

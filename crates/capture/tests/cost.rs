@@ -32,7 +32,20 @@ fn a_side_is_compared_with_the_one_next_to_it() {
         "{table}"
     );
     assert!(table.contains("its paths | 200000 ns (100000 to 300000) |"), "{table}");
-    assert!(!table.contains("reads of 4 KiB"), "{table}");
+    assert!(!table.contains("reads of 4 KiB") && !table.contains("do nothing"), "{table}");
+}
+
+#[test]
+fn a_call_is_compared_with_a_pair_that_does_nothing_of_its_round() {
+    let text = "0,reads,1,1,,,,,,\n0,reads-traced,1,1.4,9,1000,0,50,4,0.1\n\
+                0,empty,1,1,,,,,,\n0,empty-traced,1,1.1,,1000,,,,\n\
+                1,reads,1,1,,,,,,\n1,reads-traced,1,1.6,9,1000,0,50,4,0.1\n\
+                1,empty-traced,1,1.2,,1000,,,,\n1,empty,1,1,,,,,,\n\
+                2,empty-traced,1,1.9,,1000,,,,\n2,empty,1,1,,,,,,\n";
+    let table = short(&rows(text));
+    let empty = "do nothing, for comparison | 200000 ns (100000 to 900000) |";
+    assert!(table.contains(empty), "{table}");
+    assert!(table.contains("over that | 3.5 times (3.0 to 4.0) |"), "{table}");
 }
 
 #[test]

@@ -74,7 +74,7 @@ pub fn median(values: &[f64]) -> Option<(f64, f64, f64)> {
 }
 
 /// A number of each round in which the case was measured on both sides.
-fn pairs(rows: &[Row], case: &str, number: impl Fn(&Row, &Row) -> Option<f64>) -> Vec<f64> {
+fn pairs<T>(rows: &[Row], case: &str, number: impl Fn(&Row, &Row) -> Option<T>) -> Vec<T> {
     let of = |is_traced: bool| {
         rows.iter()
             .enumerate()
@@ -96,6 +96,20 @@ fn range(values: &[f64], digits: usize, unit: &str) -> String {
         }
         None => String::new(),
     }
+}
+
+/// Cost of a recorded call over that of a pair of programs that do nothing, of each round that has both.
+fn over_empty(rows: &[Row], call: impl Fn(&Row, &Row) -> Option<f64>) -> Vec<f64> {
+    let of = |case| {
+        let in_round = |traced: &Row, plain: &Row| Some((traced.round, call(traced, plain)?));
+        pairs(rows, case, in_round)
+    };
+    let (reads, empty) = (of("reads"), of("empty"));
+    let over = |(round, read): &(u32, f64)| {
+        let found = empty.iter().find(|(other, _)| other == round);
+        found.map(|(_, empty)| read / empty)
+    };
+    reads.iter().filter_map(over).collect()
 }
 
 /// The table of the how-to.
@@ -131,6 +145,8 @@ pub fn short(rows: &[Row]) -> String {
     line("start", range(&load, 2, " s"), "");
     line("a call of the program", ns("reads", call), " of CPU time more");
     line("a read of 4 KiB from the page cache, for comparison", ns("reads", read), "");
+    line("a pair of programs that do nothing, for comparison", ns("empty", call), "");
+    line("a call of the program, over that", range(&over_empty(rows, call), 1, " times"), "");
     line("the recorder, for a read", ns("reads", recorder), " of CPU time, on any CPU");
     line("the recorder, for a call of an untar with its paths", ns("untar", recorder), "");
     for (case, name) in CASES {
