@@ -32,7 +32,8 @@ pub enum CaptureError {
     },
     /// The kernel lacks a member or a tracepoint.
     #[error(
-        "this kernel has no {name}, which capture reads; it is written for Linux 5.8 and later"
+        "this kernel has no {name}, which capture reads; it is written for Linux 5.8 and later; on \
+         others record with `strace -f -ttt -T -yy -o FILE` and `seekwell trace import strace`"
     )]
     Kernel {
         /// Structure and member, or tracepoint.
@@ -157,3 +158,6 @@ impl CaptureError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
