@@ -6,7 +6,7 @@
 use crate::error::CaptureError;
 use crate::resolve::Resolver;
 use crate::{load, walk};
-use seekwell_trace::meta::{Lost, Meta, Tree};
+use seekwell_trace::meta::{LOST_RECORDS, Lost, Meta, Tree};
 use seekwell_trace::{Content, InitialEntry, Limits, TraceWriter};
 use serde_json::{Value, json};
 use std::fs::File;
@@ -251,7 +251,7 @@ fn tree(value: &Value) -> Option<Tree> {
 }
 
 fn lost(count: u32) -> Lost {
-    Lost { cpu: Some(0), kind: "records".to_owned(), count: count.into() }
+    Lost { cpu: Some(0), kind: LOST_RECORDS.to_owned(), count: count.into() }
 }
 
 fn description(kernel: &str) -> Meta {

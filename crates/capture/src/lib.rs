@@ -34,7 +34,7 @@ use load::Loaded;
 use recorder::Recorder;
 use resolve::Resolver;
 use rustix::time::{ClockId, clock_gettime};
-use seekwell_trace::meta::{Lost, Meta};
+use seekwell_trace::meta::{LOST_CALLS, LOST_FAULTS, LOST_OPERATIONS, LOST_REQUESTS, Lost, Meta};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -48,15 +48,15 @@ const LOOKS_AT_SPACE: u32 = 50;
 const LATE_NS: u64 = 2_000_000;
 /// Names of losses, in the order of the programs' `enum loss`.
 const LOSSES: [&str; 9] = [
-    "calls",
+    LOST_CALLS,
     "paths",
     "processes",
-    seekwell_trace::meta::BLOCK_REQUESTS,
+    LOST_REQUESTS,
     "threads",
     "unreadable paths",
-    "asynchronous operations",
+    LOST_OPERATIONS,
     "wake-ups",
-    "page faults",
+    LOST_FAULTS,
 ];
 
 /// Settings of a capture.

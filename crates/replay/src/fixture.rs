@@ -26,6 +26,8 @@ pub(crate) struct Script {
     pub(crate) initial: Vec<InitialEntry>,
     /// True when page faults were recorded.
     pub(crate) faults: bool,
+    /// What the recording lost.
+    pub(crate) lost: Vec<meta::Lost>,
 }
 
 impl Script {
@@ -108,7 +110,7 @@ impl Script {
 
     pub(crate) fn write(&self) -> (TempDir, Trace) {
         let folder = tempfile::tempdir().unwrap();
-        let mut meta = Meta { faults: self.faults, ..Meta::new("script") };
+        let mut meta = Meta { faults: self.faults, lost: self.lost.clone(), ..Meta::new("script") };
         let root = self.initial.first().map(|entry| entry.path.clone());
         meta.initial = root.into_iter().map(|root| meta::Tree { root, complete: true }).collect();
         let path = folder.path().join("trace");

@@ -24,8 +24,6 @@ pub enum Reason {
     NotRecorded,
     /// Extended attributes of the system: `security.*`, `trusted.*`.
     System,
-    /// The recorder lost them.
-    Lost,
     /// A sync of the whole machine.
     Machine,
     /// Device nodes and FIFOs.
@@ -36,6 +34,8 @@ pub enum Reason {
     TooManyOpen,
     /// The descriptor was not open in the replay, since its opening had another result.
     NotOpen,
+    /// The recording lost the event.
+    Lost,
 }
 
 impl Reason {
@@ -49,13 +49,13 @@ impl Reason {
             Self::Submission => "submission of asynchronous I/O",
             Self::UnknownFile => "file not recorded",
             Self::NotRecorded => "arguments not recorded: asynchronous I/O, attributes, msync",
-            Self::Lost => "lost by the recorder",
             Self::System => "attributes of the system: security, trusted",
             Self::Machine => "sync of the whole machine",
             Self::DeviceNode => "device node",
             Self::LongName => "name too long",
             Self::TooManyOpen => "too many open files",
             Self::NotOpen => "file not open in the replay",
+            Self::Lost => "lost by the recording",
         }
     }
 

@@ -75,7 +75,6 @@ pub fn plan(trace: &Trace, choice: &Choice) -> Result<Plan, ReplayError> {
     }
     let lost = trace.meta().lost_calls();
     if lost > 0 {
-        planner.recorded.calls += lost;
         planner.skip_many(Reason::Lost, lost);
     }
     planner.finish(choice)

@@ -52,6 +52,8 @@ pub struct Summary {
     pub files: u64,
     /// Events that were lost, of all kinds.
     pub lost: u64,
+    /// The same in words, by kind and CPU.
+    pub losses: Option<String>,
     /// Time in which at least one thread was in a call on files.
     pub calling_ns: u64,
     /// Time in calls on files, of all threads together.

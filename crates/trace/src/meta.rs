@@ -2,6 +2,7 @@
 
 use crate::error::TraceError;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -11,6 +12,21 @@ use std::path::Path;
 pub const FORMAT: &str = "1.3";
 /// Name of the description in the folder.
 pub const FILE: &str = "trace.json";
+
+/// Kinds of lost events.
+pub const LOST_CALLS: &str = "calls";
+/// Single operations of `io_uring` and libaio.
+pub const LOST_OPERATIONS: &str = "asynchronous operations";
+/// Page faults in mapped files.
+pub const LOST_FAULTS: &str = "page faults";
+/// Block requests.
+pub const LOST_REQUESTS: &str = "block requests";
+/// Records of any kind, of captures in guests.
+pub const LOST_RECORDS: &str = "records";
+/// Steps of block requests, several of each, of blktrace.
+pub const LOST_STEPS: &str = "blktrace events";
+/// Most losses that are named one by one.
+const LOSSES_SHOWN: usize = 8;
 
 /// Description of a trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,9 +88,6 @@ pub struct Tree {
     pub complete: bool,
 }
 
-/// Kind of lost events that are requests of devices.
-pub const BLOCK_REQUESTS: &str = "block requests";
-
 /// Lost events of one kind on one CPU.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lost {
@@ -107,17 +120,50 @@ impl Meta {
         }
     }
 
-    /// Lost events of all CPUs but requests of devices.
-    #[must_use]
-    pub fn lost_calls(&self) -> u64 {
-        let calls = self.lost.iter().filter(|lost| lost.kind != BLOCK_REQUESTS);
-        calls.map(|lost| lost.count).sum()
-    }
-
     /// Lost events of all CPUs and kinds.
     #[must_use]
     pub fn lost_events(&self) -> u64 {
         self.lost.iter().map(|lost| lost.count).sum()
+    }
+
+    /// Lost events that were calls, operations of asynchronous I/O or page faults: those that a replay
+    /// would make.
+    #[must_use]
+    pub fn lost_calls(&self) -> u64 {
+        self.lost_of(&[LOST_CALLS, LOST_OPERATIONS, LOST_FAULTS, LOST_RECORDS])
+    }
+
+    /// Lost events that were block requests or steps of them.
+    #[must_use]
+    pub fn lost_requests(&self) -> u64 {
+        self.lost_of(&[LOST_REQUESTS, LOST_STEPS])
+    }
+
+    fn lost_of(&self, kinds: &[&str]) -> u64 {
+        let is_one = |lost: &&Lost| kinds.contains(&&*lost.kind);
+        self.lost.iter().filter(is_one).map(|lost| lost.count).sum()
+    }
+
+    /// The losses in words, by kind and CPU, the largest first; `None` without any.
+    #[must_use]
+    pub fn losses(&self) -> Option<String> {
+        // A merged trace has those of each part.
+        let mut sums: BTreeMap<(&str, Option<u32>), u64> = BTreeMap::new();
+        for lost in self.lost.iter().filter(|lost| lost.count > 0) {
+            *sums.entry((lost.kind.as_str(), lost.cpu)).or_default() += lost.count;
+        }
+        let mut lost: Vec<_> = sums.into_iter().collect();
+        lost.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        let others: u64 = lost.iter().skip(LOSSES_SHOWN).map(|(_, count)| count).sum();
+        let one = |((kind, cpu), count): &((&str, Option<u32>), u64)| {
+            let cpu = cpu.map(|cpu| format!(" on CPU {cpu}")).unwrap_or_default();
+            format!("{count} {kind}{cpu}")
+        };
+        let mut told: Vec<String> = lost.iter().take(LOSSES_SHOWN).map(one).collect();
+        if others > 0 {
+            told.push(format!("{others} others"));
+        }
+        (!told.is_empty()).then(|| told.join(", "))
     }
 
     /// Reads the description of the trace in `folder`.

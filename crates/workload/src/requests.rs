@@ -140,7 +140,7 @@ impl Requests {
             ("lateness_p99", late(0.99)),
             ("drift", drift.filter(|_| self.params.speed == ReplaySpeed::Open)),
             ("requests_failed", Some(replayed.failed() as f64)),
-            ("requests_left_out", Some(recorded.left_out as f64)),
+            ("requests_left_out", Some((recorded.left_out + recorded.lost) as f64)),
             ("concurrency", share(replayed.inside_ns, replayed.elapsed_ns)),
             ("concurrency_recorded", in_recorded),
         ];
@@ -165,7 +165,7 @@ impl Step for Requests {
 }
 
 fn warnings(step: &str, recorded: &RecordedRequests, replayed: &RequestsReplayed) -> Vec<Warning> {
-    let (failed, left_out) = (replayed.failed(), recorded.left_out);
+    let (failed, left_out) = (replayed.failed(), recorded.left_out + recorded.lost);
     if failed == 0 && left_out == 0 {
         return Vec::new();
     }
@@ -182,7 +182,8 @@ fn warnings(step: &str, recorded: &RecordedRequests, replayed: &RequestsReplayed
         };
         format!("{count} × {}: {}", one.operation.name(), why.split(" (os").next().unwrap_or(&why))
     });
-    let failures: Vec<String> = failures.collect();
+    let lost = (recorded.lost > 0).then(|| format!("{} × lost by the recording", recorded.lost));
+    let failures: Vec<String> = failures.chain(lost).collect();
     let text = format!(
         "{step}: {left_out} of {all} recorded requests left out, {failed} failed: {}",
         failures.join("; ")

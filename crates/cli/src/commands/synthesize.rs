@@ -18,9 +18,10 @@ use std::path::Path;
 /// When the input cannot be read or the output cannot be written.
 pub fn run(arguments: &TraceSynthesizeArgs) -> Result<Exit, Failure> {
     let (input, output) = (&arguments.input, &arguments.output);
-    let (events, figures) = super::trace::filling(Reach::default().reading(input), output, || {
+    let made = super::trace::filling(Reach::default().reading(input), output, || {
         make(input, output, arguments.seed)
     })?;
+    let (events, figures) = (made.events, made.distance);
     let shown = output.display();
     let told = format!(
         "wrote {shown}/load.json: the description, without names\n\
@@ -28,19 +29,30 @@ pub fn run(arguments: &TraceSynthesizeArgs) -> Result<Exit, Failure> {
          wrote {shown}/lab.toml: its replay on some stacks; seekwell run {shown}/lab.toml"
     );
     terminal::talk(&terminal::harmless(&told));
+    made.recorded.iter().for_each(super::trace::tell_losses);
     if let Some(figures) = figures {
         terminal::data(&table(&figures));
     }
     Ok(Exit::Done)
 }
 
-/// Fills the folder. Returns the number of calls, and the distance to a recorded load.
-fn make(input: &Path, output: &Path, seed: u64) -> Result<(u64, Option<Vec<Figure>>), TraceError> {
+/// A made load.
+struct Made {
+    /// Its calls.
+    events: u64,
+    /// Its distance to the recorded load, if that was described.
+    distance: Option<Vec<Figure>>,
+    /// That one.
+    recorded: Option<Trace>,
+}
+
+/// Fills the folder.
+fn make(input: &Path, output: &Path, seed: u64) -> Result<Made, TraceError> {
     let (described, recorded) = if is_description(input) {
         (Description::read(input)?, None)
     } else {
         let trace = Trace::open(input)?;
-        (synthesize::describe(&trace)?, Some(Summary::of(&trace)?))
+        (synthesize::describe(&trace)?, Some(trace))
     };
     let write = |name: &str, text: String| {
         let path = output.join(name);
@@ -50,15 +62,14 @@ fn make(input: &Path, output: &Path, seed: u64) -> Result<(u64, Option<Vec<Figur
     let events = synthesize::generate(&described, &made, seed)?;
     write("load.json", json(&described)?)?;
     write("lab.toml", lab(&std::path::absolute(&made).unwrap_or(made.clone())))?;
-    let figures = match recorded {
-        Some(recorded) => {
-            let figures = synthesize::distance(&recorded, &Summary::of(&Trace::open(&made)?)?);
-            write("distance.json", json(&figures)?)?;
-            Some(figures)
-        }
-        None => None,
-    };
-    Ok((events, figures))
+    let mut distance = None;
+    if let Some(recorded) = &recorded {
+        let (recorded, made) = (Summary::of(recorded)?, Summary::of(&Trace::open(&made)?)?);
+        let figures = synthesize::distance(&recorded, &made);
+        write("distance.json", json(&figures)?)?;
+        distance = Some(figures);
+    }
+    Ok(Made { events, distance, recorded })
 }
 
 /// True for the text of a description; traces are folders and archives.

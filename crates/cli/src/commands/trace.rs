@@ -190,13 +190,23 @@ fn filter(arguments: &TraceFilterArgs) -> Result<Exit, Failure> {
         paths: arguments.paths.clone(),
         processes: arguments.processes.clone(),
     };
-    let events = filling(Reach::default().reading(&arguments.trace), &arguments.output, || {
+    let reach = Reach::default().reading(&arguments.trace);
+    let (trace, events) = filling(reach, &arguments.output, || {
         let trace = Trace::open(&arguments.trace)?;
-        seekwell_trace::filter::filter(&trace, &arguments.output, &filter)
+        let events = seekwell_trace::filter::filter(&trace, &arguments.output, &filter)?;
+        Ok((trace, events))
     })?;
     let output = arguments.output.display();
     terminal::talk(&terminal::harmless(&format!("wrote {output}: {events} events")));
+    tell_losses(&trace);
     Ok(Exit::Done)
+}
+
+/// Names what the recording of a trace lost, when it is used.
+pub(super) fn tell_losses(trace: &Trace) {
+    if let Some(losses) = trace.meta().losses() {
+        terminal::talk(&terminal::harmless(&format!("lost by the recording: {losses}")));
+    }
 }
 
 fn import(arguments: &TraceImportArgs) -> Result<Exit, Failure> {
@@ -253,18 +263,21 @@ fn export(arguments: &TraceExportArgs) -> Result<Exit, Failure> {
         exported.events,
         exported.left_out
     )));
+    tell_losses(&trace);
     Ok(Exit::Done)
 }
 
 fn merge(arguments: &TraceMergeArgs) -> Result<Exit, Failure> {
     let reach = arguments.traces.iter().fold(Reach::default(), |reach, trace| reach.reading(trace));
-    let events = filling(reach, &arguments.output, || {
-        let opened: Result<Vec<Trace>, _> =
-            arguments.traces.iter().map(|trace| Trace::open(trace)).collect();
-        merge::merge(&opened?, &arguments.output)
+    let (traces, events) = filling(reach, &arguments.output, || {
+        let opened = arguments.traces.iter().map(|trace| Trace::open(trace));
+        let traces = opened.collect::<Result<Vec<Trace>, _>>()?;
+        let events = merge::merge(&traces, &arguments.output)?;
+        Ok((traces, events))
     })?;
     let output = arguments.output.display();
     terminal::talk(&terminal::harmless(&format!("wrote {output}: {events} events")));
+    traces.iter().for_each(tell_losses);
     Ok(Exit::Done)
 }
 
@@ -273,24 +286,28 @@ fn split(arguments: &TraceSplitArgs) -> Result<Exit, Failure> {
         TraceSplitBy::Process => By::Process,
         TraceSplitBy::Path => By::Path,
     };
-    let parts = filling(Reach::default().reading(&arguments.trace), &arguments.output, || {
+    let reach = Reach::default().reading(&arguments.trace);
+    let (trace, parts) = filling(reach, &arguments.output, || {
         let trace = Trace::open(&arguments.trace)?;
-        seekwell_trace::split::split(&trace, &arguments.output, by)
+        let parts = seekwell_trace::split::split(&trace, &arguments.output, by)?;
+        Ok((trace, parts))
     })?;
     let output = arguments.output.display();
     let told =
         parts.iter().map(|part| format!("wrote {output}/{}: {} events", part.name, part.events));
     terminal::talk(&terminal::harmless(&told.collect::<Vec<_>>().join("\n")));
+    tell_losses(&trace);
     Ok(Exit::Done)
 }
 
 fn pack(arguments: &TracePackArgs) -> Result<Exit, Failure> {
     let output = &arguments.output;
     foreign::confine(&Reach::default().reading(&arguments.trace).writing(output));
-    let bytes = Trace::open(&arguments.trace)
-        .and_then(|trace| seekwell_trace::pack::pack(&trace, output))
-        .map_err(|error| Failure::from_error(&error))?;
+    let trace = Trace::open(&arguments.trace).map_err(|error| Failure::from_error(&error))?;
+    let bytes =
+        seekwell_trace::pack::pack(&trace, output).map_err(|error| Failure::from_error(&error))?;
     terminal::talk(&terminal::harmless(&format!("wrote {}: {bytes} bytes", output.display())));
+    tell_losses(&trace);
     Ok(Exit::Done)
 }
 

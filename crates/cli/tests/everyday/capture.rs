@@ -128,6 +128,96 @@ fn a_trace_is_exported_in_every_form() {
 }
 
 #[test]
+fn what_a_recording_lost_is_told_at_every_use() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = "     1.400 ( 0.017 ms): sh/70 openat(dfd: CWD, filename: \"/a\", flags: CREAT|WRONLY) = 4\n\
+               LOST 2 events!\n\
+               \x20    1.500 ( 0.1 ms): sh/70 write(fd: 4</a>, count: 832) = 832\n";
+    std::fs::write(directory.path().join("log"), log).unwrap();
+    let run = |words: &str| {
+        let output = seekwell(directory.path()).args(words.split(' ')).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{words}: {}", talk(&output));
+        (data(&output), talk(&output))
+    };
+    run("trace import perf log -o t");
+    for words in [
+        "trace filter t -o filtered",
+        "trace merge t filtered -o merged",
+        "trace split t --by process -o parts",
+        "trace pack t -o t.pack",
+        "trace export csv t.pack -o csv",
+        "trace synthesize t.pack -o made",
+    ] {
+        let (_, said) = run(words);
+        assert!(said.contains("\nlost by the recording: 2 calls"), "{words}: {said}");
+    }
+    for part in ["filtered", "t.pack"] {
+        let (shown, _) = run(&format!("trace info {part}"));
+        assert!(shown.contains("\n  - 2 calls: lost. Counts, bytes and times are "), "{shown}");
+    }
+    let (shown, _) = run("trace requests t");
+    assert!(shown.contains("\n2 events were lost: calls and requests may be missing\n"), "{shown}");
+}
+
+#[test]
+fn the_page_of_a_load_has_its_pictures() {
+    let directory = tempfile::tempdir().unwrap();
+    let calls = |nth: u32| {
+        let (time, place) = (100_000 + nth * 900, nth * 7919 % 100 * 4096);
+        format!("7 1.{time} pread64(3</srv/a>, \"\"..., 4096, {place}) = 4096 <0.000011>\n")
+    };
+    let requests = |nth: u32| {
+        let line = |time: u32, step: &str, by: &str| {
+            format!("  8,16   1 {nth} 5.{time}000  77  {step}  R {} + 8 [{by}]\n", nth * 999)
+        };
+        line(100_000 + nth * 500, "D", "dd") + &line(100_200 + nth * 500, "C", "0")
+    };
+    for (source, text, pictures) in [
+        (
+            "strace",
+            (0..100).map(calls).collect::<String>(),
+            &[
+                "Reads and writes of files",
+                "Calls on files a second",
+                "Calls on files: mean duration",
+                "Calls on files in progress at a time",
+                "Reads and writes of files by size and duration",
+                "Places in /srv/a",
+                "Share of accesses that miss, by the size of a cache",
+            ][..],
+        ),
+        (
+            "blkparse",
+            (0..100).map(requests).collect(),
+            &[
+                "Reads and writes of the devices",
+                "Block requests a second",
+                "Block requests: mean duration",
+                "Block requests in progress at a time",
+                "Reads and writes of the devices by size and duration",
+                "Places on device 8:16",
+            ],
+        ),
+    ] {
+        std::fs::write(directory.path().join("log"), text).unwrap();
+        let run = |words: &str| {
+            let output = seekwell(directory.path()).args(words.split(' ')).output().unwrap();
+            assert_eq!(output.status.code(), Some(0), "{words}: {}", talk(&output));
+            data(&output)
+        };
+        run(&format!("trace import {source} log -o {source}"));
+        let shown = run(&format!("trace info {source} --html {source}.html"));
+        let page = std::fs::read_to_string(directory.path().join(format!("{source}.html")));
+        let page = page.unwrap();
+        let first = shown.lines().next().unwrap();
+        assert!(page.contains(first), "{first}");
+        for title in pictures {
+            assert!(page.contains(&format!(">{title}<")), "{title}: {page:.3000}");
+        }
+    }
+}
+
+#[test]
 fn mistakes_are_named() {
     let directory = tempfile::tempdir().unwrap();
     let failed = |arguments: &[&str]| {
@@ -180,6 +270,92 @@ fn until(what: &str, mut done: impl FnMut() -> bool) {
         assert!(started.elapsed() < Duration::from_secs(60), "{what}");
         std::thread::sleep(Duration::from_millis(20));
     }
+}
+
+#[test]
+fn a_capture_ends_on_ctrl_c_and_when_its_time_is_over() {
+    let test = "a_capture_ends_on_ctrl_c_and_when_its_time_is_over";
+    let directory = tempfile::tempdir().unwrap();
+    for (name, more) in [("interrupted", ""), ("over", "--for 1s")] {
+        let mut command = seekwell(directory.path());
+        command.args(["capture", "--system", "--no-block", "--same-device", "-o", name]);
+        command.args(more.split_whitespace()).stderr(Stdio::piped());
+        let mut capture = command.spawn().unwrap();
+        if more.is_empty() {
+            until("the programs are attached", || {
+                links(capture.id()).len() >= 5 || capture.try_wait().unwrap().is_some()
+            });
+            let number = i32::try_from(capture.id()).unwrap();
+            // It may have ended, where this machine cannot.
+            let _ = rustix::process::kill_process(
+                rustix::process::Pid::from_raw(number).unwrap(),
+                rustix::process::Signal::INT,
+            );
+        }
+        let output = capture.wait_with_output().unwrap();
+        if possible(test, &output).is_none() {
+            return;
+        }
+        let said = talk(&output);
+        assert_eq!(output.status.code(), Some(0), "{said}");
+        assert!(said.starts_with("recording; end with Ctrl-C\n") == more.is_empty(), "{said}");
+        assert!(said.contains(&format!("wrote {name}: ")), "{said}");
+        let mut json = seekwell(directory.path());
+        let json = data(&json.args(["trace", "info", "--json", name]).output().unwrap());
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let length_ns = json["duration_ns"].as_u64().unwrap();
+        assert!(length_ns > 0 && (more.is_empty() || length_ns >= 1_000_000_000), "{length_ns}");
+    }
+}
+
+#[test]
+fn a_capture_ends_before_its_filesystem_is_full() {
+    let test = "a_capture_ends_before_its_filesystem_is_full";
+    if !seekwell_testing::root() || seekwell_testing::tool("unshare").is_none() {
+        return seekwell_testing::skip(test, "needs root and unshare to mount a small filesystem");
+    }
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::create_dir(directory.path().join("full")).unwrap();
+    // 3 % are left; the mount ends with its namespace.
+    let program = env!("CARGO_BIN_EXE_seekwell");
+    let script = format!(
+        "mount -t tmpfs -o size=64m none full && head -c 65000000 /dev/zero >full/fill || exit 77
+         sleep 60 & '{program}' capture --no-block --same-device -o full/t --for 50s --pid $!
+         code=$?; kill $!; [ -s full/t/trace.json ] && exit $code"
+    );
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", &script]).current_dir(directory.path());
+    let output = command.env("NO_COLOR", "1").env("TERM", "dumb").output().unwrap();
+    if output.status.code() == Some(77) {
+        return seekwell_testing::skip(test, "cannot mount tmpfs here");
+    }
+    if possible(test, &output).is_none() {
+        return;
+    }
+    let said = talk(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let reason = "ended: the filesystem of the trace has less than 5 % and less than 1 GiB free\n";
+    assert!(said.contains(reason), "{said}");
+}
+
+#[test]
+fn without_capabilities_strace_is_named_and_nothing_is_left() {
+    let test = "without_capabilities_strace_is_named_and_nothing_is_left";
+    let Some(setpriv) = seekwell_testing::tool("setpriv").filter(|_| seekwell_testing::root())
+    else {
+        return seekwell_testing::skip(test, "needs root and setpriv to give up capabilities");
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let mut command = Command::new(setpriv);
+    command.args(["--bounding-set=-all", "--inh-caps=-all", env!("CARGO_BIN_EXE_seekwell")]);
+    command.args(["capture", "--same-device", "-o", "t", "--", "touch", "ran"]);
+    let output = command.current_dir(directory.path()).output().unwrap();
+    let said = talk(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    // Where the build has no programs, or the kernel no types, it says so before.
+    let way = "record with `strace -f -ttt -T -yy -o FILE` and `seekwell trace import strace`";
+    assert!(said.contains(way) && said.starts_with("seekwell: error: "), "{said}");
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
 }
 
 #[test]

@@ -350,19 +350,3 @@ fn a_thread_that_only_sleeps_makes_a_replay_no_longer() {
     let slept = Duration::from_nanos(replayed.elapsed_ns);
     assert!(slept < Duration::from_millis(250), "{slept:?} {:?}", plan.recorded());
 }
-
-#[test]
-fn what_a_recorder_lost_is_a_loss() {
-    let script = program();
-    let (_folder, trace) = script.write();
-    let mut meta = trace.meta().clone();
-    let lost =
-        |kind: &str, count| seekwell_trace::meta::Lost { cpu: Some(0), kind: kind.into(), count };
-    meta.lost = vec![lost("calls", 3), lost("paths", 1), lost("block requests", 7)];
-    meta.write(trace.path()).unwrap();
-    let trace = seekwell_trace::Trace::open(trace.path()).unwrap();
-    let plan = crate::planner::plan(&trace, &Choice::default()).unwrap();
-    assert_eq!(plan.recorded().skipped.get(&crate::plan::Reason::Lost), Some(&4));
-    let fidelity = Fidelity::of(plan.recorded(), &Replayed { issued: 8, ..Replayed::default() });
-    assert_eq!(fidelity.share(), Some(8.0 / 12.0));
-}

@@ -3,6 +3,7 @@ use crate::fixture::{DIRECTORY, REGULAR, Script};
 use crate::plan::{TreeEntry, TreeKind};
 use proptest::prelude::*;
 use seekwell_trace::ProcessEntry;
+use seekwell_trace::meta::Lost;
 
 mod random;
 mod walked;
@@ -81,6 +82,19 @@ fn a_program_becomes_its_tree_and_its_calls() {
     assert_eq!((recorded.elapsed_ns, recorded.inside_ns), (23_000, 12_000));
     let thinks: Vec<u64> = plan.operations(0).iter().map(|one| one.think_ns).collect();
     assert_eq!(thinks, [0, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000]);
+}
+
+#[test]
+fn calls_that_the_recording_lost_lower_the_fidelity() {
+    let mut script = scripted();
+    let lost = |kind: &str, count| Lost { cpu: Some(0), kind: kind.to_owned(), count };
+    script.lost = vec![lost("calls", 3), lost("paths", 50), lost("page faults", 1)];
+    let plan = script.plan(&Choice::default()).unwrap();
+    assert_eq!(plan.recorded().skipped, [(Reason::Lost, 4)].into());
+    let replayed = crate::Replayed { issued: 12, ..crate::Replayed::default() };
+    let fidelity = crate::Fidelity::of(plan.recorded(), &replayed);
+    // The file that was replaced is unknown too.
+    assert_eq!((fidelity.calls, fidelity.share()), (16, Some(11.0 / 16.0)));
 }
 
 #[test]

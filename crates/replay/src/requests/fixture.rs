@@ -1,6 +1,6 @@
 //! Traces of block requests for tests.
 
-use seekwell_trace::meta::Meta;
+use seekwell_trace::meta::{Lost, Meta};
 use seekwell_trace::{Limits, Operation, Request, RequestFlags, Trace, TraceWriter};
 
 /// A read of 4096 bytes at the start of device 8:0.
@@ -20,9 +20,14 @@ pub(crate) fn request(start_ns: u64, duration_ns: Option<u64>) -> Request {
 
 /// The trace, and the folder that holds it.
 pub(crate) fn trace_of(requests: &[Request]) -> (tempfile::TempDir, Trace) {
+    trace_with(requests, Vec::new())
+}
+
+/// The same of a recording that lost events.
+pub(crate) fn trace_with(requests: &[Request], lost: Vec<Lost>) -> (tempfile::TempDir, Trace) {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path().join("trace");
-    let meta = Meta { requests: true, ..Meta::new("test") };
+    let meta = Meta { requests: true, lost, ..Meta::new("test") };
     let mut writer = TraceWriter::create(&at, &meta, Limits::default()).unwrap();
     for one in requests {
         writer.request(*one).unwrap();

@@ -50,6 +50,8 @@ pub struct RecordedRequests {
     pub requests: u64,
     /// Requests of a purpose that the trace does not tell.
     pub left_out: u64,
+    /// Requests, or steps of them, that the recording lost: of all devices, since it cannot tell.
+    pub lost: u64,
     /// Requests without a completion.
     pub unfinished: u64,
     /// Time from the first issue to the last.
@@ -113,7 +115,9 @@ pub fn plan_requests(trace: &Trace, choice: &RequestChoice) -> Result<RequestPla
     if kept.is_empty() {
         return Err(ReplayError::NoRequests);
     }
-    Ok(ordered(kept, device, left_out))
+    let mut plan = ordered(kept, device, left_out);
+    plan.recorded.lost = trace.meta().lost_requests();
+    Ok(plan)
 }
 
 fn busiest(trace: &Trace) -> Result<u32, TraceError> {

@@ -6,7 +6,7 @@ use super::words::Words;
 use super::{Imported, lines};
 use crate::error::TraceError;
 use crate::event::{Operation, RequestFlags};
-use crate::meta::{Lost, Meta};
+use crate::meta::{LOST_STEPS, Lost, Meta};
 use crate::write::{Limits, TraceWriter};
 use std::path::Path;
 
@@ -44,7 +44,7 @@ pub fn blkparse(input: &Path, output: &Path) -> Result<Imported, TraceError> {
         return Err(TraceError::Import { path: input.to_owned(), line: 1, problem });
     }
     if lost > 0 {
-        meta.lost.push(Lost { cpu: None, kind: "blktrace events".to_owned(), count: lost });
+        meta.lost.push(Lost { cpu: None, kind: LOST_STEPS.to_owned(), count: lost });
     }
     meta.duration_ns = Some(joiner.duration_ns());
     meta.gaps = joiner.gaps();

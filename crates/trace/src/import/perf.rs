@@ -5,7 +5,7 @@ use super::strace::Import;
 use super::{Imported, lines};
 use crate::calls::Call;
 use crate::error::TraceError;
-use crate::meta::{Lost, Meta};
+use crate::meta::{LOST_CALLS, Lost, Meta};
 use crate::write::{Limits, TraceWriter};
 use std::collections::HashMap;
 use std::path::Path;
@@ -55,7 +55,7 @@ pub fn perf(input: &Path, output: &Path) -> Result<Imported, TraceError> {
         return Err(TraceError::Import { path: input.to_owned(), line: 1, problem });
     }
     if lost > 0 {
-        meta.lost.push(Lost { cpu: None, kind: "calls".to_owned(), count: lost });
+        meta.lost.push(Lost { cpu: None, kind: LOST_CALLS.to_owned(), count: lost });
     }
     meta.duration_ns = Some(import.last_ns);
     meta.gaps = gaps(import.unnamed);

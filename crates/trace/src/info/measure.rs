@@ -73,6 +73,7 @@ pub(super) fn measure(trace: &Trace) -> Result<Summary, TraceError> {
     summary.unknown_before = before.unknown;
     summary.duration_ns = trace.meta().duration_ns.unwrap_or(calls.last_ns.max(requests.last_ns));
     summary.lost = trace.meta().lost_events();
+    summary.losses = trace.meta().losses();
     if trace.meta().faults {
         summary.faults.get_or_insert_default();
     }

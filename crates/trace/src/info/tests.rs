@@ -145,12 +145,20 @@ fn recorded_page_faults_limit_what_mapped_files_can_wait() {
 }
 
 #[test]
-fn losses_are_in_the_second_sentence() {
+fn losses_are_in_the_second_sentence_and_their_meaning_at_the_end() {
     let (events, requests) = commits();
     let mut meta = meta(1000, true);
-    meta.lost.push(Lost { cpu: Some(1), kind: "calls".to_owned(), count: 1234 });
-    let second = &summary(&meta, &events, &requests).sentences()[1];
+    let lost = |cpu, kind: &str, count| Lost { cpu, kind: kind.to_owned(), count };
+    meta.lost = vec![lost(None, "paths", 34), lost(Some(1), "calls", 1200)];
+    let summary = summary(&meta, &events, &requests);
+    let second = &summary.sentences()[1];
     assert!(second.ends_with("with 1,234 lost events it may be more."), "{second}");
+    let text = text(&summary);
+    let said = "\nNot in the trace\n  - 1200 calls on CPU 1, 34 paths: lost. Counts, bytes and times are lower bounds, ";
+    assert!(text.contains(said), "{text}");
+    meta.lost = (0..10).map(|cpu| lost(Some(cpu), "calls", 10 - u64::from(cpu))).collect();
+    let said = meta.losses().unwrap();
+    assert!(said.ends_with("3 calls on CPU 7, 3 others"), "{said}");
 }
 
 #[test]

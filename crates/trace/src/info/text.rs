@@ -5,6 +5,9 @@ use crate::meta::Mount;
 use std::fmt::Write as _;
 
 const UNKNOWN: &str = "-";
+/// Meaning of losses for the numbers.
+const WITH_LOSSES: &str = "Counts, bytes and times are lower bounds, times between calls upper bounds; of \
+                           what was next to a lost event, order, sequence and files may be wrong";
 
 /// The summary as text: three sentences, then tables. Lines are not wrapped.
 #[must_use]
@@ -27,9 +30,11 @@ pub fn text(summary: &Summary) -> String {
         summary.mounts.iter().for_each(|mount| line(&mut out, &pair(mount)));
         line(&mut out, "");
     }
-    if !summary.gaps.is_empty() {
+    let lost = summary.losses.as_ref().map(|losses| format!("{losses}: lost. {WITH_LOSSES}"));
+    let gaps: Vec<&String> = lost.iter().chain(&summary.gaps).collect();
+    if !gaps.is_empty() {
         line(&mut out, "Not in the trace");
-        summary.gaps.iter().for_each(|gap| line(&mut out, &format!("  - {gap}")));
+        gaps.iter().for_each(|gap| line(&mut out, &format!("  - {gap}")));
     }
     out.truncate(out.trim_end().len());
     out.push('\n');

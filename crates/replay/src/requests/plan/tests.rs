@@ -1,6 +1,7 @@
 use super::{RequestChoice, RequestPlan, plan_requests};
 use crate::error::ReplayError;
-use crate::requests::fixture::{request, trace_of};
+use crate::requests::fixture::{request, trace_of, trace_with};
+use seekwell_trace::meta::Lost;
 use seekwell_trace::{Operation, Request};
 
 fn planned(requests: &[Request]) -> Result<RequestPlan, ReplayError> {
@@ -51,6 +52,14 @@ fn the_busiest_device_is_chosen_and_unknown_operations_are_counted() {
     let (_folder, trace) = trace_of(&all);
     let choice = RequestChoice { device: Some(1), ..RequestChoice::default() };
     assert_eq!(plan_requests(&trace, &choice).unwrap().recorded().requests, 1);
+}
+
+#[test]
+fn requests_that_the_recording_lost_are_counted() {
+    let lost = |kind: &str, count| Lost { cpu: None, kind: kind.to_owned(), count };
+    let lost = vec![lost("block requests", 3), lost("blktrace events", 2), lost("calls", 50)];
+    let (_folder, trace) = trace_with(&[request(0, Some(1))], lost);
+    assert_eq!(plan_requests(&trace, &RequestChoice::default()).unwrap().recorded().lost, 5);
 }
 
 #[test]
