@@ -115,7 +115,7 @@ fn main() {
         Box::new(cluster).finish().unwrap();
         (wall, cpu, counted.0, counted.1)
     });
-    assert_eq!(execution.records().len(), trials as usize);
+    assert_eq!(execution.outcomes().len(), trials as usize);
     let worked: f64 = (0..trials).map(time_of).sum();
     println!(
         "seconds,workers,trials,wall_s,efficiency_percent,session_cpu_ms,commits_s,trials/commit"

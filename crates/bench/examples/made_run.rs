@@ -9,6 +9,7 @@ mod made;
 
 use made::{Wanted, make};
 use seekwell_runner::judge::prolong;
+use seekwell_runner::records;
 use seekwell_store::RunFile;
 use std::path::Path;
 
@@ -33,8 +34,7 @@ fn main() {
     if words.get(5).is_some_and(|word| word == "judged") {
         let mut file = RunFile::open_for_append(path).unwrap();
         let plan = file.plan().unwrap();
-        let records = file.records().unwrap().into_iter();
-        let records = records.map(|(trial, record)| (trial.index, (trial, record))).collect();
-        file.set_verdict(&prolong::judged(&plan, &records)).unwrap();
+        let outcomes = records::outcomes(&plan, file.records().unwrap());
+        file.set_verdict(&prolong::judged(&plan, &outcomes)).unwrap();
     }
 }

@@ -9,6 +9,7 @@ use seekwell_model::lab::Effort;
 use seekwell_model::plan::PlannedTrial;
 use seekwell_model::record::{Record, Status};
 use seekwell_runner::judge::prolong;
+use seekwell_runner::records::{Extractor, Outcomes};
 use seekwell_store::RunFile;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -31,15 +32,15 @@ fn main() {
     }
     let environment = source.environment().unwrap();
     let mut file = RunFile::create(Path::new(target), &plan, &environment).unwrap();
+    let (mut extractor, mut outcomes) = (Extractor::new(&plan), Outcomes::new());
     for trial in &plan.trials {
         let Some(records) = known.get(&trial.candidate) else { continue };
         let mut record = records[trial.round as usize % records.len()].clone();
         vary(&mut record, trial.index);
         file.append(trial, &record).unwrap();
+        outcomes.insert(trial.index, (*trial, extractor.outcome(&record)));
     }
-    let records = file.records().unwrap().into_iter().map(|one| (one.0.index, one)).collect();
-    let verdict = prolong::judged(&plan, &records);
-    file.set_verdict(&verdict).unwrap();
+    file.set_verdict(&prolong::judged(&plan, &outcomes)).unwrap();
 }
 
 fn trial(index: u32, each: u32) -> PlannedTrial {

@@ -164,9 +164,10 @@ fn resumed(said: Option<usize>) -> Result<usize, String> {
         file.append(trial, &the_record(trial.index)).map_err(wrong)?;
     }
     let judged = |records: Vec<_>| {
+        let outcomes = seekwell_runner::records::outcomes(&plan, records);
         seekwell_runner::judge::judge(
             &plan,
-            &seekwell_runner::records::worth_keeping(&plan, records, false),
+            &seekwell_runner::records::worth_keeping(&plan, outcomes, false),
         )
     };
     let whole = plan.trials.iter().map(|trial| (*trial, the_record(trial.index))).collect();

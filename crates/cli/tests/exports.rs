@@ -330,8 +330,9 @@ fn an_edited_run_file_does_not_speak() {
     let folder = run();
     let path = folder.path().join("run.seekwell");
     let mut file = seekwell_store::RunFile::open_for_append(&path).unwrap();
-    let records = file.records().unwrap().into_iter().map(|kept| (kept.0.index, kept)).collect();
-    file.set_verdict(&seekwell_runner::judge::judge(&file.plan().unwrap(), &records)).unwrap();
+    let plan = file.plan().unwrap();
+    let outcomes = seekwell_runner::records::outcomes(&plan, file.records().unwrap());
+    file.set_verdict(&seekwell_runner::judge::judge(&plan, &outcomes)).unwrap();
     drop(file);
     let whole = std::fs::read(&path).unwrap();
     let verify = || seekwell(folder.path(), &["verify", "run.seekwell"]);

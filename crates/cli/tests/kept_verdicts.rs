@@ -151,9 +151,10 @@ fn run_files(folder: &Path, below: &str, found: &mut Vec<String>) {
 fn judged_again(path: &Path) -> Judged {
     let file = RunFile::open(path).unwrap();
     let plan = file.plan().unwrap();
-    let records = file.records().unwrap();
-    let records = records.into_iter().map(|kept| (kept.0.index, kept)).collect();
-    Judged::of(&seekwell_runner::judge::judge(&plan, &records))
+    let outcomes = seekwell_runner::records::outcomes(&plan, file.records().unwrap());
+    // A session that continues the run reads parts of the records alone.
+    assert!(seekwell_session::outcomes(&plan, &file).unwrap() == outcomes, "{}", path.display());
+    Judged::of(&seekwell_runner::judge::judge(&plan, &outcomes))
 }
 
 /// What is wrong with an entry: another verdict without a reason, or a reason without another

@@ -2,7 +2,7 @@
 
 use crate::order::{self, FEWEST_ROUNDS, PILOT_ROUNDS};
 use crate::outlook::rounds_outlook;
-use crate::records::{Records, is_quarantined};
+use crate::records::{Extractor, Outcome, Outcomes, is_quarantined};
 use crate::staged::{Part, Staged};
 use crate::steady;
 use seekwell_model::backend::{Backend, BackendError};
@@ -124,7 +124,8 @@ pub enum Ended {
 /// A run under way.
 pub struct Execution<'a> {
     plan: &'a Plan,
-    records: Records,
+    outcomes: Outcomes,
+    extractor: Extractor,
     spent_ns: u64,
     /// The longest trial, without the writing of images.
     longest_ns: u64,
@@ -133,24 +134,26 @@ pub struct Execution<'a> {
 }
 
 impl<'a> Execution<'a> {
-    /// A run of this plan that continues with these kept records.
+    /// A run of this plan that continues with the outcomes of kept records.
     #[must_use]
-    pub fn new(plan: &'a Plan, kept: Records) -> Self {
-        let spent_ns = kept.values().map(|(_, record)| spent_ns(record)).sum();
-        let longest_ns = kept.values().map(|(_, record)| without_images_ns(record)).max();
-        Self { plan, records: kept, spent_ns, longest_ns: longest_ns.unwrap_or(0), quarantined: 0 }
+    pub fn new(plan: &'a Plan, kept: Outcomes) -> Self {
+        let spent_ns = kept.values().map(|(_, outcome)| spent_ns(outcome)).sum();
+        let longest_ns = kept.values().map(|(_, outcome)| without_images_ns(outcome)).max();
+        let longest_ns = longest_ns.unwrap_or(0);
+        let extractor = Extractor::new(plan);
+        Self { plan, outcomes: kept, extractor, spent_ns, longest_ns, quarantined: 0 }
     }
 
-    /// All records, kept before or made now.
+    /// The outcomes of all trials, kept before or run now. Their records are with the [`Keeper`].
     #[must_use]
-    pub fn records(&self) -> &Records {
-        &self.records
+    pub fn outcomes(&self) -> &Outcomes {
+        &self.outcomes
     }
 
-    /// Returns the records.
+    /// Returns the outcomes.
     #[must_use]
-    pub fn into_records(self) -> Records {
-        self.records
+    pub fn into_outcomes(self) -> Outcomes {
+        self.outcomes
     }
 
     /// Runs what is missing, round by round, until the effort is spent, enough is known, or `stop`
@@ -177,7 +180,7 @@ impl<'a> Execution<'a> {
         stop: &AtomicBool,
         on_event: &mut dyn FnMut(Event<'_>),
     ) -> Result<Ended, RunError> {
-        let mut course = Course::new(self.plan, &self.records);
+        let mut course = Course::new(self.plan, &self.outcomes);
         let (mut told, mut announced) = (Told::default(), Announced::default());
         while let Some(round) = self.next_round(&course) {
             told.tell(self, &course, on_event);
@@ -200,14 +203,14 @@ impl<'a> Execution<'a> {
                     self.one(trial, left, backend, keeper, on_event)?;
                 }
             }
-            course.take(&round, &self.records);
+            course.take(&round, &self.outcomes);
         }
         Ok(Ended::Complete)
     }
 
     fn is_missing(&self, trial: &PlannedTrial) -> bool {
-        !self.records.contains_key(&trial.index)
-            && !is_quarantined(&self.records, trial.candidate, trial.index)
+        !self.outcomes.contains_key(&trial.index)
+            && !is_quarantined(&self.outcomes, trial.candidate, trial.index)
     }
 
     /// Missing trials of this round and, where the number of rounds is fixed, of some after it.
@@ -238,7 +241,7 @@ impl<'a> Execution<'a> {
         }?;
         let over = match (course, self.plan.effort()) {
             (Course::Race(staged), Effort::Budget(budget)) => {
-                let begun = round.iter().any(|trial| self.records.contains_key(&trial.index));
+                let begun = round.iter().any(|trial| self.outcomes.contains_key(&trial.index));
                 let next = self.trial_ns().saturating_mul(round.len() as u64);
                 !begun && staged.may_end() && self.spent_ns.saturating_add(next) > budget.0
             }
@@ -278,7 +281,7 @@ impl<'a> Execution<'a> {
         on_event: &mut dyn FnMut(Event<'_>),
     ) -> Result<(), RunError> {
         let index = trial.index;
-        let done = self.records.len() as u64;
+        let done = self.outcomes.len() as u64;
         let left = left.min(self.left_in_budget());
         let left_ns = left.saturating_mul(self.trial_ns());
         on_event(Event::Began { trial, done, total: done + left, left_ns });
@@ -298,12 +301,12 @@ impl<'a> Execution<'a> {
             backend.settled().map_err(|source| RunError::Backend { index, source })?;
         }
         on_event(Event::Ended { trial, record: &record });
-        self.spent_ns += spent_ns(&record);
-        self.longest_ns = self.longest_ns.max(without_images_ns(&record));
-        self.records.insert(index, (*trial, record));
-        if let (true, Some((_, record))) =
-            (is_quarantined(&self.records, trial.candidate, index + 1), self.records.get(&index))
-            && let Status::Failed { reason, .. } = &record.status
+        let outcome = self.extractor.outcome(&record);
+        self.spent_ns += spent_ns(&outcome);
+        self.longest_ns = self.longest_ns.max(without_images_ns(&outcome));
+        self.outcomes.insert(index, (*trial, outcome));
+        if let Status::Failed { reason, .. } = &record.status
+            && is_quarantined(&self.outcomes, trial.candidate, index + 1)
         {
             self.quarantined += 1;
             on_event(Event::Quarantined { trial, reason });
@@ -313,7 +316,7 @@ impl<'a> Execution<'a> {
 
     /// Makes what was put durable, and tells the backend.
     fn settle(&self, backend: &mut dyn Backend, keeper: &mut dyn Keeper) -> Result<(), RunError> {
-        let index = self.records.last_key_value().map_or(0, |(index, _)| *index);
+        let index = self.outcomes.last_key_value().map_or(0, |(index, _)| *index);
         keeper.settle().map_err(|source| RunError::Keep { index, source })?;
         backend.settled().map_err(|source| RunError::Backend { index, source })
     }
@@ -323,7 +326,7 @@ impl<'a> Execution<'a> {
         match self.plan.effort() {
             Effort::Rounds(rounds) => round < rounds,
             Effort::Budget(budget) => {
-                let begun = self.records.values().any(|(trial, _)| trial.round == round);
+                let begun = self.outcomes.values().any(|(trial, _)| trial.round == round);
                 round < FEWEST_ROUNDS
                     || begun
                     || (round < order::MOST_ROUNDS
@@ -335,7 +338,7 @@ impl<'a> Execution<'a> {
     /// Returns the time of a trial: the mean so far, or the prediction before the first.
     fn trial_ns(&self) -> u64 {
         let predicted = || self.plan.costs.iter().map(|cost| cost.time_ns);
-        match self.records.len() as u64 {
+        match self.outcomes.len() as u64 {
             0 => predicted().fold(0, u64::saturating_add) / (predicted().count() as u64).max(1),
             done => self.spent_ns / done,
         }
@@ -348,7 +351,7 @@ impl<'a> Execution<'a> {
 
     /// Remaining trials, as estimated now; at least this one.
     fn left(&self, course: &Course<'_>, round: &[PlannedTrial]) -> u64 {
-        let done = self.records.len() as u64;
+        let done = self.outcomes.len() as u64;
         let left = match course {
             Course::Rounds(_) => {
                 let rounds = match self.plan.effort() {
@@ -360,7 +363,7 @@ impl<'a> Execution<'a> {
             }
             Course::Race(staged) => {
                 let here =
-                    round.iter().filter(|trial| self.records.contains_key(&trial.index)).count();
+                    round.iter().filter(|trial| self.outcomes.contains_key(&trial.index)).count();
                 staged.expected().saturating_sub(here as u64)
             }
         };
@@ -369,13 +372,13 @@ impl<'a> Execution<'a> {
 }
 
 /// Part of the budget that a kept trial used. A record of an earlier version tells its own time alone.
-fn spent_ns(record: &Record) -> u64 {
-    record.cost_ns.unwrap_or(record.elapsed_ns)
+fn spent_ns(outcome: &Outcome) -> u64 {
+    outcome.cost_ns.unwrap_or(outcome.elapsed_ns)
 }
 
 /// The same without the writing of images: the first trial waits for its image, later ones do not.
-fn without_images_ns(record: &Record) -> u64 {
-    spent_ns(record).min(record.elapsed_ns)
+fn without_images_ns(outcome: &Outcome) -> u64 {
+    spent_ns(outcome).min(outcome.elapsed_ns)
 }
 
 /// Progress of a run.
@@ -386,17 +389,17 @@ enum Course<'a> {
 }
 
 impl<'a> Course<'a> {
-    fn new(plan: &'a Plan, records: &Records) -> Self {
+    fn new(plan: &'a Plan, outcomes: &Outcomes) -> Self {
         match &plan.race {
-            Some(race) => Self::Race(Box::new(Staged::replay(plan, race, records))),
+            Some(race) => Self::Race(Box::new(Staged::replay(plan, race, outcomes))),
             None => Self::Rounds(0),
         }
     }
 
-    fn take(&mut self, round: &[PlannedTrial], records: &Records) {
+    fn take(&mut self, round: &[PlannedTrial], outcomes: &Outcomes) {
         match self {
             Self::Rounds(number) => *number += 1,
-            Self::Race(staged) => staged.take(round, records),
+            Self::Race(staged) => staged.take(round, outcomes),
         }
     }
 }
@@ -437,7 +440,7 @@ impl Told {
         match course {
             Course::Rounds(round) if *round == PILOT_ROUNDS && !self.outlook => {
                 self.outlook = true;
-                if let Some(outlook) = rounds_outlook(run.plan, &run.records) {
+                if let Some(outlook) = rounds_outlook(run.plan, &run.outcomes) {
                     on_event(Event::Outlook(&outlook));
                 }
             }

@@ -1,11 +1,13 @@
 //! Plans and records for the tests of this room.
 
 use crate::order;
+use crate::records::{Extractor, Outcome, Records, outcomes_of};
 use seekwell_model::lab::{Effort, Lab, Method, Workload};
 use seekwell_model::plan::{BackendFacts, Candidate, Plan, PlannedTrial};
 use seekwell_model::record::{Record, Status};
 use seekwell_model::stack::{Backing, Scheduler, Stack};
 use seekwell_model::units::Bytes;
+use seekwell_model::verdict::Verdict;
 
 /// A stack on a RAM disk of 64 MiB that differs from others by its name alone.
 pub fn stack(label: &str) -> Stack {
@@ -40,6 +42,15 @@ pub fn on_models(mut plan: Plan) -> Plan {
         stack.device.backing = Backing::Model { model: "sata-2tb-5400".into(), size: None };
     }
     plan
+}
+
+pub fn outcome(plan: &Plan, record: &Record) -> Outcome {
+    Extractor::new(plan).outcome(record)
+}
+
+/// The verdict of whole records.
+pub fn judge(plan: &Plan, records: &Records) -> Verdict {
+    crate::judge::judge(plan, &outcomes_of(plan, records))
 }
 
 pub fn record(elapsed_s: f64) -> Record {

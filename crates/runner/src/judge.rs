@@ -15,7 +15,7 @@ mod short;
 
 use crate::outlook::rounds_outlook;
 use crate::question::question;
-use crate::records::Records;
+use crate::records::Outcomes;
 use crate::values::{self, common_workloads, judged_trials, judged_values, judged_workloads};
 use decision::Words;
 pub use dependent::dependent_rounds;
@@ -56,21 +56,21 @@ fn not_judged(plan: &Plan) -> Option<Warning> {
 /// The verdict of a finished run: its rounds are done, its time is spent, or enough is known. Its
 /// end must not depend on interim results.
 #[must_use]
-pub fn judge(plan: &Plan, records: &Records) -> Verdict {
-    whole(plan, records, Stop::Budget)
+pub fn judge(plan: &Plan, outcomes: &Outcomes) -> Verdict {
+    whole(plan, outcomes, Stop::Budget)
 }
 
 /// Judges a run that was interrupted or is still in progress. It certifies nothing: certificates are
 /// for the planned end of a run or the planned looks of a race. Looking after every round and stopping
 /// at a favourable moment would find a winner among equal stacks in a quarter of all runs.
 #[must_use]
-pub fn interim(plan: &Plan, records: &Records) -> Verdict {
-    let mut verdict = whole(plan, records, Stop::Interrupted);
+pub fn interim(plan: &Plan, outcomes: &Outcomes) -> Verdict {
+    let mut verdict = whole(plan, outcomes, Stop::Interrupted);
     if plan.race.is_none() {
         verdict.kind = VerdictKind::Unresolved;
         verdict.decision = Some(Decision::Inconclusive);
         verdict.sentence = Words::new(plan).not_over();
-        verdict.rounds = whole_rounds(plan, records);
+        verdict.rounds = whole_rounds(plan, outcomes);
         verdict.evidence.out.clear();
         // Rounds that the plan still has come first.
         verdict.evidence.needed = None;
@@ -88,45 +88,45 @@ pub fn interim(plan: &Plan, records: &Records) -> Verdict {
 }
 
 /// Rounds of which every trial was made, however it ended.
-fn whole_rounds(plan: &Plan, records: &Records) -> u32 {
+fn whole_rounds(plan: &Plan, outcomes: &Outcomes) -> u32 {
     let missing: BTreeSet<u32> = plan
         .trials
         .iter()
-        .filter(|trial| !records.contains_key(&trial.index))
+        .filter(|trial| !outcomes.contains_key(&trial.index))
         .map(|trial| trial.round)
         .collect();
     (0..plan.rounds()).filter(|round| !missing.contains(round)).count() as u32
 }
 
-fn whole(plan: &Plan, records: &Records, end: Stop) -> Verdict {
-    let values = judged_values(plan, records);
+fn whole(plan: &Plan, outcomes: &Outcomes, end: Stop) -> Verdict {
+    let values = judged_values(plan, outcomes);
     let mut verdict = match &plan.race {
-        Some(planned) => race::verdict(plan, planned, records, end),
+        Some(planned) => race::verdict(plan, planned, outcomes, end),
         None => {
-            let trials = judged_trials(plan, records);
+            let trials = judged_trials(plan, outcomes);
             let error = (1.0 - plan.lab.judge.confidence) * looks::SINGLE;
-            let nodes = crate::nodes::of_rounds(records);
-            let mut verdict = of_rounds(plan, records, &trials, error, &nodes);
-            verdict.evidence.outlook = rounds_outlook(plan, records);
+            let nodes = crate::nodes::of_rounds(outcomes);
+            let mut verdict = of_rounds(plan, outcomes, &trials, error, &nodes);
+            verdict.evidence.outlook = rounds_outlook(plan, outcomes);
             verdict.evidence.control = laboratory::control_of_rounds(plan, &trials);
             verdict
         }
     };
-    add_evidence(plan, records, &values, &mut verdict);
+    add_evidence(plan, outcomes, &values, &mut verdict);
     verdict
 }
 
 /// Attaches the supporting evidence, and withdraws a verdict that the control trials contradict.
 fn add_evidence(
     plan: &Plan,
-    records: &Records,
+    outcomes: &Outcomes,
     values: &[Vec<Option<f64>>],
     verdict: &mut Verdict,
 ) {
-    evidence::add(plan, records, values, verdict);
-    verdict.evidence.checks = laboratory::checks(plan, records, values);
-    verdict.evidence.durability = durability::of_plan(plan, records);
-    nodes::add(plan, records, values, verdict);
+    evidence::add(plan, outcomes, values, verdict);
+    verdict.evidence.checks = laboratory::checks(plan, outcomes, values);
+    verdict.evidence.durability = durability::of_plan(plan, outcomes);
+    nodes::add(plan, outcomes, values, verdict);
     laboratory::withdraw(verdict);
 }
 
@@ -134,7 +134,7 @@ fn add_evidence(
 /// the same time.
 fn of_rounds(
     plan: &Plan,
-    records: &Records,
+    outcomes: &Outcomes,
     trials: &[Vec<Observed>],
     error: f64,
     nodes: &[Option<usize>],
@@ -144,7 +144,7 @@ fn of_rounds(
     let share = ErrorShare { error, stacks: ranked.iter().filter(has_value).count() };
     match paired::compare_on_nodes(ranked, &question(plan), share, nodes) {
         Ok(comparison) => {
-            let round_ns = mean_trial_ns(records).saturating_mul(plan.candidates.len() as u64);
+            let round_ns = mean_trial_ns(outcomes).saturating_mul(plan.candidates.len() as u64);
             let ahead = || needed::of_rounds(plan, ranked, share.stacks, &question(plan), nodes);
             let ahead = needed::may_help(&comparison).then(ahead).flatten();
             verdict(plan, &values::present(ranked), &comparison, ahead, round_ns)
@@ -158,9 +158,9 @@ fn of_rounds(
 }
 
 /// Mean time of the trials so far.
-fn mean_trial_ns(records: &Records) -> u64 {
-    let all: u64 = records.values().map(|(_, record)| record.elapsed_ns).sum();
-    all / (records.len() as u64).max(1)
+fn mean_trial_ns(outcomes: &Outcomes) -> u64 {
+    let all: u64 = outcomes.values().map(|(_, outcome)| outcome.elapsed_ns).sum();
+    all / (outcomes.len() as u64).max(1)
 }
 
 fn blank(plan: &Plan, values: &[Vec<Option<f64>>]) -> Verdict {

@@ -3,7 +3,7 @@
 use crate::axes::axes;
 use crate::order::{self, PILOT_ROUNDS};
 use crate::question::question;
-use crate::records::Records;
+use crate::records::Outcomes;
 use crate::values::round_values;
 use seekwell_model::plan::{Buys, Outlook, Plan};
 use seekwell_stats::design::Design;
@@ -89,17 +89,17 @@ pub fn of_rounds(
 /// Forecast of the precision of a run of complete rounds, from its first two rounds. Using them does
 /// not bias the result: the number of rounds was fixed before, or depends on time alone.
 #[must_use]
-pub fn rounds_outlook(plan: &Plan, records: &Records) -> Option<Outlook> {
+pub fn rounds_outlook(plan: &Plan, outcomes: &Outcomes) -> Option<Outlook> {
     let candidates = plan.candidates.len() as u32;
     let mut trials = Vec::new();
     for round in 0..PILOT_ROUNDS {
         let of_round = order::round_order(plan.lab.seed, candidates, round);
-        for (stack, value) in round_values(plan, records, &of_round) {
+        for (stack, value) in round_values(plan, outcomes, &of_round) {
             let elapsed_ns: u64 = of_round
                 .iter()
                 .filter(|trial| plan.candidates[trial.candidate as usize].stack as usize == stack)
-                .filter_map(|trial| records.get(&trial.index))
-                .map(|(_, record)| record.elapsed_ns)
+                .filter_map(|trial| outcomes.get(&trial.index))
+                .map(|(_, outcome)| outcome.elapsed_ns)
                 .sum();
             let seconds = elapsed_ns as f64 / 1e9;
             trials.push(PilotTrial { stack, round: round as usize, value, seconds });

@@ -1,23 +1,180 @@
-//! The records of a run so far, and the candidates that are not tried again.
+//! Outcomes of the trials of a run so far, and the candidates that are not tried again.
+//!
+//! An [`Outcome`] is the part of a [`Record`] that looks and verdicts use: some hundred bytes of a record that may have
+//! a hundred thousand. A session keeps outcomes alone in memory; whole records are in the run file.
 
 use seekwell_model::plan::{Plan, PlannedTrial};
-use seekwell_model::record::{Record, Status};
+use seekwell_model::power_cut::CutCounts;
+use seekwell_model::record::{DeviceInForce, InForce, QueueSettings, Record, Status, StepRecord};
+use seekwell_model::shared::{Pool, Shared};
 use std::collections::BTreeMap;
+
+pub(crate) mod quantities;
+
+#[cfg(test)]
+mod tests;
+
+use quantities::Quantities;
 
 /// A candidate whose trials failed so many times in a row is not tried again in this run.
 pub const FAILURES_BEFORE_QUARANTINE: u32 = 3;
 
-/// Records so far, by trial index.
+/// JSON pointer to the temperature of a device, in °C, in SMART data.
+const TEMPERATURE: &str = "/temperature/current";
+
+/// Whole records, by trial index.
 pub type Records = BTreeMap<u32, (PlannedTrial, Record)>;
+
+/// Outcomes so far, by trial index.
+pub type Outcomes = BTreeMap<u32, (PlannedTrial, Outcome)>;
+
+/// End of a trial, as [`Status`] without words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Every step ran; the values may be compared.
+    Ok,
+    /// Every step ran, and something makes the values doubtful.
+    Marked,
+    /// A step failed.
+    Failed,
+}
+
+/// The part of a record that looks and verdicts use.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// End of the trial.
+    pub end: End,
+    /// The judged metric; `None` if it was not measured.
+    pub value: Option<f64>,
+    /// Time of the trial, ns.
+    pub elapsed_ns: u64,
+    /// Part of the run's budget that it used, ns.
+    pub cost_ns: Option<u64>,
+    /// Mount options, write cache and node alone.
+    pub(crate) in_force: Shared<InForce>,
+    /// Temperature of the device before the trial, in °C.
+    pub(crate) celsius: Option<f64>,
+    /// Bytes that the device moved in all steps; `None` if no step counted them.
+    pub(crate) moved_bytes: Option<f64>,
+    /// Power cuts of the trial.
+    pub(crate) cuts: Option<Box<CutCounts>>,
+    /// The judged step of a trial that may be ranked.
+    pub(crate) judged: Option<Box<JudgedStep>>,
+}
+
+/// The judged step of a trial.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct JudgedStep {
+    /// Time in which the device was busy, and the time of the step, ns.
+    pub(crate) busy: Option<(u64, u64)>,
+    /// Quantities that may explain the value.
+    pub(crate) quantities: Quantities,
+}
+
+/// Takes outcomes out of the records of one run. Settings in force, of which a run has few, are kept once.
+#[derive(Debug)]
+pub struct Extractor {
+    metric: String,
+    in_force: Pool<InForce>,
+}
+
+impl Extractor {
+    /// For the records of this plan.
+    #[must_use]
+    pub fn new(plan: &Plan) -> Self {
+        Self { metric: plan.lab.judge.metric.clone(), in_force: Pool::default() }
+    }
+
+    /// The outcome that a record tells.
+    pub fn outcome(&mut self, record: &Record) -> Outcome {
+        let mut in_force = Shared::from(told(&record.in_force));
+        in_force.share(&mut self.in_force);
+        let step = self.metric.split_once('.').map(|(step, _)| step);
+        let judged = record.steps.iter().find(|one| Some(&*one.name) == step);
+        Outcome {
+            end: match record.status {
+                Status::Ok => End::Ok,
+                Status::Marked => End::Marked,
+                Status::Failed { .. } => End::Failed,
+            },
+            value: record.metric(&self.metric),
+            elapsed_ns: record.elapsed_ns,
+            cost_ns: record.cost_ns,
+            in_force,
+            celsius: celsius(record),
+            moved_bytes: moved_bytes(record),
+            cuts: CutCounts::of(&record.steps).map(Box::new),
+            judged: judged.filter(|_| record.status == Status::Ok).map(|step| {
+                let quantities = Quantities::of(record, step);
+                Box::new(JudgedStep { busy: busy(step), quantities })
+            }),
+        }
+    }
+}
+
+/// The outcomes of records, each of which is dropped before the next is taken.
+#[must_use]
+pub fn outcomes(
+    plan: &Plan,
+    records: impl IntoIterator<Item = (PlannedTrial, Record)>,
+) -> Outcomes {
+    let mut extractor = Extractor::new(plan);
+    let mut one = |(trial, record): (PlannedTrial, Record)| {
+        (trial.index, (trial, extractor.outcome(&record)))
+    };
+    records.into_iter().map(&mut one).collect()
+}
+
+/// The outcomes of records that stay.
+#[must_use]
+pub fn outcomes_of(plan: &Plan, records: &Records) -> Outcomes {
+    let mut extractor = Extractor::new(plan);
+    let mut one = |(index, (trial, record)): (&u32, &(PlannedTrial, Record))| {
+        (*index, (*trial, extractor.outcome(record)))
+    };
+    records.iter().map(&mut one).collect()
+}
+
+/// The settings in force that a verdict tells of.
+fn told(found: &InForce) -> InForce {
+    let queue = QueueSettings {
+        write_cache: found.device.queue.write_cache.clone(),
+        ..QueueSettings::default()
+    };
+    InForce {
+        device: DeviceInForce { queue, ..DeviceInForce::default() },
+        mount: found.mount.clone(),
+        node: found.node.clone(),
+        ..InForce::default()
+    }
+}
+
+fn celsius(record: &Record) -> Option<f64> {
+    record.smart.as_ref()?.before.as_ref()?.pointer(TEMPERATURE)?.as_f64()
+}
+
+fn moved_bytes(record: &Record) -> Option<f64> {
+    let devices = record.steps.iter().filter_map(|step| step.device);
+    let moved = devices.map(|device| (device.read_bytes + device.written_bytes) as f64);
+    moved.reduce(|sum, bytes| sum + bytes)
+}
+
+/// Time in which the device was busy, and the time of the step, ns.
+fn busy(step: &StepRecord) -> Option<(u64, u64)> {
+    let device = step.device.as_ref()?;
+    let seconds = step.metrics.get("elapsed_durable").or(step.metrics.get("elapsed"));
+    let elapsed_ns = seconds.map(|seconds| (seconds * 1e9) as u64)?;
+    Some((device.busy_ms.saturating_mul(1_000_000), elapsed_ns))
+}
 
 /// Returns true if a candidate's last trials before this one all failed: it is not tried again.
 #[must_use]
-pub fn is_quarantined(records: &Records, candidate: u32, before: u32) -> bool {
-    let failed = records
+pub fn is_quarantined(outcomes: &Outcomes, candidate: u32, before: u32) -> bool {
+    let failed = outcomes
         .range(..before)
         .rev()
         .filter(|(_, (trial, _))| trial.candidate == candidate)
-        .take_while(|(_, (_, record))| matches!(record.status, Status::Failed { .. }))
+        .take_while(|(_, (_, outcome))| outcome.end == End::Failed)
         .take(FAILURES_BEFORE_QUARANTINE as usize)
         .count();
     failed == FAILURES_BEFORE_QUARANTINE as usize
@@ -27,15 +184,8 @@ pub fn is_quarantined(records: &Records, candidate: u32, before: u32) -> bool {
 /// its failure has counted already: in a race, where later trials depend on it, and in a verdict that
 /// more rounds are added to (`extends_verdict`).
 #[must_use]
-pub fn worth_keeping(
-    plan: &Plan,
-    records: Vec<(PlannedTrial, Record)>,
-    extends_verdict: bool,
-) -> Records {
+pub fn worth_keeping(plan: &Plan, mut outcomes: Outcomes, extends_verdict: bool) -> Outcomes {
     let has_counted = plan.race.is_some() || plan.prolonged.is_some() || extends_verdict;
-    records
-        .into_iter()
-        .filter(|(_, record)| has_counted || !matches!(record.status, Status::Failed { .. }))
-        .map(|(trial, record)| (trial.index, (trial, record)))
-        .collect()
+    outcomes.retain(|_, (_, outcome)| has_counted || outcome.end != End::Failed);
+    outcomes
 }

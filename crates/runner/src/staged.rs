@@ -11,7 +11,7 @@
 
 use crate::axes::axes;
 use crate::question::question;
-use crate::records::{Records, is_quarantined};
+use crate::records::{Outcomes, is_quarantined};
 use crate::values::round_values;
 use crate::{order, outlook};
 use seekwell_model::lab::{Effort, RACE_ABOVE};
@@ -85,15 +85,17 @@ impl<'a> Staged<'a> {
 
     /// The race as far as these records go: all rounds of which no trial is missing are taken.
     #[must_use]
-    pub fn replay(plan: &'a Plan, planned: &'a PlannedRace, records: &Records) -> Self {
+    pub fn replay(plan: &'a Plan, planned: &'a PlannedRace, outcomes: &Outcomes) -> Self {
         let mut staged = Self::new(plan, planned);
         while let Some(round) = staged.round() {
             let done = |trial: &PlannedTrial| {
-                records.contains_key(&trial.index)
-                    || is_quarantined(records, trial.candidate, trial.index)
+                outcomes.contains_key(&trial.index)
+                    || is_quarantined(outcomes, trial.candidate, trial.index)
             };
             let other = |trial: &PlannedTrial| {
-                records.get(&trial.index).is_some_and(|(kept, _)| kept.candidate != trial.candidate)
+                outcomes
+                    .get(&trial.index)
+                    .is_some_and(|(kept, _)| kept.candidate != trial.candidate)
             };
             if round.iter().any(other) {
                 let why = "its trials are not those that this version would run: another version \
@@ -104,7 +106,7 @@ impl<'a> Staged<'a> {
             if !round.iter().all(done) {
                 break;
             }
-            staged.take(&round, records);
+            staged.take(&round, outcomes);
         }
         staged
     }
@@ -146,11 +148,11 @@ impl<'a> Staged<'a> {
 
     /// Takes the records of the round that [`Staged::round`] gave. A trial without a record, or
     /// whose record may not be ranked, has no value.
-    pub fn take(&mut self, round: &[PlannedTrial], records: &Records) {
-        let values = round_values(self.plan, records, round);
+    pub fn take(&mut self, round: &[PlannedTrial], outcomes: &Outcomes) {
+        let values = round_values(self.plan, outcomes, round);
         self.next_index += round.len() as u32;
         match self.part() {
-            Some((Part::Pilot, _)) => self.take_pilot(&values, round, records),
+            Some((Part::Pilot, _)) => self.take_pilot(&values, round, outcomes),
             Some((part, _)) => {
                 if part == Part::Screen {
                     self.rounds.screen += 1;
@@ -171,7 +173,7 @@ impl<'a> Staged<'a> {
         &mut self,
         values: &[(usize, Option<f64>)],
         round: &[PlannedTrial],
-        records: &Records,
+        outcomes: &Outcomes,
     ) {
         for &(stack, value) in values {
             let of_stack = |trial: &&PlannedTrial| {
@@ -180,8 +182,8 @@ impl<'a> Staged<'a> {
             let elapsed = round
                 .iter()
                 .filter(of_stack)
-                .filter_map(|trial| records.get(&trial.index))
-                .map(|(_, record)| record.elapsed_ns)
+                .filter_map(|trial| outcomes.get(&trial.index))
+                .map(|(_, outcome)| outcome.elapsed_ns)
                 .sum::<u64>();
             let seconds = elapsed as f64 / 1e9;
             let round = self.rounds.pilot as usize;

@@ -1,7 +1,7 @@
 //! The judged metric of every trial, by stack and round.
 
 use crate::nodes::strays;
-use crate::records::{Records, is_quarantined};
+use crate::records::{End, Outcome, Outcomes, is_quarantined};
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::{Record, Status};
 use seekwell_model::warning::{Warning, WarningCode};
@@ -37,17 +37,17 @@ pub(crate) fn common_workloads(plan: &Plan) -> BTreeSet<u32> {
 /// value of a round is their geometric mean, and missing when one of them is; only workloads that
 /// every compared stack runs take part.
 #[must_use]
-pub fn judged_values(plan: &Plan, records: &Records) -> Vec<Vec<Option<f64>>> {
-    present(&judged_trials(plan, records))
+pub fn judged_values(plan: &Plan, outcomes: &Outcomes) -> Vec<Vec<Option<f64>>> {
+    present(&judged_trials(plan, outcomes))
 }
 
 /// As [`judged_values`], with failed trials distinguished from those that were not run.
 #[must_use]
-pub fn judged_trials(plan: &Plan, records: &Records) -> Vec<Vec<Observed>> {
-    let rounds = records.values().map(|(trial, _)| trial.round + 1).max().unwrap_or(0) as usize;
+pub fn judged_trials(plan: &Plan, outcomes: &Outcomes) -> Vec<Vec<Observed>> {
+    let rounds = outcomes.values().map(|(trial, _)| trial.round + 1).max().unwrap_or(0) as usize;
     let judged = common_workloads(plan);
     let mut parts: Vec<Vec<Vec<Observed>>> = vec![Vec::new(); plan.stacks.len()];
-    for (pair, row) in plan.candidates.iter().zip(rows(plan, records, rounds)) {
+    for (pair, row) in plan.candidates.iter().zip(rows(plan, outcomes, rounds)) {
         if judged.contains(&pair.workload) {
             parts[pair.stack as usize].push(row);
         }
@@ -62,18 +62,18 @@ pub fn judged_trials(plan: &Plan, records: &Records) -> Vec<Vec<Observed>> {
 #[must_use]
 pub fn round_values(
     plan: &Plan,
-    records: &Records,
+    outcomes: &Outcomes,
     round: &[PlannedTrial],
 ) -> Vec<(usize, Option<f64>)> {
     let judged = common_workloads(plan);
     let mut parts: BTreeMap<usize, Vec<Observed>> = BTreeMap::new();
-    let strays = strays(round.iter().filter_map(|trial| records.get(&trial.index)));
+    let strays = strays(round.iter().filter_map(|trial| outcomes.get(&trial.index)));
     for trial in round.iter().filter(|trial| !strays.contains(&trial.index)) {
         let pair = plan.candidates[trial.candidate as usize];
         let of_stack = parts.entry(pair.stack as usize).or_default();
         if judged.contains(&pair.workload) {
-            let record = records.get(&trial.index).map(|(_, record)| record);
-            of_stack.push(Observed::run(record.and_then(|record| usable(plan, record))));
+            let outcome = outcomes.get(&trial.index).map(|(_, outcome)| outcome);
+            of_stack.push(Observed::run(outcome.and_then(usable)));
         }
     }
     let value = |(stack, rows): (usize, Vec<Observed>)| match combine(rows.into_iter()) {
@@ -92,22 +92,22 @@ pub(crate) fn present(trials: &[Vec<Observed>]) -> Vec<Vec<Option<f64>>> {
     trials.iter().map(|row| row.iter().map(value).collect()).collect()
 }
 
-/// The trials of each candidate, in one pass over the records: a run may have 1,000 candidates and 100,000 trials.
-fn rows(plan: &Plan, records: &Records, rounds: usize) -> Vec<Vec<Observed>> {
+/// The trials of each candidate, in one pass over the outcomes: a run may have 1,000 candidates and 100,000 trials.
+fn rows(plan: &Plan, outcomes: &Outcomes, rounds: usize) -> Vec<Vec<Observed>> {
     let mut rows = vec![vec![Observed::NotRun; rounds]; plan.candidates.len()];
     // The round behind the last one.
     let mut ends = vec![0; plan.candidates.len()];
-    let strays = strays(records.values());
-    for (trial, record) in records.values().filter(|(trial, _)| !strays.contains(&trial.index)) {
+    let strays = strays(outcomes.values());
+    for (trial, outcome) in outcomes.values().filter(|(trial, _)| !strays.contains(&trial.index)) {
         let (candidate, round) = (trial.candidate as usize, trial.round as usize);
         if let (Some(row), Some(end)) = (rows.get_mut(candidate), ends.get_mut(candidate)) {
-            row[round] = Observed::run(usable(plan, record));
+            row[round] = Observed::run(usable(outcome));
             *end = (*end).max(round + 1);
         }
     }
     for (candidate, (row, end)) in rows.iter_mut().zip(ends).enumerate() {
         // A stack that failed several times in a row is not tried again: it would have failed.
-        if is_quarantined(records, candidate as u32, u32::MAX) {
+        if is_quarantined(outcomes, candidate as u32, u32::MAX) {
             row[end..].fill(Observed::Failed);
         }
     }
@@ -134,9 +134,8 @@ fn combine(parts: impl Iterator<Item = Observed>) -> Observed {
 }
 
 /// The judged metric of a trial that ended well, when it has a ratio to others.
-fn usable(plan: &Plan, record: &Record) -> Option<f64> {
-    let value = (record.status == Status::Ok).then(|| record.metric(&plan.lab.judge.metric))??;
-    (value > 0.0 && value.is_finite()).then_some(value)
+fn usable(outcome: &Outcome) -> Option<f64> {
+    outcome.value.filter(|value| outcome.end == End::Ok && *value > 0.0 && value.is_finite())
 }
 
 /// Trials whose judged metric is no positive number.

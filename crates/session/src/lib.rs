@@ -68,7 +68,7 @@ pub use options::{Change, More, OnCluster, Options, Price, Workers};
 pub use probed::{Health, ProbedDevice, ProbedError, ProbedWrites, health};
 pub use process::{ServeError, serve};
 pub use resolved::{LabText, Resolved};
-pub use run::{Done, Finished, Planned, Run};
+pub use run::{Done, Finished, Planned, Run, outcomes};
 pub use seekwell_cluster::Pipe;
 pub use seekwell_host::sysfs::System;
 pub use seekwell_runner::execute::{Event, OVER};

@@ -2,8 +2,10 @@
 
 use crate::error::SessionError;
 use crate::kept;
+use seekwell_model::plan::PlannedTrial;
 use seekwell_runner::judge::prolong;
-use seekwell_store::{Integrity, Merged, RunFile, StoreError, Timeline, Wanted};
+use seekwell_runner::records::Extractor;
+use seekwell_store::{Integrity, Merged, RunFile, StoreError, Wanted};
 use std::path::{Path, PathBuf};
 
 /// Joins the files of parts of one run into a new one, and judges it if no trial is missing. The rounds of a race
@@ -17,16 +19,15 @@ pub fn merge(parts: &[PathBuf], target: &Path) -> Result<(Merged, bool), Session
     let plan = file.plan()?;
     let is_whole = merged.missing == 0 && plan.race.is_none();
     if is_whole {
-        // No finding needs more of a record, and a run of 100,000 trials fills gigabytes.
-        let wanted =
-            Wanted { histograms: false, series: false, timeline: Timeline::Told, metrics: None };
-        let (records, integrity) = file.verified_records(&wanted, &mut |_, _| {})?;
+        let mut extractor = Extractor::new(&plan);
+        let take = &mut |_: &PlannedTrial, record| extractor.outcome(&record);
+        let (outcomes, integrity) = file.verified(&Wanted::by_verdicts(), take)?;
         if let Integrity::Changed(problems) = integrity {
             let (path, problem) = (target.to_owned(), problems.join("; "));
             return Err(StoreError::Damaged { path, problem }.into());
         }
-        let records = records.into_iter().map(|(trial, record)| (trial.index, (trial, record)));
-        let verdict = prolong::judged(&plan, &records.collect());
+        let outcomes = outcomes.into_iter().map(|one| (one.0.index, one)).collect();
+        let verdict = prolong::judged(&plan, &outcomes);
         file.set_verdict(&verdict)?;
     }
     Ok((merged, is_whole))

@@ -15,8 +15,8 @@ use seekwell_model::verdict::{Verdict, VerdictKind};
 use seekwell_runner::execute::{Ended, Event, Execution, Keeper, RunError};
 use seekwell_runner::judge::prolong::{self, NoMore};
 use seekwell_runner::order;
-use seekwell_runner::records::{self, Records};
-use seekwell_store::RunFile;
+use seekwell_runner::records::{self, Extractor, Outcomes};
+use seekwell_store::{RunFile, Wanted};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -162,7 +162,8 @@ impl Planned {
         environment[OPTIONS] = self.options.needed_again(backends::BACKENDS[0].name).into();
         let opened = file(&self.plan, &environment).and_then(|file| {
             let extends_verdict = self.options.more.is_some() && file.verdict()?.is_some();
-            let kept = records::worth_keeping(&self.plan, file.records()?, extends_verdict);
+            let kept =
+                records::worth_keeping(&self.plan, outcomes(&self.plan, &file)?, extends_verdict);
             Ok((file, kept))
         });
         let (file, kept) = match opened {
@@ -179,6 +180,18 @@ impl Planned {
     }
 }
 
+/// The outcomes of the trials in a run file. Whole records stay there: those of 100,000 trials fill gigabytes.
+///
+/// # Errors
+/// When the file cannot be read or a record is damaged.
+pub fn outcomes(plan: &Plan, file: &RunFile) -> Result<Outcomes, SessionError> {
+    let (mut extractor, mut outcomes) = (Extractor::new(plan), Outcomes::new());
+    file.each_record(&Wanted::by_verdicts(), &mut |trial, record| {
+        outcomes.insert(trial.index, (trial, extractor.outcome(&record)));
+    })?;
+    Ok(outcomes)
+}
+
 fn same_lab(path: &Path, lab: &Lab) -> Result<Plan, SessionError> {
     let plan = RunFile::open(path)?.plan()?;
     if plan.lab == *lab { Ok(plan) } else { Err(SessionError::OtherLab { path: path.to_owned() }) }
@@ -189,7 +202,7 @@ pub struct Run {
     plan: Plan,
     backend: Box<dyn Backend>,
     file: RunFile,
-    kept: Records,
+    kept: Outcomes,
     is_new: bool,
     notes: Vec<String>,
     scratch: PathBuf,
@@ -331,7 +344,7 @@ impl Run {
         let mut execution = Execution::new(&self.plan, std::mem::take(&mut self.kept));
         let mut keeper = KeepInFile(&mut self.file);
         let ended = execution.run(&mut *self.backend, &mut keeper, stop, on_event);
-        self.kept = execution.into_records();
+        self.kept = execution.into_outcomes();
         match ended {
             Err(RunError::Backend { source, .. }) if is_stopped(&source) => Ok(Ended::Stopped),
             ended => Ok(ended?),
@@ -346,7 +359,7 @@ fn is_stopped(error: &BackendError) -> bool {
 
 /// Removes the file of a run that failed before its first trial: it would block the next run.
 fn leave_nothing_empty(file: &RunFile) {
-    if file.records().is_ok_and(|records| records.is_empty()) {
+    if file.is_empty().is_ok_and(|is_empty| is_empty) {
         // Its failure to go changes nothing about why the run broke.
         let _ = std::fs::remove_file(file.path());
     }

@@ -233,6 +233,12 @@ impl Default for Wanted {
 }
 
 impl Wanted {
+    /// Parts that verdicts are made from.
+    #[must_use]
+    pub fn by_verdicts() -> Self {
+        Self { histograms: false, series: false, timeline: Timeline::Told, metrics: None }
+    }
+
     fn has_metric(&self, step: &str, metric: &str) -> bool {
         self.metrics.as_ref().is_none_or(|wanted| wanted.contains(&format!("{step}.{metric}")))
     }

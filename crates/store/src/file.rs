@@ -6,7 +6,7 @@ mod prolong;
 mod repair;
 mod rewrite;
 
-use crate::attempt::{Parts, Reader, Writing};
+use crate::attempt::{Kept, Parts, Reader, Wanted, Writing};
 use crate::error::StoreError;
 use crate::format1;
 use crate::lock::WriterLock;
@@ -217,6 +217,28 @@ impl RunFile {
         self.attempts_of("last_attempt ORDER BY trial")
     }
 
+    /// As [`Self::records`], one at a time and without parts that are not `wanted`: a run of 100,000 trials fills
+    /// gigabytes.
+    ///
+    /// # Errors
+    /// When the file cannot be read or a record is damaged; `see` may have seen others before.
+    pub fn each_record(
+        &self,
+        wanted: &Wanted,
+        see: &mut dyn FnMut(PlannedTrial, Record),
+    ) -> Result<()> {
+        self.each_of("last_attempt ORDER BY trial", wanted, see)
+    }
+
+    /// Returns true if no trial was kept.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn is_empty(&self) -> Result<bool> {
+        let query = "SELECT NOT EXISTS (SELECT 1 FROM attempt)";
+        self.connection.query_row(query, [], |row| row.get(0)).map_err(self.failed("read"))
+    }
+
     /// Every attempt at every trial, in the order in which they were made.
     ///
     /// # Errors
@@ -226,21 +248,35 @@ impl RunFile {
     }
 
     fn attempts_of(&self, source: &str) -> Result<Vec<(PlannedTrial, Record)>> {
+        let mut all = Vec::new();
+        let see = &mut |trial, record| all.push((trial, record));
+        self.each_of(source, &Wanted::default(), see)?;
+        Ok(all)
+    }
+
+    fn each_of(
+        &self,
+        source: &str,
+        wanted: &Wanted,
+        see: &mut dyn FnMut(PlannedTrial, Record),
+    ) -> Result<()> {
         let (connection, failed) = (&self.connection, self.failed("read"));
         let damaged = |problem| self.damaged(problem);
         if self.format.major < FORMAT.major {
-            let kept = format1::attempts(connection, source).map_err(failed)?;
-            let pair = |kept: format1::Kept| (kept.trial, kept.record);
-            return kept.into_iter().map(|kept| kept.map(pair).map_err(damaged)).collect();
+            for kept in format1::attempts(connection, source).map_err(failed)? {
+                let kept = kept.map_err(damaged)?;
+                see(kept.trial, kept.record);
+            }
+            return Ok(());
         }
-        let (mut all, mut problem) = (Vec::new(), None);
-        let mut see = |_, kept: std::result::Result<crate::attempt::Kept, String>| match kept {
-            Ok(kept) => all.push((kept.trial, kept.record)),
+        let mut problem = None;
+        let mut each = |_, kept: std::result::Result<Kept, String>| match kept {
+            Ok(kept) => see(kept.trial, kept.record),
             Err(words) => problem = problem.take().or(Some(words)),
         };
-        let read = Reader::new(connection).and_then(|reader| reader.each(source, &mut see));
-        read.map_err(failed)?;
-        problem.map_or(Ok(all), |words| Err(damaged(words)))
+        let read = Reader::of(connection, wanted.clone());
+        read.and_then(|reader| reader.each(source, &mut each)).map_err(failed)?;
+        problem.map_or(Ok(()), |words| Err(damaged(words)))
     }
 
     /// Keeps the verdict, in place of an earlier one.

@@ -14,6 +14,7 @@ use seekwell_model::verdict::{Ratio, Verdict};
 use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_report::{HtmlPage, Inside, PageTrials, RunView};
 use seekwell_runner::judge::{self, prolong};
+use seekwell_runner::records::{Extractor, Outcomes};
 use seekwell_store::{Integrity, RunFile, Timeline};
 use std::cell::RefCell;
 use std::io::Read;
@@ -162,27 +163,33 @@ fn view_of(
     if let (Some(eye), Some(_)) = (&eye, &light) {
         (wanted.metrics, wanted.timeline) = (None, eye.timeline);
     }
-    let mut lighten = |trial: &PlannedTrial, record: &mut Record| {
+    let mut extractor = Extractor::new(&plan);
+    let mut take = |trial: &PlannedTrial, mut record: Record| {
         if let Some(eye) = &mut eye {
-            (eye.see)(trial, record);
+            (eye.see)(trial, &record);
         }
+        let outcome = extractor.outcome(&record);
         if let Some(light) = &light {
-            light.lighten(record);
+            light.lighten(&mut record);
         }
+        (outcome, record)
     };
     // One copy of the records at a time: a run of 100,000 trials fills gigabytes.
-    let (by_index, found) = file.verified_records(&wanted, &mut lighten).map_err(wrong)?;
-    let by_index =
-        by_index.into_iter().map(|(trial, record)| (trial.index, (trial, record))).collect();
+    let (taken, found) = file.verified(&wanted, &mut take).map_err(wrong)?;
     let mut warnings = integrity(&found);
+    let (outcomes, records): (Outcomes, Vec<_>) = taken
+        .into_iter()
+        .map(|(trial, (outcome, record))| ((trial.index, (trial, outcome)), (trial, record)))
+        .unzip();
     let verdict = match stored {
         Some(verdict) => {
-            warnings.extend(other_verdict(&verdict, &prolong::judged(&plan, &by_index)));
+            warnings.extend(other_verdict(&verdict, &prolong::judged(&plan, &outcomes)));
             verdict
         }
-        None => prolong::so_far(&plan, &by_index),
+        None => prolong::so_far(&plan, &outcomes),
     };
-    let records: Vec<_> = by_index.into_values().collect();
+    // Only the verdict needs them.
+    drop(outcomes);
     warnings.extend(judge::warnings(&plan, &records));
     warnings.extend(judge::dependent_rounds(&verdict));
     Ok(RunView {

@@ -84,9 +84,8 @@ fn judged_again(file: &RunFile) -> Result<(), Failure> {
     let wrong = |error: StoreError| Failure::from_error(&error);
     let Some(stored) = file.verdict().map_err(wrong)? else { return Ok(()) };
     let plan = file.plan().map_err(wrong)?;
-    let records = file.records().map_err(wrong)?;
-    let records = records.into_iter().map(|kept| (kept.0.index, kept)).collect();
-    let said = match other_verdict(&stored, &prolong::judged(&plan, &records)) {
+    let outcomes = seekwell_session::outcomes(&plan, file)?;
+    let said = match other_verdict(&stored, &prolong::judged(&plan, &outcomes)) {
         Some(warning) => warning.text,
         None => "its trials give the same verdict with this version".to_owned(),
     };

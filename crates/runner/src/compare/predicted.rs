@@ -1,6 +1,7 @@
 //! A run on a modelled device against the same lab on the device itself.
 
 use super::{NotComparable, Side, same_question, shared};
+use crate::records::outcomes_of;
 use crate::values::judged_values;
 use seekwell_model::comparison::{PredictedStack, Prediction};
 use seekwell_stats::estimate::median;
@@ -44,7 +45,8 @@ pub fn predicted(predicted: &Side<'_>, real: &Side<'_>) -> Result<Prediction, No
     }
     same_question(predicted, real)?;
     let shared = shared(&[*predicted], &[*real])?;
-    let values = [predicted, real].map(|side| judged_values(side.plan, side.records));
+    let values = [predicted, real]
+        .map(|side| judged_values(side.plan, &outcomes_of(side.plan, side.records)));
     let typical = |row: &Vec<Option<f64>>| {
         let there: Vec<f64> = row.iter().flatten().copied().collect();
         median(&there).filter(|value| *value > 0.0)

@@ -1,6 +1,7 @@
 //! The samples of a comparison: per stack and side, the typical value with its error.
 
 use super::{NotComparable, Side};
+use crate::records::outcomes_of;
 use crate::values::judged_values;
 use seekwell_stats::estimate::median;
 use seekwell_stats::independent::{Sample, of_run, of_run_relative, of_runs};
@@ -56,7 +57,7 @@ impl OfRun {
         run: usize,
         reference: Option<&str>,
     ) -> Result<Self, NotComparable> {
-        let all = judged_values(side.plan, side.records);
+        let all = judged_values(side.plan, &outcomes_of(side.plan, side.records));
         let rows: Vec<&Vec<Option<f64>>> = shared.iter().map(|of| &all[of[run]]).collect();
         let log = |row: &&Vec<Option<f64>>| row.iter().map(|v| v.map(f64::ln)).collect();
         let logs: Vec<Vec<Option<f64>>> = rows.iter().map(log).collect();

@@ -48,7 +48,7 @@ fn run<F: FnMut(&PlannedTrial) -> Result<Record, String>>(
 #[test]
 fn every_round_runs_every_candidate_once_and_keeps_each_record() {
     let plan = fixture::plan(&["a", "b", "c"], Effort::Rounds(7));
-    let mut execution = Execution::new(&plan, Records::new());
+    let mut execution = Execution::new(&plan, Outcomes::new());
     let (ended, ran, kept) = run(&mut execution, |_| Ok(fixture::record(1.0)));
     assert_eq!(ended.unwrap(), Ended::Complete);
     assert_eq!(kept, (0..21).collect::<Vec<_>>());
@@ -86,7 +86,7 @@ fn told(execution: &mut Execution<'_>) -> Vec<(u32, Vec<u32>)> {
 #[test]
 fn rounds_that_are_certain_are_announced_together() {
     let plan = fixture::plan(&["a"], Effort::Rounds(72_000));
-    let told = told(&mut Execution::new(&plan, Records::new()));
+    let told = told(&mut Execution::new(&plan, Outcomes::new()));
     let spans: Vec<(u32, u32, usize)> =
         told.iter().map(|(ran, trials)| (*ran, trials[0], trials.len())).collect();
     let whole = AHEAD as u32;
@@ -99,9 +99,9 @@ fn rounds_that_are_certain_are_announced_together() {
 #[test]
 fn a_candidate_that_was_given_up_is_announced_no_more() {
     let plan = fixture::plan(&["a", "b"], Effort::Rounds(6));
-    let mut resumed = Records::new();
+    let mut resumed = Outcomes::new();
     let first = plan.trials.iter().find(|trial| trial.candidate == 0).unwrap();
-    resumed.insert(first.index, (*first, fixture::record(1.0)));
+    resumed.insert(first.index, (*first, fixture::outcome(&plan, &fixture::record(1.0))));
     let told = told(&mut Execution::new(&plan, resumed));
     let all: Vec<u32> = (0..12).filter(|index| *index != first.index).collect();
     assert_eq!(told[0], (0, all));
@@ -115,9 +115,9 @@ fn a_candidate_that_was_given_up_is_announced_no_more() {
 #[test]
 fn resuming_runs_exactly_what_is_missing() {
     let plan = fixture::plan(&["a", "b", "c"], Effort::Rounds(6));
-    let mut whole = Execution::new(&plan, Records::new());
+    let mut whole = Execution::new(&plan, Outcomes::new());
     run(&mut whole, |_| Ok(fixture::record(1.0))).0.unwrap();
-    let mut records = whole.into_records();
+    let mut records = whole.into_outcomes();
     for lost in [4, 9, 17] {
         records.remove(&lost);
     }
@@ -130,7 +130,7 @@ fn resuming_runs_exactly_what_is_missing() {
 #[test]
 fn a_stopped_run_says_so_and_keeps_what_it_had() {
     let plan = fixture::plan(&["a", "b"], Effort::Rounds(6));
-    let mut execution = Execution::new(&plan, Records::new());
+    let mut execution = Execution::new(&plan, Outcomes::new());
     let stop = AtomicBool::new(false);
     let mut backend = Scripted(
         |trial: &PlannedTrial| {
@@ -149,7 +149,7 @@ fn a_stopped_run_says_so_and_keeps_what_it_had() {
 #[test]
 fn a_candidate_that_keeps_failing_is_not_tried_for_ever() {
     let plan = fixture::plan(&["good", "bad"], Effort::Rounds(10));
-    let mut execution = Execution::new(&plan, Records::new());
+    let mut execution = Execution::new(&plan, Outcomes::new());
     let (_, ran, _) = run(&mut execution, |trial| {
         Ok(if trial.candidate == 1 {
             fixture::failed("mkfs said no")
@@ -164,7 +164,7 @@ fn a_candidate_that_keeps_failing_is_not_tried_for_ever() {
 #[test]
 fn one_failure_among_successes_is_only_that() {
     let plan = fixture::plan(&["a"], Effort::Rounds(10));
-    let mut execution = Execution::new(&plan, Records::new());
+    let mut execution = Execution::new(&plan, Outcomes::new());
     let (_, ran, _) = run(&mut execution, |trial| {
         Ok(if trial.round % 3 == 0 { fixture::failed("once") } else { fixture::record(1.0) })
     });
@@ -176,7 +176,7 @@ fn a_budget_buys_rounds_at_the_measured_cost_and_at_least_six() {
     // Each scripted trial says that it took one second; two candidates make two seconds a round.
     for (budget_s, rounds) in [(1, 6), (12, 6), (30, 15), (31, 15)] {
         let plan = fixture::plan(&["a", "b"], Effort::Budget(Nanos::seconds(budget_s)));
-        let mut execution = Execution::new(&plan, Records::new());
+        let mut execution = Execution::new(&plan, Outcomes::new());
         let (ended, ran, _) = run(&mut execution, |_| Ok(fixture::record(1.0)));
         assert_eq!(ended.unwrap(), Ended::Complete);
         assert_eq!(ran.len(), rounds * 2, "budget {budget_s} s");
@@ -186,7 +186,7 @@ fn a_budget_buys_rounds_at_the_measured_cost_and_at_least_six() {
 #[test]
 fn a_broken_backend_ends_the_run_and_names_the_trial() {
     let plan = fixture::plan(&["a", "b"], Effort::Rounds(6));
-    let mut execution = Execution::new(&plan, Records::new());
+    let mut execution = Execution::new(&plan, Outcomes::new());
     let (ended, _, kept) = run(&mut execution, |trial| {
         if trial.index == 3 { Err("image is gone".into()) } else { Ok(fixture::record(1.0)) }
     });
@@ -197,7 +197,7 @@ fn a_broken_backend_ends_the_run_and_names_the_trial() {
 #[test]
 fn a_record_that_cannot_be_kept_ends_the_run() {
     let plan = fixture::plan(&["a"], Effort::Rounds(6));
-    let mut execution = Execution::new(&plan, Records::new());
+    let mut execution = Execution::new(&plan, Outcomes::new());
     let mut backend = Scripted(|_: &PlannedTrial| Ok(fixture::record(1.0)), vec![]);
     let mut kept = Kept(vec![], Some(2));
     let stop = AtomicBool::new(false);
@@ -209,7 +209,7 @@ fn a_record_that_cannot_be_kept_ends_the_run() {
 #[test]
 fn time_left_shrinks_as_trials_end() {
     let plan = fixture::plan(&["a", "b"], Effort::Rounds(6));
-    let mut execution = Execution::new(&plan, Records::new());
+    let mut execution = Execution::new(&plan, Outcomes::new());
     let mut backend = Scripted(|_: &PlannedTrial| Ok(fixture::record(1.0)), vec![]);
     let mut left = vec![];
     let mut watch = |event: Event<'_>| {
@@ -226,7 +226,7 @@ fn time_left_shrinks_as_trials_end() {
 fn a_race_has_no_more_time_left_than_its_budget() {
     // A trial says that it takes a second; the looks of the final alone would take many minutes.
     let plan = fixture::race(4, 3, |lab| lab.judge.effort = Effort::Budget(Nanos::seconds(75)));
-    let mut execution = Execution::new(&plan, Records::new());
+    let mut execution = Execution::new(&plan, Outcomes::new());
     let mut backend =
         Scripted(|trial: &PlannedTrial| Ok(fixture::raced(&plan, trial, 0.0, 0.05)), vec![]);
     let mut wrong = vec![];
@@ -251,25 +251,25 @@ fn a_resumed_run_has_spent_what_its_trials_cost_and_not_what_their_own_clock_say
     let cheap =
         Record { elapsed_ns: 30_000_000_000, cost_ns: Some(1_000_000_000), ..fixture::record(1.0) };
     let trials = (0..6).flat_map(|round| order::round_order(plan.lab.seed, 2, round));
-    let kept: Records = trials.map(|trial| (trial.index, (trial, cheap.clone()))).collect();
+    let kept = crate::records::outcomes(&plan, trials.map(|trial| (trial, cheap.clone())));
     let resumed = Execution::new(&plan, kept);
     assert_eq!(resumed.spent_ns, 12_000_000_000);
     assert!(resumed.another_round(6));
     // A record of an earlier version tells its own time alone.
     let old = Record { cost_ns: None, ..cheap };
     let trial = order::round_order(plan.lab.seed, 2, 0)[0];
-    let of_old = Execution::new(&plan, Records::from([(trial.index, (trial, old))]));
+    let of_old = Execution::new(&plan, crate::records::outcomes(&plan, [(trial, old)]));
     assert_eq!(of_old.spent_ns, 30_000_000_000);
 }
 
 #[test]
 fn every_kept_record_says_what_it_cost() {
     let plan = fixture::plan(&["a", "b"], Effort::Rounds(6));
-    let mut execution = Execution::new(&plan, Records::new());
+    let mut execution = Execution::new(&plan, Outcomes::new());
     run(&mut execution, |_| Ok(fixture::record(1.0))).0.unwrap();
-    let costs: Vec<_> = execution.records().values().map(|(_, record)| record.cost_ns).collect();
+    let costs: Vec<_> = execution.outcomes().values().map(|(_, record)| record.cost_ns).collect();
     assert!(costs.iter().all(|cost| cost.is_some_and(|ns| ns >= 1_000_000_000)), "{costs:?}");
-    let again = Execution::new(&plan, execution.records().clone());
+    let again = Execution::new(&plan, execution.outcomes().clone());
     assert_eq!(again.spent_ns, execution.spent_ns);
     assert_eq!(again.longest_ns, execution.longest_ns);
 }
@@ -341,7 +341,7 @@ fn records_that_a_backend_holds_are_durable_before_it_forgets_them_and_at_the_en
     let plan = fixture::plan(&["a"], Effort::Rounds(8));
     let state = std::cell::RefCell::default();
     let stop = AtomicBool::new(false);
-    let mut execution = Execution::new(&plan, Records::new());
+    let mut execution = Execution::new(&plan, Outcomes::new());
     let ended = execution.run(&mut Held(&state), &mut Held(&state), &stop, &mut |_| {});
     assert!(matches!(ended, Err(RunError::Backend { index: 7, .. })));
     let state = state.into_inner();

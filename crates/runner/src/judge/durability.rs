@@ -5,7 +5,7 @@
 //! The class says which stacks are comparable. It follows from rules, and from the power cuts of a lab that
 //! asks for them: a rule cannot make up for data that a cut lost.
 
-use crate::records::Records;
+use crate::records::Outcomes;
 use seekwell_model::filesystems::{AfterPowerCut, filesystem};
 use seekwell_model::plan::Plan;
 use seekwell_model::power_cut::CutCounts;
@@ -14,31 +14,31 @@ use seekwell_model::stack::{Backing, DataMode, Stack, WriteCache};
 use seekwell_model::verdict::{DurabilityClass, StackDurability};
 
 /// The class of every ranked stack.
-pub(super) fn of_plan(plan: &Plan, records: &Records) -> Vec<StackDurability> {
+pub(super) fn of_plan(plan: &Plan, outcomes: &Outcomes) -> Vec<StackDurability> {
     let in_force = |index: usize| {
-        records
+        outcomes
             .values()
-            .find(|(trial, record)| {
+            .find(|(trial, outcome)| {
                 let stack = plan.candidates[trial.candidate as usize].stack as usize;
-                stack == index && record.in_force.mount.is_some()
+                stack == index && outcome.in_force.mount.is_some()
             })
-            .map(|(_, record)| &*record.in_force)
+            .map(|(_, outcome)| &*outcome.in_force)
     };
     plan.stacks[..plan.ranked()]
         .iter()
-        .zip(cuts(plan, records))
+        .zip(cuts(plan, outcomes))
         .enumerate()
         .map(|(index, (stack, cuts))| with_cuts(of_stack(stack, in_force(index)), cuts))
         .collect()
 }
 
 /// The power cuts of each stack, of all its trials.
-fn cuts(plan: &Plan, records: &Records) -> Vec<Option<CutCounts>> {
+fn cuts(plan: &Plan, outcomes: &Outcomes) -> Vec<Option<CutCounts>> {
     let mut of_stacks: Vec<Option<CutCounts>> = vec![None; plan.stacks.len()];
-    for (trial, record) in records.values() {
-        let Some(counts) = CutCounts::of(&record.steps) else { continue };
+    for (trial, outcome) in outcomes.values() {
+        let Some(counts) = outcome.cuts.as_deref() else { continue };
         let stack = plan.candidates[trial.candidate as usize].stack as usize;
-        of_stacks[stack].get_or_insert_default().add_all(counts);
+        of_stacks[stack].get_or_insert_default().add_all(*counts);
     }
     of_stacks
 }

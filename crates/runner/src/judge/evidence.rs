@@ -2,9 +2,9 @@
 
 use super::agreement;
 use crate::axes::{Axis, axes};
-use crate::records::Records;
+use crate::records::Outcomes;
+use crate::records::quantities::QUANTITIES;
 use seekwell_model::plan::Plan;
-use seekwell_model::record::{DeviceTotals, Record, Status, StepRecord};
 use seekwell_model::verdict::{AxisFound, Beside, InteractionFound, StorageShare, Verdict};
 use seekwell_stats::design::Design;
 use seekwell_stats::effects::{self, AxisEffect, Interaction, Wording};
@@ -25,8 +25,8 @@ const WORTH_NAMING: f64 = 1.25;
 type Values = [Vec<Option<f64>>];
 
 /// Attaches the supporting evidence to the verdict.
-pub(super) fn add(plan: &Plan, records: &Records, values: &Values, verdict: &mut Verdict) {
-    verdict.evidence.storage = storage(plan, records);
+pub(super) fn add(plan: &Plan, outcomes: &Outcomes, values: &Values, verdict: &mut Verdict) {
+    verdict.evidence.storage = storage(plan, outcomes);
     let ranked = plan.ranked();
     if ranked > MOST_STACKS {
         return;
@@ -42,7 +42,7 @@ pub(super) fn add(plan: &Plan, records: &Records, values: &Values, verdict: &mut
         .map(|effect| {
             let mut axis = axis(&names[effect.axis], effect);
             axis.confirmed = confirmed(&design, values, effect, confidence);
-            axis.beside = beside(plan, records, &design, effect);
+            axis.beside = beside(plan, outcomes, &design, effect);
             axis
         })
         .collect();
@@ -142,81 +142,13 @@ fn ablation(
     enough.then(|| mean_interval(&logs, 1.0 - confidence).map(Interval::exp)).flatten()
 }
 
-/// The judged step of a record that may be ranked.
-fn judged<'a>(plan: &Plan, record: &'a Record) -> Option<&'a StepRecord> {
-    let (step, _) = plan.lab.judge.metric.split_once('.')?;
-    (record.status == Status::Ok).then_some(())?;
-    record.steps.iter().find(|candidate| candidate.name == step)
-}
-
-/// Quantities of the judged step.
-fn quantities(record: &Record, step: &StepRecord) -> Vec<(&'static str, f64)> {
-    let mut all = Vec::new();
-    let mut add = |what, value: Option<f64>| {
-        if let Some(value) = value.filter(|value| value.is_finite()) {
-            all.push((what, value));
-        }
-    };
-    // Without a count it is not finite, and left out.
-    let per = |sum: u64, count: u64| Some(sum as f64 / count as f64);
-    if let Some(device) = &step.device {
-        let DeviceTotals { reads, read_bytes, writes, writes_merged, written_bytes, .. } = *device;
-        add("flushes", device.flushes.map(|flushes| flushes as f64));
-        add("KiB per write", per(written_bytes, writes).map(|bytes| bytes / 1024.0));
-        add("KiB per read", per(read_bytes, reads).map(|bytes| bytes / 1024.0));
-        add("% of writes merged", per(100 * writes_merged, writes + writes_merged));
-        add("MB written", Some(written_bytes as f64 / 1e6));
-        add("MB read", Some(read_bytes as f64 / 1e6));
-    }
-    add("MB to the journal device", step.journal.map(|journal| journal.written_bytes as f64 / 1e6));
-    add("bytes written per byte", step.metrics.get("written_per_byte").copied());
-    let metric = |name: &str| step.metrics.get(name).copied();
-    add("s of CPU", metric("cpu"));
-    // What only a modelled device tells.
-    add("s of the arm's movement", metric("arm_time"));
-    add("s of waiting for the sector", metric("rotation_time"));
-    add("blocks erased", metric("erases"));
-    add("MB programmed", metric("programmed_bytes").map(|bytes| bytes / 1e6));
-    add("requests in flight", in_flight(record, step));
-    all
-}
-
-/// Samples that a step must hold before it is said how many requests were in flight.
-const LEAST_SAMPLES: usize = 3;
-
-/// Mean over the samples whose whole interval is inside the step. Others also contain mkfs or the step
-/// before.
-fn in_flight(record: &Record, step: &StepRecord) -> Option<f64> {
-    let queues: Vec<f64> = record
-        .timeline
-        .windows(2)
-        .filter(|pair| pair[0].at_ns >= step.started_ns && pair[1].at_ns <= step.ended_ns)
-        .map(|pair| pair[1].queue_size)
-        .collect();
-    (queues.len() >= LEAST_SAMPLES).then(|| mean(&queues)).flatten()
-}
-
-/// An amount of a quantity that is next to nothing: 0 against a little of it is no difference.
-fn floor(what: &str) -> f64 {
-    match what {
-        "flushes" => 2.0,
-        "% of writes merged" => 5.0,
-        "requests in flight" => 0.2,
-        "s of CPU" => 0.005,
-        "s of the arm's movement" | "s of waiting for the sector" => 0.05,
-        "bytes written per byte" => 0.1,
-        // MB and KiB.
-        _ => 1.0,
-    }
-}
-
 /// Returns the other differences between the trials with the two extreme values of an axis.
-fn beside(plan: &Plan, records: &Records, design: &Design, effect: &AxisEffect) -> Vec<Beside> {
+fn beside(plan: &Plan, outcomes: &Outcomes, design: &Design, effect: &AxisEffect) -> Vec<Beside> {
     if !effect.measurable {
         return vec![];
     }
-    let mut found: Vec<(&'static str, [Vec<f64>; 2])> = Vec::new();
-    for (trial, record) in records.values() {
+    let mut found: [[Vec<f64>; 2]; QUANTITIES.len()] = Default::default();
+    for (trial, outcome) in outcomes.values() {
         let stack = plan.candidates[trial.candidate as usize].stack as usize;
         if stack >= design.stacks() {
             continue;
@@ -227,23 +159,15 @@ fn beside(plan: &Plan, records: &Records, design: &Design, effect: &AxisEffect) 
             _ if level == effect.extremes.1 => 1,
             _ => continue,
         };
-        let Some(step) = judged(plan, record) else { continue };
-        for (what, value) in quantities(record, step) {
-            match found.iter_mut().find(|(name, _)| *name == what) {
-                Some((_, sides)) => sides[side].push(value),
-                None => {
-                    let mut sides = [Vec::new(), Vec::new()];
-                    sides[side].push(value);
-                    found.push((what, sides));
-                }
-            }
+        for (number, amount) in outcome.judged.iter().flat_map(|step| step.quantities.iter()) {
+            found[number][side].push(amount);
         }
     }
     let mut all: Vec<(f64, Beside)> = found
         .into_iter()
-        .filter_map(|(what, sides)| {
-            let [at_highest, at_lowest] = [median(&sides[0])?, median(&sides[1])?];
-            let floor = floor(what);
+        .zip(QUANTITIES)
+        .filter_map(|([highest, lowest], (what, floor))| {
+            let [at_highest, at_lowest] = [median(&highest)?, median(&lowest)?];
             let apart = ((at_highest + floor) / (at_lowest + floor)).ln().abs();
             let beside = Beside { what: what.to_owned(), at_highest, at_lowest };
             (apart > WORTH_NAMING.ln()).then_some((apart, beside))
@@ -254,16 +178,14 @@ fn beside(plan: &Plan, records: &Records, design: &Design, effect: &AxisEffect) 
 }
 
 /// Returns the share of the judged step in which the device was busy, for the stack with the largest.
-fn storage(plan: &Plan, records: &Records) -> Option<StorageShare> {
+fn storage(plan: &Plan, outcomes: &Outcomes) -> Option<StorageShare> {
     let mut of_stacks = vec![(Vec::new(), true); plan.ranked()];
-    for (trial, record) in records.values() {
+    for (trial, outcome) in outcomes.values() {
         let stack = plan.candidates[trial.candidate as usize].stack as usize;
         let Some((shares, blind)) = of_stacks.get_mut(stack) else { continue };
-        let Some(step) = judged(plan, record) else { continue };
-        let Some(device) = &step.device else { continue };
-        let seconds = step.metrics.get("elapsed_durable").or(step.metrics.get("elapsed"));
-        let Some(elapsed_ns) = seconds.map(|seconds| (seconds * 1e9) as u64) else { continue };
-        let busy_ns = device.busy_ms.saturating_mul(1_000_000);
+        let Some((busy_ns, elapsed_ns)) = outcome.judged.as_ref().and_then(|step| step.busy) else {
+            continue;
+        };
         let Some(rest) = sensitivity::share_without_device(busy_ns, elapsed_ns) else { continue };
         shares.push(1.0 - rest);
         *blind &= sensitivity::sees_by_busy_time(busy_ns, elapsed_ns) == Some(Sees::No);

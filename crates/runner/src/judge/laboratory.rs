@@ -2,9 +2,8 @@
 
 use super::percent;
 use crate::question::question;
-use crate::records::Records;
+use crate::records::{End, Outcomes};
 use seekwell_model::plan::Plan;
-use seekwell_model::record::{Record, Status};
 use seekwell_model::verdict::{CheckFound, ControlFound, Decision, Verdict, VerdictKind};
 use seekwell_stats::checks::{self, Checks, DETECT_BELOW, Trend, Trial};
 use seekwell_stats::estimate;
@@ -22,9 +21,6 @@ const OTHER_WRITER: f64 = 1.5;
 
 /// Less than this on top is no sign of company: metadata differs by so much.
 const OTHER_WRITER_BYTES: f64 = 4e6;
-
-/// JSON pointer to the temperature of a device, in °C, in SMART data.
-const TEMPERATURE: &str = "/temperature/current";
 
 /// The stack and its copy compared over all rounds.
 pub(super) fn control_of_rounds(plan: &Plan, trials: &[Vec<Observed>]) -> Option<ControlFound> {
@@ -70,10 +66,10 @@ pub(super) fn withdraw(verdict: &mut Verdict) {
 /// Returns every check, with or without a finding.
 pub(super) fn checks(
     plan: &Plan,
-    records: &Records,
+    outcomes: &Outcomes,
     values: &[Vec<Option<f64>>],
 ) -> Vec<CheckFound> {
-    let trials = in_order(plan, records, values);
+    let trials = in_order(plan, outcomes, values);
     let found = checks::check(&trials);
     let mut all = vec![
         trend("drift", "from the first round to the last", found.drift),
@@ -81,17 +77,17 @@ pub(super) fn checks(
         carry_over(&found),
         dependence(&found),
     ];
-    all.extend(temperature(plan, records, &trials));
-    all.extend(other_writer(plan, records));
+    all.extend(temperature(plan, outcomes, &trials));
+    all.extend(other_writer(plan, outcomes));
     all
 }
 
 /// The trials of all stacks in the order in which they ran.
-fn in_order(plan: &Plan, records: &Records, values: &[Vec<Option<f64>>]) -> Vec<Trial> {
+fn in_order(plan: &Plan, outcomes: &Outcomes, values: &[Vec<Option<f64>>]) -> Vec<Trial> {
     let mut places: BTreeMap<u32, u32> = BTreeMap::new();
     let mut seen: Vec<(usize, u32)> = Vec::new();
     let mut trials = Vec::new();
-    for (trial, _) in records.values() {
+    for (trial, _) in outcomes.values() {
         let place = places.entry(trial.round).or_default();
         let position = *place as usize;
         *place += 1;
@@ -175,16 +171,12 @@ fn dependence(found: &Checks) -> CheckFound {
 }
 
 /// The metric against the device's temperature, where SMART gives one.
-fn temperature(plan: &Plan, records: &Records, trials: &[Trial]) -> Option<CheckFound> {
-    let degrees = |record: &Record| {
-        let before = record.smart.as_ref()?.before.as_ref()?;
-        before.pointer(TEMPERATURE)?.as_f64()
-    };
+fn temperature(plan: &Plan, outcomes: &Outcomes, trials: &[Trial]) -> Option<CheckFound> {
     let mut known: BTreeMap<(usize, usize), f64> = BTreeMap::new();
-    for (trial, record) in records.values() {
+    for (trial, outcome) in outcomes.values() {
         let stack = plan.candidates[trial.candidate as usize].stack as usize;
-        if let Some(degrees) = degrees(record) {
-            known.insert((stack, trial.round as usize), degrees);
+        if let Some(celsius) = outcome.celsius {
+            known.insert((stack, trial.round as usize), celsius);
         }
     }
     if known.is_empty() {
@@ -199,17 +191,11 @@ fn temperature(plan: &Plan, records: &Records, trials: &[Trial]) -> Option<Check
 }
 
 /// Trials whose device moved far more bytes than those of the same stack and workload usually do.
-fn other_writer(plan: &Plan, records: &Records) -> Option<CheckFound> {
+fn other_writer(plan: &Plan, outcomes: &Outcomes) -> Option<CheckFound> {
     let mut moved: BTreeMap<u32, Vec<(u32, f64)>> = BTreeMap::new();
-    for (trial, record) in records.values() {
-        if matches!(record.status, Status::Failed { .. }) {
-            continue;
-        }
-        let devices = record.steps.iter().filter_map(|step| step.device);
-        let bytes: Vec<f64> =
-            devices.map(|device| (device.read_bytes + device.written_bytes) as f64).collect();
-        if !bytes.is_empty() {
-            moved.entry(trial.candidate).or_default().push((trial.index, bytes.iter().sum()));
+    for (trial, outcome) in outcomes.values().filter(|(_, outcome)| outcome.end != End::Failed) {
+        if let Some(bytes) = outcome.moved_bytes {
+            moved.entry(trial.candidate).or_default().push((trial.index, bytes));
         }
     }
     let mut odd: Vec<(u32, u32, f64)> = Vec::new();
@@ -236,7 +222,7 @@ fn other_writer(plan: &Plan, records: &Records) -> Option<CheckFound> {
             format!(
                 "{} of {} trials moved far more bytes than others of their stack, trial {} of {} {times:.1} times as many: consistent with another writer on the device",
                 odd.len(),
-                records.len(),
+                outcomes.len(),
                 index,
                 plan.stacks[stack].label
             )

@@ -5,7 +5,7 @@
 
 use crate::nodes;
 use crate::question::question;
-use crate::records::Records;
+use crate::records::Outcomes;
 use seekwell_model::lab::Better;
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::Record;
@@ -23,11 +23,11 @@ mod tests;
 /// Compares the stacks within each node, and takes a winner back that another stack beats on one.
 pub(super) fn add(
     plan: &Plan,
-    records: &Records,
+    outcomes: &Outcomes,
     values: &[Vec<Option<f64>>],
     verdict: &mut Verdict,
 ) {
-    let rounds = nodes::by_node(records);
+    let rounds = nodes::by_node(outcomes);
     let ranked = &values[..plan.ranked().min(values.len())];
     let position = |label: &String| plan.stacks.iter().position(|stack| stack.label == *label);
     let leader = verdict.baseline.as_ref().and_then(position);
@@ -42,7 +42,7 @@ pub(super) fn add(
 
 /// The doubt about trials that ran on another node than their round.
 pub(super) fn strays(records: &[(PlannedTrial, Record)]) -> Option<Warning> {
-    let strays = nodes::strays(records.iter()).len();
+    let strays = nodes::strays_of(records).len();
     let text = format!(
         "{strays} of {} trials ran on another node than their round and are not compared",
         records.len()

@@ -12,7 +12,7 @@
 
 use super::{add_evidence, interim, judge, laboratory, of_rounds};
 use crate::order::{self, MOST_ROUNDS};
-use crate::records::Records;
+use crate::records::Outcomes;
 use crate::values::{self, judged_trials};
 use seekwell_model::plan::{Plan, Prolonged};
 use seekwell_model::verdict::METHOD;
@@ -44,12 +44,12 @@ pub enum NoMore {
 ///
 /// # Errors
 /// [`NoMore`], and the plan stays as it was.
-pub fn prolong(plan: &mut Plan, records: &Records, verdict: &Verdict) -> Result<(), NoMore> {
-    let done = records.values().map(|(trial, _)| trial.round + 1).max().unwrap_or(0);
+pub fn prolong(plan: &mut Plan, outcomes: &Outcomes, verdict: &Verdict) -> Result<(), NoMore> {
+    let done = outcomes.values().map(|(trial, _)| trial.round + 1).max().unwrap_or(0);
     let prolonged = plan.prolonged.unwrap_or(Prolonged {
         rounds: 0,
         judged_rounds: if plan.race.is_some() { verdict.rounds } else { done },
-        judged_trials: records.keys().next_back().map_or(0, |last| last + 1),
+        judged_trials: outcomes.keys().next_back().map_or(0, |last| last + 1),
         method: verdict.method,
     });
     match &mut plan.race {
@@ -94,28 +94,28 @@ fn looks_of(prolonged: &Prolonged) -> Box<dyn Iterator<Item = u32>> {
 
 /// The verdict of a run that is over, or of a continued run at its last look.
 #[must_use]
-pub fn judged(plan: &Plan, records: &Records) -> Verdict {
-    let Some(prolonged) = &plan.prolonged else { return judge(plan, records) };
+pub fn judged(plan: &Plan, outcomes: &Outcomes) -> Verdict {
+    let Some(prolonged) = &plan.prolonged else { return judge(plan, outcomes) };
     let verdict = match plan.race {
         // At planned looks alone: the closing look between two of them was held at the first end.
-        Some(_) => Some(interim(plan, records))
+        Some(_) => Some(interim(plan, outcomes))
             .filter(|verdict| looked_at(verdict) > prolonged.judged_rounds),
-        None => last_look(plan, prolonged, records)
-            .map(|look| rounds_until(plan, prolonged, records, look)),
+        None => last_look(plan, prolonged, outcomes)
+            .map(|look| rounds_until(plan, prolonged, outcomes, look)),
     };
-    verdict.unwrap_or_else(|| judge(plan, &before(prolonged, records)))
+    verdict.unwrap_or_else(|| judge(plan, &before(prolonged, outcomes)))
 }
 
 /// Judges a run that is interrupted or still running. The verdict of a continued run is that of its
 /// last look.
 #[must_use]
-pub fn so_far(plan: &Plan, records: &Records) -> Verdict {
-    if plan.prolonged.is_some() { judged(plan, records) } else { interim(plan, records) }
+pub fn so_far(plan: &Plan, outcomes: &Outcomes) -> Verdict {
+    if plan.prolonged.is_some() { judged(plan, outcomes) } else { interim(plan, outcomes) }
 }
 
 /// The records of the first end.
-fn before(prolonged: &Prolonged, records: &Records) -> Records {
-    let kept = records.range(..prolonged.judged_trials);
+fn before(prolonged: &Prolonged, outcomes: &Outcomes) -> Outcomes {
+    let kept = outcomes.range(..prolonged.judged_trials);
     kept.map(|(index, kept)| (*index, kept.clone())).collect()
 }
 
@@ -124,18 +124,18 @@ fn looked_at(verdict: &Verdict) -> u32 {
 }
 
 /// Rounds at the last look that all trials before it have reached.
-fn last_look(plan: &Plan, prolonged: &Prolonged, records: &Records) -> Option<u32> {
+fn last_look(plan: &Plan, prolonged: &Prolonged, outcomes: &Outcomes) -> Option<u32> {
     let missing = |trial: &&seekwell_model::plan::PlannedTrial| {
-        !records.contains_key(&trial.index)
-            && !crate::records::is_quarantined(records, trial.candidate, trial.index)
+        !outcomes.contains_key(&trial.index)
+            && !crate::records::is_quarantined(outcomes, trial.candidate, trial.index)
     };
     let whole = plan.trials.iter().find(missing).map_or(plan.rounds(), |trial| trial.round);
     looks_of(prolonged).take_while(|look| *look <= whole).last()
 }
 
 /// The verdict at a look of a continued run of fixed rounds.
-fn rounds_until(plan: &Plan, prolonged: &Prolonged, records: &Records, look: u32) -> Verdict {
-    let of_look: Records = records
+fn rounds_until(plan: &Plan, prolonged: &Prolonged, outcomes: &Outcomes, look: u32) -> Verdict {
+    let of_look: Outcomes = outcomes
         .iter()
         .filter(|(_, (trial, _))| trial.round < look)
         .map(|(index, kept)| (*index, kept.clone()))

@@ -6,12 +6,11 @@ use super::{
     best_first, blank, mean_trial_ns, median, of_rounds, percent, tie_reason, unresolved_reason,
     verdict as of_comparison, with_doubts,
 };
-use crate::records::Records;
+use crate::records::{End, Outcomes};
 use crate::staged::{Ended, Staged};
 use crate::values::{self, judged_trials, round_values};
 use seekwell_model::lab::Better;
 use seekwell_model::plan::{Plan, PlannedRace};
-use seekwell_model::record::Status;
 use seekwell_model::verdict::METHOD;
 use seekwell_model::verdict::{
     Basis, ControlFound, DroppedStack, OutStack, RaceCourse, Ratio, Verdict,
@@ -20,13 +19,13 @@ use seekwell_stats::paired::{Finding, Unresolved};
 use seekwell_stats::race::{DropReason, Dropped, Outcome, Race, Stop};
 use seekwell_stats::shrink::Estimate;
 
-/// The verdict of a race as far as its records go.
-pub(super) fn verdict(plan: &Plan, planned: &PlannedRace, records: &Records, end: Stop) -> Verdict {
+/// The verdict of a race as far as its trials go.
+pub(super) fn verdict(plan: &Plan, planned: &PlannedRace, kept: &Outcomes, end: Stop) -> Verdict {
     if planned.method != METHOD {
-        return earlier(plan, planned, records, end);
+        return earlier(plan, planned, kept, end);
     }
-    let staged = Staged::replay(plan, planned, records);
-    let values = final_values(plan, &staged, records);
+    let staged = Staged::replay(plan, planned, kept);
+    let values = final_values(plan, &staged, kept);
     let ended = staged.end(end);
     let blank = Verdict { rounds: ended.rounds.last, ..blank(plan, &values) };
     let mut verdict = match (&ended.broken, &ended.race) {
@@ -35,7 +34,7 @@ pub(super) fn verdict(plan: &Plan, planned: &PlannedRace, records: &Records, end
             reason: "the pilot is not finished, and its trials are never ranked".to_owned(),
             ..blank
         },
-        (None, Some(race)) => of_race(plan, &ended, race, records, &values, blank),
+        (None, Some(race)) => of_race(plan, &ended, race, kept, &values, blank),
     };
     verdict.evidence.outlook = ended.outlook;
     verdict
@@ -43,13 +42,13 @@ pub(super) fn verdict(plan: &Plan, planned: &PlannedRace, records: &Records, end
 
 /// The verdict of a race whose method decided otherwise which stacks run on: a single look at the
 /// rounds of its final, with the share of the error that one of its looks had.
-fn earlier(plan: &Plan, planned: &PlannedRace, records: &Records, end: Stop) -> Verdict {
+fn earlier(plan: &Plan, planned: &PlannedRace, kept: &Outcomes, end: Stop) -> Verdict {
     let before = planned.pilot_rounds as usize + planned.screen.len();
-    let all = judged_trials(plan, records);
+    let all = judged_trials(plan, kept);
     let finals: Vec<_> = all.iter().map(|row| row.get(before..).unwrap_or(&[]).to_vec()).collect();
     let looks = planned.looks.len().max(1) as f64;
     let error = (1.0 - plan.lab.judge.confidence) / looks;
-    let mut verdict = of_rounds(plan, records, &finals, error, &[]);
+    let mut verdict = of_rounds(plan, kept, &finals, error, &[]);
     if end == Stop::Interrupted {
         verdict = blank(plan, &values::present(&finals));
         verdict.reason =
@@ -69,19 +68,19 @@ fn earlier(plan: &Plan, planned: &PlannedRace, records: &Records, end: Stop) -> 
 }
 
 /// Values of the final by stack and round.
-fn final_values(plan: &Plan, staged: &Staged<'_>, records: &Records) -> Vec<Vec<Option<f64>>> {
+fn final_values(plan: &Plan, staged: &Staged<'_>, kept: &Outcomes) -> Vec<Vec<Option<f64>>> {
     let rounds = staged.rounds();
     let first = rounds.pilot + rounds.screen;
     let mut values = vec![vec![None; rounds.last as usize]; plan.stacks.len()];
     let mut of_rounds = vec![Vec::new(); rounds.last as usize];
-    for (trial, _) in records.values() {
+    for (trial, _) in kept.values() {
         let number = trial.round.checked_sub(first).map(|number| number as usize);
         if let Some(of_round) = number.and_then(|number| of_rounds.get_mut(number)) {
             of_round.push(*trial);
         }
     }
     for (number, of_round) in of_rounds.iter().enumerate() {
-        for (stack, value) in round_values(plan, records, of_round) {
+        for (stack, value) in round_values(plan, kept, of_round) {
             values[stack][number] = value;
         }
     }
@@ -92,14 +91,14 @@ fn of_race(
     plan: &Plan,
     ended: &Ended,
     race: &Race,
-    records: &Records,
+    kept: &Outcomes,
     values: &[Vec<Option<f64>>],
     blank: Verdict,
 ) -> Verdict {
     let outcome = race.outcome();
     let label = |stack: usize| plan.stacks[stack].label.clone();
     let each = plan.candidates.len() as u64 / (plan.stacks.len() as u64).max(1);
-    let round_ns = mean_trial_ns(records)
+    let round_ns = mean_trial_ns(kept)
         .saturating_mul(each)
         .saturating_mul(u64::from(plan.race.as_ref().map_or(1, |race| race.finalists)));
     let mut verdict = match &outcome.comparison {
@@ -123,7 +122,7 @@ fn of_race(
         verdict.sentence = Words::new(plan).not_over();
         verdict.baseline = outcome.best_guess.map(label);
     }
-    verdict.ratios.extend(screened(plan, race, &outcome, records, &verdict));
+    verdict.ratios.extend(screened(plan, race, &outcome, kept, &verdict));
     // Certified rows first: those of the screen are estimates.
     let (mut paired, mut rest): (Vec<Ratio>, Vec<Ratio>) =
         verdict.ratios.drain(..).partition(|ratio| ratio.basis == Basis::Paired);
@@ -251,7 +250,7 @@ fn screened(
     plan: &Plan,
     race: &Race,
     outcome: &Outcome,
-    records: &Records,
+    kept: &Outcomes,
     verdict: &Verdict,
 ) -> Vec<Ratio> {
     let estimates = race.estimates();
@@ -260,11 +259,10 @@ fn screened(
         .as_ref()
         .and_then(|label| plan.stacks.iter().position(|stack| stack.label == *label));
     let known: Vec<&String> = verdict.ratios.iter().map(|ratio| &ratio.stack).collect();
-    let metric = &plan.lab.judge.metric;
     let mut measured: Vec<Vec<Option<f64>>> = vec![Vec::new(); plan.stacks.len()];
-    for (trial, record) in records.values().filter(|(_, record)| record.status == Status::Ok) {
+    for (trial, ran) in kept.values().filter(|(_, ran)| ran.end == End::Ok) {
         let stack = plan.candidates[trial.candidate as usize].stack as usize;
-        measured[stack].push(record.metric(metric));
+        measured[stack].push(ran.value);
     }
     (0..plan.ranked())
         .filter(|stack| !known.contains(&&plan.stacks[*stack].label))

@@ -1,6 +1,7 @@
 use super::*;
-use crate::fixture;
+use crate::fixture::{self, judge};
 use crate::order::round_order;
+use crate::records::{Records, outcomes, outcomes_of};
 use seekwell_model::lab::Effort;
 use seekwell_model::record::Sample;
 
@@ -74,7 +75,7 @@ fn failed_and_marked_trials_are_missing_values_not_zeros() {
     let mut of_b = all.values_mut().filter(|(trial, _)| trial.candidate == 1);
     of_b.next().unwrap().1 = fixture::failed("no space");
     of_b.next().unwrap().1.status = Status::Marked;
-    let values = judged_values(&plan, &all);
+    let values = judged_values(&plan, &outcomes_of(&plan, &all));
     assert_eq!(values[1].iter().filter(|value| value.is_none()).count(), 2);
     assert_eq!(values[0].iter().filter(|value| value.is_none()).count(), 0);
     let verdict = judge(&plan, &all);
@@ -95,7 +96,7 @@ fn workloads_that_share_the_metric_are_joined_by_their_geometric_mean() {
     plan.workloads.push(fixture::workload("step"));
     plan.candidates.push(seekwell_model::plan::Candidate { stack: 0, workload: 1 });
     let all = records(&plan, 6, &[2.0, 8.0], 0.0);
-    for value in &judged_values(&plan, &all)[0] {
+    for value in &judged_values(&plan, &outcomes_of(&plan, &all))[0] {
         assert!((value.unwrap() - 4.0).abs() < 1e-12);
     }
 }
@@ -126,7 +127,7 @@ fn a_workload_that_one_stack_does_not_run_is_not_judged_and_that_is_said() {
     plan.candidates.push(seekwell_model::plan::Candidate { stack: 0, workload: 1 });
     // Stack a runs a second workload that takes a hundred times as long.
     let all = records(&plan, 6, &[1.0, 2.0, 100.0], 0.0);
-    let values = judged_values(&plan, &all);
+    let values = judged_values(&plan, &outcomes_of(&plan, &all));
     assert!(values[0].iter().all(|value| (value.unwrap() - 1.0).abs() < 1e-12), "{values:?}");
     let list: Vec<_> = all.into_values().collect();
     assert!(warnings(&plan, &list).iter().any(|warning| warning.text.contains("workload large")));
@@ -147,8 +148,8 @@ fn a_step_that_every_workload_has_around_it_can_be_judged() {
 fn an_interrupted_run_counts_whole_rounds_and_drops_nobody() {
     let plan = fixture::plan(&["a", "b", "c"], Effort::Rounds(6));
     let record = |trial: &PlannedTrial| fixture::record(1.0 + f64::from(trial.candidate));
-    let first = |trials: usize| -> Records {
-        plan.trials.iter().take(trials).map(|one| (one.index, (*one, record(one)))).collect()
+    let first = |trials: usize| {
+        outcomes(&plan, plan.trials.iter().take(trials).map(|one| (*one, record(one))))
     };
     for (trials, rounds) in [(2, 0), (3, 1), (7, 2)] {
         let verdict = interim(&plan, &first(trials));

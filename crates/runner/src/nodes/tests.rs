@@ -9,17 +9,18 @@ fn on(name: Option<&str>) -> Record {
     record
 }
 
-/// Records of rounds of three trials by their nodes.
-fn records(nodes: &[[Option<&str>; 3]]) -> Records {
+/// Outcomes of rounds of three trials by their nodes.
+fn records(nodes: &[[Option<&str>; 3]]) -> Outcomes {
+    let plan = fixture::plan(&["a", "b", "c"], seekwell_model::lab::Effort::Rounds(6));
     let all = nodes.iter().enumerate().flat_map(|(round, nodes)| {
         nodes.iter().enumerate().map(move |(place, node)| {
             let index = (round * 3 + place) as u32;
             let trial =
                 PlannedTrial { index, round: round as u32, candidate: place as u32, seed: 1 };
-            (index, (trial, on(*node)))
+            (trial, on(*node))
         })
     });
-    all.collect()
+    crate::records::outcomes(&plan, all)
 }
 
 #[test]

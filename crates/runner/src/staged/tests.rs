@@ -46,16 +46,16 @@ type Script = dyn Fn(&Plan, &PlannedTrial) -> Record;
 /// Runs, or goes on, until the end or death; trials that ran and all records.
 fn run(
     plan: &Plan,
-    kept: Records,
+    kept: Outcomes,
     script: &Script,
     dies_at: Option<u32>,
-) -> (Vec<PlannedTrial>, Records) {
+) -> (Vec<PlannedTrial>, Outcomes) {
     let mut backend = Scripted { script, dies_at, ran: vec![] };
     let mut execution = Execution::new(plan, kept);
     let stop = AtomicBool::new(false);
     let ended = execution.run(&mut backend, &mut Nowhere, &stop, &mut |_| {});
     assert_eq!(ended.is_err(), dies_at.is_some(), "{ended:?}");
-    (backend.ran, execution.into_records())
+    (backend.ran, execution.into_outcomes())
 }
 
 fn noisy(plan: &Plan, trial: &PlannedTrial) -> Record {
@@ -67,7 +67,7 @@ fn a_race_has_a_pilot_a_screen_and_a_final_of_fresh_rounds() {
     let plan = fixture::race(6, 4, |_| {});
     let race = plan.race.as_ref().unwrap();
     assert_eq!(race.pilot_rounds, 2);
-    let (ran, records) = run(&plan, Records::new(), &noisy, None);
+    let (ran, records) = run(&plan, Outcomes::new(), &noisy, None);
     let verdict = judge(&plan, &records);
     let course = verdict.evidence.race.as_ref().unwrap();
     assert_eq!(course.pilot_rounds, 2);
@@ -93,7 +93,7 @@ fn a_race_has_a_pilot_a_screen_and_a_final_of_fresh_rounds() {
 #[test]
 fn the_fastest_filesystem_is_found_whatever_the_schedulers_do() {
     let plan = fixture::race(6, 4, |_| {});
-    let (_, records) = run(&plan, Records::new(), &noisy, None);
+    let (_, records) = run(&plan, Outcomes::new(), &noisy, None);
     let verdict = judge(&plan, &records);
     assert_ne!(verdict.kind, VerdictKind::Unresolved, "{}", verdict.reason);
     assert!(verdict.stacks[0].starts_with("fs0/"), "{:?}", verdict.stacks);
@@ -116,11 +116,11 @@ fn a_race_killed_at_any_trial_goes_on_with_the_same_trials_to_the_same_verdict()
             _ => fixture::raced(plan, trial, 0.03, 0.02),
         }
     };
-    let (whole, records) = run(&plan, Records::new(), &script, None);
+    let (whole, records) = run(&plan, Outcomes::new(), &script, None);
     let expected = judge(&plan, &records);
     assert!(whole.len() > 80, "{}", whole.len());
     for index in (0..whole.len() as u32).step_by(7) {
-        let (before, kept) = run(&plan, Records::new(), &script, Some(index));
+        let (before, kept) = run(&plan, Outcomes::new(), &script, Some(index));
         let (after, resumed) = run(&plan, kept, &script, None);
         let ran: Vec<PlannedTrial> = before.into_iter().chain(after).collect();
         assert_eq!(ran, whole, "killed at trial {index}");
@@ -134,10 +134,10 @@ fn a_race_killed_at_any_trial_goes_on_with_the_same_trials_to_the_same_verdict()
 #[test]
 fn what_an_interruption_allows_is_what_the_last_planned_look_allowed() {
     let plan = fixture::race(4, 3, |_| {});
-    let (whole, _) = run(&plan, Records::new(), &noisy, None);
+    let (whole, _) = run(&plan, Outcomes::new(), &noisy, None);
     let mut certified = 0;
     for index in (0..whole.len() as u32).step_by(5) {
-        let (_, kept) = run(&plan, Records::new(), &noisy, Some(index));
+        let (_, kept) = run(&plan, Outcomes::new(), &noisy, Some(index));
         let found = interim(&plan, &kept);
         let course = found.evidence.race.clone().unwrap_or_default();
         if course.looked_at == 0 {
@@ -155,7 +155,7 @@ fn what_an_interruption_allows_is_what_the_last_planned_look_allowed() {
 fn equal_stacks_without_any_noise_are_an_exact_tie() {
     let plan = fixture::on_models(fixture::race(5, 2, |_| {}));
     let exact = |_: &Plan, _: &PlannedTrial| fixture::record(1.25);
-    let (_, records) = run(&plan, Records::new(), &exact, None);
+    let (_, records) = run(&plan, Outcomes::new(), &exact, None);
     let verdict = judge(&plan, &records);
     assert_eq!(verdict.kind, VerdictKind::Tie, "{}", verdict.reason);
     assert_eq!(verdict.stacks.len(), 8);
@@ -177,7 +177,7 @@ fn kept(verdict: &seekwell_model::verdict::Verdict) {
 fn an_exact_difference_is_exact() {
     let plan = fixture::on_models(fixture::race(5, 2, |_| {}));
     let exact = |plan: &Plan, trial: &PlannedTrial| fixture::raced(plan, trial, 0.5, 0.0);
-    let (_, records) = run(&plan, Records::new(), &exact, None);
+    let (_, records) = run(&plan, Outcomes::new(), &exact, None);
     let verdict = judge(&plan, &records);
     assert_eq!(verdict.kind, VerdictKind::Tie);
     assert_eq!(verdict.stacks, ["fs0/sched0", "fs0/sched1"]);
@@ -190,7 +190,7 @@ fn a_control_that_separates_takes_the_verdict_back() {
     let [stack, copy] = plan.control.unwrap();
     assert_eq!((stack, copy), (0, 12));
     assert_eq!(plan.stacks[12].label, "fs0/sched0 (control)");
-    let (_, records) = run(&plan, Records::new(), &noisy, None);
+    let (_, records) = run(&plan, Outcomes::new(), &noisy, None);
     let sound = judge(&plan, &records);
     let control = sound.evidence.control.as_ref().unwrap();
     assert!(!control.separated && control.pairs >= 10, "{control:?}");
@@ -203,7 +203,7 @@ fn a_control_that_separates_takes_the_verdict_back() {
         }
         record
     };
-    let (_, records) = run(&plan, Records::new(), &broken, None);
+    let (_, records) = run(&plan, Outcomes::new(), &broken, None);
     let verdict = judge(&plan, &records);
     assert_eq!(verdict.kind, VerdictKind::Unresolved);
     assert!(verdict.reason.contains("withdrawn"), "{}", verdict.reason);
@@ -219,7 +219,7 @@ fn a_budget_plans_its_looks_from_the_pilot_and_ends_at_one() {
             lab.judge.effort = Effort::Budget(Nanos::seconds(seconds));
         });
         let same = |plan: &Plan, trial: &PlannedTrial| fixture::raced(plan, trial, 0.0, 0.05);
-        let (ran, records) = run(&plan, Records::new(), &same, None);
+        let (ran, records) = run(&plan, Outcomes::new(), &same, None);
         let verdict = judge(&plan, &records);
         let course = verdict.evidence.race.as_ref().unwrap();
         assert_eq!(course.looks.last(), Some(&last), "{seconds} s: {course:?}");
@@ -232,7 +232,7 @@ fn a_budget_plans_its_looks_from_the_pilot_and_ends_at_one() {
 fn stacks_that_left_in_the_screen_are_out_too() {
     let plan = fixture::race(4, 3, |lab| lab.judge.effort = Effort::Budget(Nanos::seconds(70)));
     let same = |plan: &Plan, trial: &PlannedTrial| fixture::raced(plan, trial, 0.0, 0.1);
-    let (_, records) = run(&plan, Records::new(), &same, None);
+    let (_, records) = run(&plan, Outcomes::new(), &same, None);
     let verdict = judge(&plan, &records);
     let evidence = &verdict.evidence;
     let screened = evidence.race.as_ref().unwrap().dropped.iter().filter(|d| d.part == "screen");
@@ -258,7 +258,7 @@ fn a_race_keeps_its_time_on_a_machine_that_gets_slower() {
             let elapsed_ns = 1_000_000_000 * if trial.index >= slow_from { times } else { 1 };
             Record { elapsed_ns, ..fixture::raced(plan, trial, 0.0, 0.05) }
         };
-        let (ran, records) = run(&plan, Records::new(), &slower, None);
+        let (ran, records) = run(&plan, Outcomes::new(), &slower, None);
         let spent_ns: u64 = records.values().map(|(_, record)| record.elapsed_ns).sum();
         let what = format!("slower {times} times from trial {slow_from}: {spent_ns} ns");
         // A trial more than was known when the last one began.
@@ -277,7 +277,7 @@ fn a_race_keeps_its_time_on_a_machine_that_gets_slower() {
 fn the_outlook_is_said_once_after_the_pilot_and_again_when_resumed() {
     let plan = fixture::race(4, 3, |_| {});
     let mut backend = Scripted { script: &noisy, dies_at: Some(30), ran: vec![] };
-    let mut execution = Execution::new(&plan, Records::new());
+    let mut execution = Execution::new(&plan, Outcomes::new());
     let stop = AtomicBool::new(false);
     let mut said = Vec::new();
     let mut parts = Vec::new();
@@ -296,7 +296,7 @@ fn the_outlook_is_said_once_after_the_pilot_and_again_when_resumed() {
     assert_eq!(outlook.buys[0].time_ns, (8 + 12 + 80) * 1_000_000_000);
     let differences: Vec<f64> = outlook.buys.iter().map(|buys| buys.difference.unwrap()).collect();
     assert!(differences.is_sorted_by(|a, b| a > b), "{differences:?}");
-    let again = Staged::replay(&plan, plan.race.as_ref().unwrap(), execution.records());
+    let again = Staged::replay(&plan, plan.race.as_ref().unwrap(), execution.outcomes());
     assert_eq!(again.outlook(), Some(outlook));
 }
 
@@ -311,7 +311,7 @@ fn complete_rounds_say_after_two_of_them_what_they_buy() {
         dies_at: None,
         ran: vec![],
     };
-    let mut execution = Execution::new(&plan, Records::new());
+    let mut execution = Execution::new(&plan, Outcomes::new());
     let mut said = Vec::new();
     let mut begun = 0;
     let stop = AtomicBool::new(false);

@@ -1,6 +1,6 @@
 use super::*;
-use crate::fixture;
-use crate::judge::{judge, warnings};
+use crate::fixture::{self, judge};
+use crate::judge::warnings;
 use crate::order::{self, Expanded, PlanError};
 use seekwell_model::lab::{Effort, Workload};
 use seekwell_model::plan::{BackendFacts, Candidate};

@@ -1,7 +1,8 @@
 use super::*;
 use crate::fixture;
-use crate::judge::judge;
+use crate::fixture::judge;
 use crate::order::round_order;
+use crate::records::{Records, outcomes_of};
 use seekwell_model::lab::Effort;
 
 /// Rounds of two stacks, of which the second takes the values given.
@@ -25,7 +26,7 @@ fn zero_and_nan_mark_their_trial_and_are_named() {
     let plan = fixture::plan(&["a", "b"], Effort::Rounds(6));
     let second = [Some(2.0), Some(0.0), Some(2.1), Some(f64::NAN), Some(2.0), Some(2.2)];
     let all = records(&plan, &second);
-    let trials = judged_trials(&plan, &all);
+    let trials = judged_trials(&plan, &outcomes_of(&plan, &all));
     assert_eq!((trials[1][1], trials[1][3]), (Observed::Failed, Observed::Failed));
     assert_eq!(trials[1][2], Observed::Value(2.1));
     let list: Vec<_> = all.into_values().collect();
@@ -54,9 +55,13 @@ fn what_was_not_run_is_no_failure_and_what_is_not_tried_again_is_one() {
     let mut all = records(&plan, &[Some(2.0), None, None, None, None, None]);
     let last = all.values().filter(|(trial, _)| trial.candidate == 1).map(|(t, _)| t.index).max();
     all.remove(&last.unwrap());
-    assert_eq!(judged_trials(&plan, &all)[1][5], Observed::Failed, "three failures in a row");
+    assert_eq!(
+        judged_trials(&plan, &outcomes_of(&plan, &all))[1][5],
+        Observed::Failed,
+        "three failures in a row"
+    );
     let mut all = records(&plan, &[Some(2.0); 6]);
     let last = all.values().filter(|(trial, _)| trial.candidate == 1).map(|(t, _)| t.index).max();
     all.remove(&last.unwrap());
-    assert_eq!(judged_trials(&plan, &all)[1][5], Observed::NotRun);
+    assert_eq!(judged_trials(&plan, &outcomes_of(&plan, &all))[1][5], Observed::NotRun);
 }

@@ -34,28 +34,24 @@ impl RunFile {
         self.check(&Wanted::default(), &mut |_, _| {})
     }
 
-    /// [`Self::records`] and [`Self::verify`] in one pass over the file. Parts that are not `wanted` may be left out, and
-    /// `lighten` takes out of each record, as soon as it is read, what else the caller does not need: a run of 100,000
-    /// trials fills gigabytes.
+    /// [`Self::records`] and [`Self::verify`] in one pass over the file. Parts that are not `wanted` may be left out, and of
+    /// each record stays, as soon as it is read, what `take` makes of it: a run of 100,000 trials fills gigabytes.
     ///
     /// # Errors
     /// When the file cannot be read or a record that counts is damaged.
-    pub fn verified_records(
+    pub fn verified<T>(
         &self,
         wanted: &Wanted,
-        lighten: &mut dyn FnMut(&PlannedTrial, &mut Record),
-    ) -> Result<(Vec<(PlannedTrial, Record)>, Integrity)> {
+        take: &mut dyn FnMut(&PlannedTrial, Record) -> T,
+    ) -> Result<(Vec<(PlannedTrial, T)>, Integrity)> {
         if self.format.major < FORMAT.major {
-            let mut records = self.records()?;
-            records.iter_mut().for_each(|(trial, record)| lighten(trial, record));
-            return Ok((records, Integrity::NotVerifiable));
+            let records = self.records()?.into_iter();
+            let taken = records.map(|(trial, record)| (trial, take(&trial, record))).collect();
+            return Ok((taken, Integrity::NotVerifiable));
         }
         let mut last = BTreeMap::new();
         let integrity = self.check(wanted, &mut |trial, kept| {
-            let kept = kept.map(|mut kept| {
-                lighten(&kept.trial, &mut kept.record);
-                (kept.trial, kept.record)
-            });
+            let kept = kept.map(|kept| (kept.trial, take(&kept.trial, kept.record)));
             last.insert(trial.index, kept);
         })?;
         let records: std::result::Result<_, String> = last.into_values().collect();

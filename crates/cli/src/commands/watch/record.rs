@@ -10,8 +10,8 @@ use seekwell_model::record::{
 use seekwell_model::stack::Backing;
 use seekwell_model::units::Bytes;
 use seekwell_observe::watched::Watched;
-use seekwell_runner::judge;
 use seekwell_runner::order::{self, Expanded};
+use seekwell_runner::{judge, records};
 use seekwell_session::Machine;
 use seekwell_store::RunFile;
 use std::collections::BTreeMap;
@@ -46,8 +46,8 @@ impl Recorder {
         let record = record(seen, lost, elapsed_ns);
         let Some(trial) = self.plan.trials.first().copied() else { return Ok(()) };
         self.file.append(&trial, &record).map_err(|error| Failure::from_error(&error))?;
-        let kept = BTreeMap::from([(trial.index, (trial, record))]);
-        let mut verdict = judge::judge(&self.plan, &kept);
+        let outcomes = records::outcomes(&self.plan, [(trial, record)]);
+        let mut verdict = judge::judge(&self.plan, &outcomes);
         "a device was watched; nothing was compared".clone_into(&mut verdict.reason);
         self.file.set_verdict(&verdict).map_err(|error| Failure::from_error(&error))?;
         let path = self.file.path().display();

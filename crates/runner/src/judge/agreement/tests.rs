@@ -1,7 +1,6 @@
 use super::settle;
 use crate::axes::axes;
-use crate::fixture;
-use crate::judge::judge;
+use crate::fixture::{self, judge};
 use crate::order::round_order;
 use crate::records::Records;
 use seekwell_model::lab::{Effort, Method};

@@ -1,5 +1,6 @@
 use super::*;
 use crate::fixture;
+use crate::records::{Records, outcomes_of};
 use seekwell_model::power_cut::STEP;
 use seekwell_model::stack::{Export, Overlay, WriteBack};
 use seekwell_model::units::Bytes;
@@ -170,7 +171,7 @@ fn the_power_cuts_of_all_trials_of_a_stack_are_added() {
             records.insert(trial.index, (trial, record));
         }
     }
-    let found = of_plan(&plan, &records);
+    let found = of_plan(&plan, &outcomes_of(&plan, &records));
     let lost = found.iter().map(|one| one.cuts.map(|cuts| (cuts.cuts, cuts.lost_synced)));
     assert_eq!(lost.collect::<Vec<_>>(), [Some((10, 2)), Some((10, 0))]);
 }
@@ -187,8 +188,10 @@ fn each_stack_is_judged_by_what_was_in_force_in_its_own_trials() {
         record.in_force.mount = Some(mount.to_owned());
         records.insert(trial.index, (trial, record));
     }
-    let classes: Vec<DurabilityClass> =
-        of_plan(&plan, &records).into_iter().map(|found| found.class).collect();
+    let classes: Vec<DurabilityClass> = of_plan(&plan, &outcomes_of(&plan, &records))
+        .into_iter()
+        .map(|found| found.class)
+        .collect();
     assert_ne!(classes[0], classes[1]);
     assert_eq!(classes[1], DurabilityClass::Unsafe);
 }

@@ -1,9 +1,9 @@
 use super::*;
-use crate::fixture;
-use crate::judge::judge;
+use crate::fixture::{self, judge};
 use crate::order::round_order;
+use crate::records::{Records, outcomes_of};
 use seekwell_model::lab::{Effort, Method};
-use seekwell_model::record::Sample;
+use seekwell_model::record::{DeviceTotals, Sample};
 
 /// Twelve rounds of three filesystems under two schedulers: every filesystem is 20 % slower than the
 /// one before and flushes twice as often.
@@ -95,26 +95,6 @@ fn a_workload_that_does_not_see_the_storage_is_told_so() {
     assert_eq!(judge(&plan, &records).evidence.storage, None);
 }
 
-#[test]
-fn requests_in_flight_come_from_samples_wholly_inside_the_step() {
-    let sample = |ms: u64, queue_size: f64| Sample {
-        at_ns: ms * 1_000_000,
-        queue_size,
-        ..Sample::default()
-    };
-    let step =
-        StepRecord { started_ns: 100_000_000, ended_ns: 500_000_000, ..StepRecord::default() };
-    let mut record = fixture::record(1.0);
-    // The sample at 150 ms began before the step, that at 550 ms ended after it.
-    record.timeline = [(50, 90.0), (150, 90.0), (250, 1.0), (350, 2.0), (450, 3.0), (550, 90.0)]
-        .map(|(ms, queue)| sample(ms, queue))
-        .to_vec();
-    assert_eq!(in_flight(&record, &step), Some(2.0));
-    // Two are too few to speak of.
-    record.timeline.remove(3);
-    assert_eq!(in_flight(&record, &step), None);
-}
-
 /// Records of one round in which the device of a stack is busy for so many ms of 1 s.
 fn busy(plan: &Plan, rounds: u32, busy_ms: impl Fn(u32, u32) -> u64) -> Records {
     let mut all = Records::new();
@@ -132,19 +112,19 @@ fn busy(plan: &Plan, rounds: u32, busy_ms: impl Fn(u32, u32) -> u64) -> Records 
 #[test]
 fn the_share_of_the_storage_is_that_of_the_stack_with_the_largest() {
     let plan = fixture::plan(&["a", "b", "c"], Effort::Rounds(6));
-    let found =
-        storage(&plan, &busy(&plan, 3, |stack, _| [100, 900, 200][stack as usize])).unwrap();
+    let share = |records: &Records| storage(&plan, &outcomes_of(&plan, records));
+    let found = share(&busy(&plan, 3, |stack, _| [100, 900, 200][stack as usize])).unwrap();
     assert!((found.busy - 0.9).abs() < 1e-9 && found.seen, "{found:?}");
     // Of equal shares the first stack decides whether the workload sees the storage.
     let once = |stack: u32, round: u32| if (stack, round) == (1, 2) { 900 } else { 20 };
-    let found = storage(&plan, &busy(&plan, 3, once)).unwrap();
+    let found = share(&busy(&plan, 3, once)).unwrap();
     assert!((found.busy - 0.02).abs() < 1e-9 && !found.seen, "{found:?}");
     // A step without a time has no share.
     let mut records = busy(&plan, 1, |_, _| 100);
     for (_, record) in records.values_mut() {
         record.steps[0].metrics.insert("elapsed".into(), 0.0);
     }
-    assert!(storage(&plan, &records).is_none());
+    assert!(share(&records).is_none());
 }
 
 #[test]
@@ -154,51 +134,6 @@ fn more_stacks_than_are_worth_it_have_no_effects() {
     let plan = fixture::plan(&labels, Effort::Rounds(6));
     let values = vec![vec![Some(1.0); 6]; labels.len()];
     let mut verdict = judge(&fixture::plan(&["a"], Effort::Rounds(6)), &Records::new());
-    add(&plan, &Records::new(), &values, &mut verdict);
+    add(&plan, &Outcomes::new(), &values, &mut verdict);
     assert!(verdict.evidence.axes.is_empty());
-}
-
-#[test]
-fn quantities_without_a_count_are_missing() {
-    let step = |device| StepRecord { device: Some(device), ..StepRecord::default() };
-    let of = |device| quantities(&fixture::record(1.0), &step(device));
-    let idle = of(DeviceTotals::default());
-    assert_eq!(idle, [("MB written", 0.0), ("MB read", 0.0)]);
-    let busy = of(DeviceTotals {
-        reads: 2,
-        read_bytes: 8_192,
-        writes: 3,
-        writes_merged: 1,
-        written_bytes: 12_288,
-        flushes: Some(7),
-        ..DeviceTotals::default()
-    });
-    assert_eq!(
-        busy,
-        [
-            ("flushes", 7.0),
-            ("KiB per write", 4.0),
-            ("KiB per read", 4.0),
-            ("% of writes merged", 25.0),
-            ("MB written", 0.012_288),
-            ("MB read", 0.008_192),
-        ]
-    );
-}
-
-#[test]
-fn next_to_nothing_is_measured_in_the_unit_of_the_quantity() {
-    let floors = [
-        ("flushes", 2.0),
-        ("% of writes merged", 5.0),
-        ("requests in flight", 0.2),
-        ("s of CPU", 0.005),
-        ("s of the arm's movement", 0.05),
-        ("s of waiting for the sector", 0.05),
-        ("bytes written per byte", 0.1),
-        ("MB written", 1.0),
-    ];
-    for (what, expected) in floors {
-        assert_eq!(floor(what), expected, "{what}");
-    }
 }

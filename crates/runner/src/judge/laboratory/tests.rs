@@ -1,10 +1,10 @@
 use super::*;
-use crate::fixture;
-use crate::judge::judge;
+use crate::fixture::{self, judge};
 use crate::order::round_order;
+use crate::records::{Records, outcomes_of};
 use crate::values::judged_values;
 use seekwell_model::lab::Effort;
-use seekwell_model::record::{DeviceTotals, SmartReading};
+use seekwell_model::record::{DeviceTotals, Record, SmartReading};
 
 /// 12 rounds of three stacks in the planned order; `change` alters a record by what ran before.
 fn run(change: impl Fn(&PlannedTrial, Option<u32>, &mut Record)) -> (Plan, Records) {
@@ -33,8 +33,9 @@ fn slower(record: &mut Record, factor: f64) {
 }
 
 fn found(plan: &Plan, records: &Records) -> BTreeMap<String, Option<bool>> {
-    let values = judged_values(plan, records);
-    checks(plan, records, &values).into_iter().map(|check| (check.name, check.found)).collect()
+    let outcomes = outcomes_of(plan, records);
+    let values = judged_values(plan, &outcomes);
+    checks(plan, &outcomes, &values).into_iter().map(|check| (check.name, check.found)).collect()
 }
 
 #[test]
@@ -87,8 +88,9 @@ fn a_trial_that_moved_far_more_bytes_than_its_like_had_company() {
         let written_bytes = 10_000_000 + u64::from(trial.round) * 1_000 + extra;
         record.steps[0].device = Some(DeviceTotals { written_bytes, ..DeviceTotals::default() });
     });
-    let values = judged_values(&plan, &records);
-    let all = checks(&plan, &records, &values);
+    let outcomes = outcomes_of(&plan, &records);
+    let values = judged_values(&plan, &outcomes);
+    let all = checks(&plan, &outcomes, &values);
     let check = all.iter().find(|check| check.name == "other-writer").unwrap();
     assert_eq!(check.found, Some(true));
     assert!(check.text.starts_with("1 of 36 trials"), "{}", check.text);
@@ -127,7 +129,11 @@ fn a_stack_with_several_workloads_has_one_value_in_a_round() {
             records.insert(trial.index, (trial, fixture::record(1.0)));
         }
     }
-    let found = in_order(&plan, &records, &[vec![Some(1.0), None], vec![Some(2.0), Some(2.0)]]);
+    let found = in_order(
+        &plan,
+        &outcomes_of(&plan, &records),
+        &[vec![Some(1.0), None], vec![Some(2.0), Some(2.0)]],
+    );
     let stacks = |round: usize| {
         let of_round = found.iter().filter(|trial| trial.round == round);
         of_round.map(|trial| (trial.stack, trial.value)).collect::<BTreeMap<_, _>>()
@@ -149,7 +155,7 @@ fn moved(bytes: &[u64]) -> Option<CheckFound> {
             records.insert(trial.index, (trial, record));
         }
     }
-    other_writer(&plan, &records)
+    other_writer(&plan, &outcomes_of(&plan, &records))
 }
 
 #[test]

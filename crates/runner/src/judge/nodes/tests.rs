@@ -1,7 +1,7 @@
 use super::*;
-use crate::fixture;
-use crate::judge::judge;
+use crate::fixture::{self, judge};
 use crate::order::round_order;
+use crate::records::Records;
 use seekwell_model::lab::Effort;
 use seekwell_model::record::Node;
 

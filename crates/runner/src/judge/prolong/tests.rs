@@ -1,15 +1,15 @@
 use super::*;
 use crate::fixture;
-use crate::records::worth_keeping;
+use crate::records::{outcomes, worth_keeping};
 use seekwell_model::lab::Effort;
 use seekwell_model::verdict::VerdictKind;
 
-/// Records of all trials of a plan: `value` is that of a candidate in a round.
-fn records(plan: &Plan, value: impl Fn(u32, u32) -> f64) -> Records {
+/// Outcomes of all trials of a plan: `value` is that of a candidate in a round.
+fn records(plan: &Plan, value: impl Fn(u32, u32) -> f64) -> Outcomes {
     let made = |trial: &seekwell_model::plan::PlannedTrial| {
-        (trial.index, (*trial, fixture::record(value(trial.candidate, trial.round))))
+        (*trial, fixture::record(value(trial.candidate, trial.round)))
     };
-    plan.trials.iter().map(made).collect()
+    outcomes(plan, plan.trials.iter().map(made))
 }
 
 /// The second stack takes twice as long, with a little noise.
@@ -18,7 +18,7 @@ fn clear(candidate: u32, round: u32) -> f64 {
 }
 
 /// A run of so many rounds that was judged.
-fn finished(rounds: u32) -> (Plan, Records, Verdict) {
+fn finished(rounds: u32) -> (Plan, Outcomes, Verdict) {
     let plan = fixture::plan(&["a", "b"], Effort::Rounds(rounds));
     let records = records(&plan, clear);
     let verdict = judged(&plan, &records);
@@ -62,7 +62,7 @@ fn rounds_between_two_looks_wait_for_the_next() {
     // At the end of the planned rounds the stacks differ; later they do not.
     let later = |candidate: u32, round: u32| if round < 20 { clear(candidate, round) } else { 1.0 };
     let all = records(&plan, later);
-    let until = |trials: u32| -> Records {
+    let until = |trials: u32| -> Outcomes {
         all.range(..trials).map(|(index, kept)| (*index, kept.clone())).collect()
     };
     let short = judged(&plan, &until(49));
@@ -88,25 +88,26 @@ fn a_run_of_an_older_method_is_judged_on_its_new_rounds_alone() {
 #[test]
 fn a_race_is_continued_at_its_planned_looks() {
     let mut race = fixture::race(4, 3, |_| {});
-    let verdict = Verdict { rounds: 6, ..judge(&race, &Records::new()) };
-    prolong(&mut race, &Records::new(), &verdict).unwrap();
+    let verdict = Verdict { rounds: 6, ..judge(&race, &Outcomes::new()) };
+    prolong(&mut race, &Outcomes::new(), &verdict).unwrap();
     let looks = &race.race.as_ref().unwrap().looks;
     assert!(looks.starts_with(&[6, 8, 10]) && looks.last() == Some(&MOST_ROUNDS), "{looks:?}");
     assert_eq!(race.effort(), Effort::Rounds(MOST_ROUNDS));
-    assert_eq!(prolong(&mut race, &Records::new(), &verdict), Err(NoMore::MostRounds));
+    assert_eq!(prolong(&mut race, &Outcomes::new(), &verdict), Err(NoMore::MostRounds));
     race.prolonged = None;
     let decided = Verdict { kind: VerdictKind::Tie, ..verdict.clone() };
     let before = race.clone();
-    assert_eq!(prolong(&mut race, &Records::new(), &decided), Err(NoMore::Decided));
+    assert_eq!(prolong(&mut race, &Outcomes::new(), &decided), Err(NoMore::Decided));
     assert_eq!(race, before);
     race.race.as_mut().unwrap().method = 0;
-    assert_eq!(prolong(&mut race, &Records::new(), &verdict), Err(NoMore::EarlierMethod));
+    assert_eq!(prolong(&mut race, &Outcomes::new(), &verdict), Err(NoMore::EarlierMethod));
 }
 
 #[test]
 fn failed_trials_of_a_judged_run_are_not_tried_again() {
     let (mut plan, first, verdict) = finished(6);
-    let failed: Vec<_> = first.values().map(|(trial, _)| (*trial, fixture::failed("x"))).collect();
+    let failed = first.values().map(|(trial, _)| (*trial, fixture::failed("x")));
+    let failed = outcomes(&plan, failed);
     assert_eq!(worth_keeping(&plan, failed.clone(), false).len(), 0);
     assert_eq!(worth_keeping(&plan, failed.clone(), true).len(), 12, "more rounds are asked for");
     prolong(&mut plan, &first, &verdict).unwrap();
@@ -139,12 +140,13 @@ fn a_look_is_behind_the_rounds_that_are_done() {
 #[test]
 fn a_continued_race_is_judged_at_a_look_behind_its_first_end() {
     let mut plan = fixture::race(4, 1, |_| {});
-    let mut all = Records::new();
+    let mut all = Outcomes::new();
     while let Some(round) =
         crate::staged::Staged::replay(&plan, plan.race.as_ref().unwrap(), &all).round()
     {
         for trial in round {
-            all.insert(trial.index, (trial, fixture::raced(&plan, &trial, 0.3, 0.005)));
+            let record = fixture::raced(&plan, &trial, 0.3, 0.005);
+            all.insert(trial.index, (trial, fixture::outcome(&plan, &record)));
         }
     }
     let whole = interim(&plan, &all);

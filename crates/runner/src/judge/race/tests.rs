@@ -9,22 +9,22 @@ use seekwell_model::record::Record;
 use seekwell_model::verdict::{Decision, VerdictKind};
 use seekwell_stats::interval::{Interval, Method};
 
-/// Records of a race up to its end, or to so many trials.
-fn run(plan: &Plan, most: usize, record: impl Fn(&PlannedTrial) -> Record) -> Records {
-    let mut records = Records::new();
+/// Outcomes of a race up to its end, or to so many trials.
+fn run(plan: &Plan, most: usize, record: impl Fn(&PlannedTrial) -> Record) -> Outcomes {
+    let mut records = Outcomes::new();
     while let Some(round) = Staged::replay(plan, plan.race.as_ref().unwrap(), &records).round() {
         for trial in round {
             if records.len() == most {
                 return records;
             }
-            records.insert(trial.index, (trial, record(&trial)));
+            records.insert(trial.index, (trial, fixture::outcome(plan, &record(&trial))));
         }
     }
     records
 }
 
 /// A race of four stacks, each slower than the one before by `step`; it has no screen.
-fn short(step: f64, noise: f64, most: usize) -> (Plan, Records) {
+fn short(step: f64, noise: f64, most: usize) -> (Plan, Outcomes) {
     let plan = fixture::race(4, 1, |_| {});
     let records = run(&plan, most, |trial| fixture::raced(&plan, trial, step, noise));
     (plan, records)
@@ -97,7 +97,7 @@ fn a_race_that_was_stopped_says_how_far_it_is() {
     assert!(screen.ratios.iter().all(|row| row.basis == Basis::Screen && row.pairs == 0));
     for row in &screen.ratios {
         let of_row = records.values().filter(|(trial, _)| plan.pair(trial).0.label == row.stack);
-        let values: Vec<_> = of_row.map(|(_, record)| record.metric("step.elapsed")).collect();
+        let values: Vec<_> = of_row.map(|(_, record)| record.value).collect();
         assert_eq!(row.median, median(&values), "{}", row.stack);
     }
 }
@@ -118,8 +118,8 @@ fn a_race_too_noisy_to_decide_gives_the_reason_of_its_comparison() {
 fn a_race_with_trials_of_another_version_is_not_judged() {
     let plan = fixture::race(4, 3, |_| {});
     let trials = round_order(plan.lab.seed, 12, 0);
-    let records =
-        trials.into_iter().map(|trial| (trial.index, (trial, fixture::record(1.0)))).collect();
+    let records = trials.into_iter().map(|trial| (trial, fixture::record(1.0)));
+    let records = crate::records::outcomes(&plan, records);
     let verdict = judge(&plan, &records);
     assert_eq!(verdict.kind, VerdictKind::Unresolved);
     assert!(verdict.reason.starts_with("its trials are not those that this version would run"));
@@ -130,12 +130,13 @@ fn a_race_of_an_earlier_version_is_judged_by_the_rounds_of_its_final() {
     let mut plan = fixture::race(4, 1, |_| {});
     let race = plan.race.as_mut().unwrap();
     (race.method, race.pilot_rounds, race.screen, race.looks) = (0, 2, vec![4, 4], vec![8]);
-    let mut records = Records::new();
+    let mut records = Outcomes::new();
     for round in 0..12 {
         for trial in round_order(plan.lab.seed, 4, round) {
             // Pilot and screen say the opposite.
             let step = if round < 4 { -0.2 } else { 0.3 };
-            records.insert(trial.index, (trial, fixture::raced(&plan, &trial, step, 0.005)));
+            let record = fixture::raced(&plan, &trial, step, 0.005);
+            records.insert(trial.index, (trial, fixture::outcome(&plan, &record)));
         }
     }
     let verdict = judge(&plan, &records);

@@ -307,12 +307,12 @@ fn doubts_about_steps_are_told_apart_by_step() {
 #[test]
 fn the_mean_time_of_a_trial_is_that_of_all() {
     let plan = plan(&["a", "b"]);
-    assert_eq!(mean_trial_ns(&Records::new()), 0);
+    assert_eq!(mean_trial_ns(&Outcomes::new()), 0);
     let mut all = records(&plan, 1, &[1.0, 2.0], 0.0);
     for (index, (_, record)) in &mut all {
         record.elapsed_ns = 1_000 + 500 * u64::from(*index);
     }
-    assert_eq!(mean_trial_ns(&all), 1_250);
+    assert_eq!(mean_trial_ns(&outcomes_of(&plan, &all)), 1_250);
 }
 
 #[test]

@@ -38,6 +38,12 @@ fn what_was_written_is_intact() {
     assert_eq!(file.verify().unwrap(), longer);
 }
 
+type Verified = (Vec<(PlannedTrial, Record)>, Integrity);
+
+fn whole_records(file: &RunFile) -> Result<Verified> {
+    file.verified(&Wanted::default(), &mut |_, record| record)
+}
+
 /// One pass gives what two gave, of intact files and of damaged ones, also when the last attempt at a trial is not the
 /// first.
 #[test]
@@ -46,20 +52,22 @@ fn records_and_verification_in_one_pass_are_those_of_two() {
     let path = run(&folder);
     let mut file = RunFile::open_for_append(&path).unwrap();
     file.append(&trial(3), &record(7)).unwrap();
-    let both = file.verified_records(&Wanted::default(), &mut |_, _| {}).unwrap();
+    let both = whole_records(&file).unwrap();
     assert_eq!(both, (file.records().unwrap(), file.verify().unwrap()));
     assert_eq!(both.0[3].1, record(7));
-    let light =
-        file.verified_records(&Wanted::default(), &mut |_, record| record.steps.clear()).unwrap();
-    assert!(light.0.iter().all(|(_, record)| record.steps.is_empty()));
+    let light = file.verified(&Wanted::default(), &mut |_, record| record.elapsed_ns).unwrap();
+    assert!(light.0.iter().zip(&both.0).all(|(ns, whole)| ns.1 == whole.1.elapsed_ns));
     assert_eq!(light.1, both.1);
+    let mut each = Vec::new();
+    file.each_record(&Wanted::default(), &mut |trial, record| each.push((trial, record))).unwrap();
+    assert_eq!(each, both.0);
     let few = Wanted {
         histograms: false,
         series: false,
         timeline: crate::Timeline::Told,
         metrics: Some(["unpack.elapsed".to_owned()].into()),
     };
-    let few = file.verified_records(&few, &mut |_, _| {}).unwrap();
+    let few = file.verified(&few, &mut |_, record| record).unwrap();
     assert_eq!(few.1, both.1);
     for ((_, few), (_, whole)) in few.0.iter().zip(&both.0) {
         assert_eq!(few.metric("unpack.elapsed"), whole.metric("unpack.elapsed"));
@@ -72,13 +80,13 @@ fn records_and_verification_in_one_pass_are_those_of_two() {
     let edit = |id| format!("UPDATE attempt SET record = zeroblob(9) WHERE id = {id}");
     Connection::open(&path).unwrap().execute_batch(&edit(4)).unwrap();
     let file = RunFile::open(&path).unwrap();
-    let both = file.verified_records(&Wanted::default(), &mut |_, _| {}).unwrap();
+    let both = whole_records(&file).unwrap();
     assert_eq!(both, (file.records().unwrap(), file.verify().unwrap()));
     assert!(matches!(both.1, Integrity::Changed(_)), "an attempt that does not count");
     Connection::open(&path).unwrap().execute_batch(&edit(13)).unwrap();
     let words = |error: crate::StoreError| error.to_string();
     assert_eq!(
-        file.verified_records(&Wanted::default(), &mut |_, _| {}).map_err(words),
+        whole_records(&file).map_err(words),
         Err(file.records().map_err(words).unwrap_err())
     );
 }

@@ -2,7 +2,7 @@ use super::super::{view, view_as_page, view_as_text};
 use super::*;
 use seekwell_model::record::{BlockEvents, SmartReading, StepRecord};
 use seekwell_report::{Inside, PageTrials, RunView};
-use seekwell_store::{RunFile, Wanted};
+use seekwell_store::RunFile;
 use std::path::{Path, PathBuf};
 
 /// A record of which all may be taken, and metrics in the judged step.
@@ -204,9 +204,8 @@ fn the_texts_of_a_run_on_a_host_are_those_of_all_its_data() {
     for is_judged in [false, true] {
         let mut file = RunFile::open_for_append(&path).unwrap();
         if is_judged {
-            let (whole, _) = file.verified_records(&Wanted::default(), &mut |_, _| {}).unwrap();
-            let records = whole.into_iter().map(|one| (one.0.index, one)).collect();
-            let verdict = super::super::prolong::judged(&file.plan().unwrap(), &records);
+            let outcomes = seekwell_session::outcomes(&file.plan().unwrap(), &file).unwrap();
+            let verdict = super::super::prolong::judged(&file.plan().unwrap(), &outcomes);
             file.set_verdict(&verdict).unwrap();
         }
         let whole = view(&file).unwrap();
