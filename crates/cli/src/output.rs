@@ -25,10 +25,23 @@ pub fn write_piecewise(
     content: &Content<'_>,
     force: bool,
 ) -> Result<(), Failure> {
-    output::write_piecewise(path, kind, content, replace(force))
-        .map_err(|error| Failure::from_error(&error))?;
+    piecewise(path, kind, content, force)?;
     terminal::talk(&format!("wrote {}", path.display()));
     Ok(())
+}
+
+/// The same without a word, for one of several files.
+///
+/// # Errors
+/// As [`write`], and the error of the content.
+pub fn piecewise(
+    path: &Path,
+    kind: Kind,
+    content: &Content<'_>,
+    force: bool,
+) -> Result<(), Failure> {
+    output::write_piecewise(path, kind, content, replace(force))
+        .map_err(|error| Failure::from_error(&error))
 }
 
 fn replace(force: bool) -> Replace {

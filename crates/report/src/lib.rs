@@ -53,7 +53,7 @@ pub use load_page::{LoadPage, LoadPicture, load_html};
 pub use markdown::markdown;
 pub use next_step::{next_command, resume_command, shell_word};
 pub use outlook_text::outlook_text;
-pub use parquet::{ParquetError, parquet};
+pub use parquet::{EachTrial, PARQUET_TABLES, ParquetTable, TableParts};
 pub use plan_text::plan_text;
 pub use prediction_text::prediction_text;
 pub use replication::{

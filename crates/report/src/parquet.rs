@@ -1,23 +1,49 @@
 //! A run as Parquet: long tables that DuckDB, pandas, R and others read, nothing left out.
+//!
+//! A table is written trial by trial and never in memory as a whole: a run of 100,000 trials fills gigabytes.
 
 mod rows;
 mod table;
 
 use crate::view::RunView;
-use table::Table;
+use seekwell_model::plan::PlannedTrial;
+use seekwell_model::record::Record;
+use std::io::{self, Write};
+use table::{Kind, Table};
 
-/// Errors of a table that could not be written.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot make {name}: {source}")]
-pub struct ParquetError {
-    /// Name of the file.
-    pub name: &'static str,
-    /// The writer's error.
-    #[source]
-    pub source: parquet::errors::ParquetError,
+/// Parts of records that a table needs, besides their text and metrics.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TableParts {
+    /// Latency histograms.
+    pub histograms: bool,
+    /// Block events and the timeline of the journal.
+    pub series: bool,
+    /// The timeline.
+    pub timeline: bool,
 }
 
-/// The tables of a run, each with the name of its file:
+/// A table of a run.
+#[derive(Debug)]
+pub struct ParquetTable {
+    /// Name of its file.
+    pub name: &'static str,
+    /// Parts of records that it needs.
+    pub parts: TableParts,
+    columns: fn() -> Vec<(&'static str, Kind)>,
+    rows: Rows,
+}
+
+/// Rows of a table.
+#[derive(Debug)]
+enum Rows {
+    OfTrial(fn(&mut Table<'_>, &RunView, &PlannedTrial, &Record)),
+    OfRun(fn(&mut Table<'_>, &RunView)),
+}
+
+/// Text and metrics alone.
+const TEXT: TableParts = TableParts { histograms: false, series: false, timeline: false };
+
+/// The tables of a run:
 ///
 /// - `trials.parquet`: one row per trial with its stack's value on each axis; `record` is the
 ///   record as JSON without what the other tables hold.
@@ -26,26 +52,81 @@ pub struct ParquetError {
 /// - `histograms.parquet`: the slots of every latency histogram, lowest value and count.
 /// - `operations.parquet`, `events.parquet`: single operations and block events, where kept.
 /// - `run.parquet`: one row: plan, environment, verdict and warnings as JSON.
-///
-/// # Errors
-/// When the writer refuses, which no run makes it do.
-pub fn parquet(view: &RunView) -> Result<Vec<(&'static str, Vec<u8>)>, ParquetError> {
-    let tables: [(&'static str, Table); 7] = [
-        ("trials.parquet", rows::trials(view)),
-        ("samples.parquet", rows::samples(view)),
-        ("timelines.parquet", rows::timelines(view)),
-        ("histograms.parquet", rows::histograms(view)),
-        ("operations.parquet", rows::operations(view)),
-        ("events.parquet", rows::events(view)),
-        ("run.parquet", rows::run(view)),
-    ];
-    tables
-        .into_iter()
-        .map(|(name, table)| {
-            let bytes = table.write().map_err(|source| ParquetError { name, source })?;
-            Ok((name, bytes))
-        })
-        .collect()
+pub const PARQUET_TABLES: [ParquetTable; 7] = [
+    ParquetTable {
+        name: "trials.parquet",
+        parts: TableParts { histograms: true, series: true, timeline: false },
+        columns: rows::of_trials,
+        rows: Rows::OfTrial(rows::trial),
+    },
+    ParquetTable {
+        name: "samples.parquet",
+        parts: TEXT,
+        columns: rows::of_samples,
+        rows: Rows::OfTrial(rows::samples),
+    },
+    ParquetTable {
+        name: "timelines.parquet",
+        parts: TableParts { histograms: false, series: true, timeline: true },
+        columns: rows::of_timelines,
+        rows: Rows::OfTrial(rows::timelines),
+    },
+    ParquetTable {
+        name: "histograms.parquet",
+        parts: TableParts { histograms: true, ..TEXT },
+        columns: rows::of_histograms,
+        rows: Rows::OfTrial(rows::histograms),
+    },
+    ParquetTable {
+        name: "operations.parquet",
+        parts: TEXT,
+        columns: rows::of_operations,
+        rows: Rows::OfTrial(rows::operations),
+    },
+    ParquetTable {
+        name: "events.parquet",
+        parts: TableParts { series: true, ..TEXT },
+        columns: rows::of_events,
+        rows: Rows::OfTrial(rows::events),
+    },
+    ParquetTable {
+        name: "run.parquet",
+        parts: TEXT,
+        columns: rows::of_run,
+        rows: Rows::OfRun(rows::run),
+    },
+];
+
+/// Shows all trials of a run with their records, one after the other.
+pub type EachTrial<'a> = dyn Fn(&mut dyn FnMut(&PlannedTrial, &Record)) -> io::Result<()> + 'a;
+
+impl ParquetTable {
+    /// Writes the table of this run, whose records come from `each`.
+    ///
+    /// # Errors
+    /// Those of `each` and `out`.
+    pub fn write(
+        &self,
+        view: &RunView,
+        each: &EachTrial<'_>,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let mut table = Table::new(&(self.columns)(), out)?;
+        match self.rows {
+            Rows::OfRun(row) => row(&mut table, view),
+            Rows::OfTrial(rows) => {
+                let mut written = Ok(());
+                each(&mut |trial, record| {
+                    rows(&mut table, view, trial, record);
+                    if written.is_ok() {
+                        written = table.write_some();
+                    }
+                })?;
+                written?;
+            }
+        }
+        table.finish()
+    }
 }
 
 #[cfg(test)]

@@ -12,10 +12,10 @@ use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::Record;
 use seekwell_model::verdict::{Ratio, Verdict};
 use seekwell_model::warning::{Warning, WarningCode};
-use seekwell_report::{HtmlPage, Inside, PageTrials, RunView};
+use seekwell_report::{HtmlPage, Inside, PageTrials, RunView, TableParts};
 use seekwell_runner::judge::{self, prolong};
 use seekwell_runner::records::{Extractor, Outcomes};
-use seekwell_store::{Integrity, RunFile, Timeline};
+use seekwell_store::{Integrity, RunFile, Timeline, Wanted};
 use std::cell::RefCell;
 use std::io::Read;
 use std::path::Path;
@@ -36,9 +36,8 @@ pub fn run(arguments: &ReportArgs) -> Result<Exit, Failure> {
     }
     foreign::confine(&reach);
     let file = RunFile::open(&arguments.run).map_err(|error| Failure::from_error(&error))?;
-    let is_whole = arguments.json || arguments.parquet.is_some();
     // A page has latencies and events in the run file that is inside.
-    let light: Option<Lightener<'_>> = match (is_whole, arguments.csv.is_some()) {
+    let light: Option<Lightener<'_>> = match (arguments.json, arguments.csv.is_some()) {
         (true, _) => None,
         (false, true) => Some(&|plan, _| Light::with_metrics(plan)),
         (false, false) => Some(&Light::of),
@@ -57,7 +56,7 @@ pub fn run(arguments: &ReportArgs) -> Result<Exit, Failure> {
         write(path, Kind::Markdown, &seekwell_report::markdown(&view), arguments)?;
     }
     if let Some(directory) = &arguments.parquet {
-        tables(directory, &view, arguments.force)?;
+        tables(&file, directory, &view, arguments.force)?;
     }
     let files = [&arguments.html, &arguments.csv, &arguments.markdown, &arguments.parquet];
     if arguments.json || files.iter().all(|file| file.is_none()) {
@@ -66,15 +65,26 @@ pub fn run(arguments: &ReportArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Writes the Parquet tables of a run, in place of earlier ones.
-fn tables(directory: &Path, view: &RunView, force: bool) -> Result<(), Failure> {
+/// First bytes of a table.
+const PARQUET_HEAD: &[u8] = b"PAR1";
+
+/// Writes the Parquet tables of a run, in place of earlier ones. The file is read for each: all of a run of 100,000
+/// trials does not fit into memory.
+fn tables(file: &RunFile, directory: &Path, view: &RunView, force: bool) -> Result<(), Failure> {
     let wrong = |path: &Path, error: &dyn std::fmt::Display| {
         Failure::Error(format!("cannot write {}: {error}", path.display()))
     };
     std::fs::create_dir_all(directory).map_err(|error| wrong(directory, &error))?;
-    let tables = seekwell_report::parquet(view).map_err(|error| wrong(directory, &error))?;
-    for (name, bytes) in tables {
-        output::silently(&directory.join(name), Kind::Parquet, &bytes, force)?;
+    for table in &seekwell_report::PARQUET_TABLES {
+        let TableParts { histograms, series, timeline } = table.parts;
+        let timeline = if timeline { Timeline::Whole } else { Timeline::No };
+        let wanted = Wanted { histograms, series, timeline, metrics: None };
+        let each = |see: &mut dyn FnMut(&PlannedTrial, &Record)| {
+            let read = file.each_record(&wanted, &mut |trial, record| see(&trial, &record));
+            read.map_err(std::io::Error::other)
+        };
+        let content = Content { head: PARQUET_HEAD, write: &|out| table.write(view, &each, out) };
+        output::piecewise(&directory.join(table.name), Kind::Parquet, &content, force)?;
     }
     terminal::talk(&format!("wrote the tables in {}", directory.display()));
     Ok(())

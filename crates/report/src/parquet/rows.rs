@@ -1,16 +1,20 @@
 //! The rows of each table.
 
-use super::table::Kind::{Flag, Number, Text, Whole};
+use super::table::Kind::{self, Flag, Number, Text, Whole};
 use super::table::Table;
 use crate::number::unit_of;
 use crate::view::RunView;
 use seekwell_model::metrics::Unit;
+use seekwell_model::plan::PlannedTrial;
 use seekwell_model::record::{Record, Sample, Status};
 use seekwell_stats::histogram::Histogram;
 use serde_json::json;
 
-pub(super) fn trials(view: &RunView) -> Table {
-    let mut table = Table::new(&[
+/// Columns with their names.
+type Columns = Vec<(&'static str, Kind)>;
+
+pub(super) fn of_trials() -> Columns {
+    vec![
         ("trial", Whole),
         ("round", Whole),
         ("candidate", Whole),
@@ -30,36 +34,36 @@ pub(super) fn trials(view: &RunView) -> Table {
         ("clock_cost_ns", Number),
         ("fingerprint", Text),
         ("record", Text),
+    ]
+}
+
+pub(super) fn trial(table: &mut Table<'_>, view: &RunView, trial: &PlannedTrial, record: &Record) {
+    let stack = view.stack_of(trial);
+    let (stage, reason) = match &record.status {
+        Status::Failed { stage, reason } => (Some(stage.clone()), Some(reason.clone())),
+        Status::Ok | Status::Marked => (None, None),
+    };
+    table.row([
+        trial.index.into(),
+        trial.round.into(),
+        trial.candidate.into(),
+        trial.seed.into(),
+        stack.map(|stack| stack.label.clone()).into(),
+        view.workload_of(trial).map(str::to_owned).into(),
+        stack.map(|stack| stack.device.name.clone()).into(),
+        stack.map(|stack| stack.layers.name.clone()).into(),
+        stack.map(|stack| stack.journal.name.clone()).into(),
+        stack.map(|stack| stack.filesystem.name.clone()).into(),
+        stack.map(|stack| stack.scheduler.name.clone()).into(),
+        stack.map(|stack| stack.memory.name.clone()).into(),
+        record.status.word().into(),
+        stage.into(),
+        reason.into(),
+        record.elapsed_ns.into(),
+        record.clock_cost_ns.into(),
+        record.fingerprint.clone().into(),
+        rest(record).into(),
     ]);
-    for (trial, record) in &view.records {
-        let stack = view.stack_of(trial);
-        let (stage, reason) = match &record.status {
-            Status::Failed { stage, reason } => (Some(stage.clone()), Some(reason.clone())),
-            Status::Ok | Status::Marked => (None, None),
-        };
-        table.row([
-            trial.index.into(),
-            trial.round.into(),
-            trial.candidate.into(),
-            trial.seed.into(),
-            stack.map(|stack| stack.label.clone()).into(),
-            view.workload_of(trial).map(str::to_owned).into(),
-            stack.map(|stack| stack.device.name.clone()).into(),
-            stack.map(|stack| stack.layers.name.clone()).into(),
-            stack.map(|stack| stack.journal.name.clone()).into(),
-            stack.map(|stack| stack.filesystem.name.clone()).into(),
-            stack.map(|stack| stack.scheduler.name.clone()).into(),
-            stack.map(|stack| stack.memory.name.clone()).into(),
-            record.status.word().into(),
-            stage.into(),
-            reason.into(),
-            record.elapsed_ns.into(),
-            record.clock_cost_ns.into(),
-            record.fingerprint.clone().into(),
-            rest(record).into(),
-        ]);
-    }
-    table
 }
 
 /// Data that no other table holds. A histogram that cannot be read stays here as its bytes.
@@ -78,34 +82,34 @@ fn rest(record: &Record) -> String {
     serde_json::to_string(&rest).unwrap_or_default()
 }
 
-pub(super) fn samples(view: &RunView) -> Table {
-    let mut table = Table::new(&[
+pub(super) fn of_samples() -> Columns {
+    vec![
         ("trial", Whole),
         ("position", Whole),
         ("step", Text),
         ("metric", Text),
         ("unit", Text),
         ("value", Number),
-    ]);
-    for (trial, record) in &view.records {
-        for (position, step) in (0_u32..).zip(&record.steps) {
-            for (metric, value) in &step.metrics {
-                let unit = unit_of(metric).map(Unit::symbol).filter(|unit| !unit.is_empty());
-                table.row([
-                    trial.index.into(),
-                    position.into(),
-                    step.name.as_str().into(),
-                    metric.as_str().into(),
-                    unit.map(str::to_owned).into(),
-                    (*value).into(),
-                ]);
-            }
-        }
-    }
-    table
+    ]
 }
 
-pub(super) fn timelines(view: &RunView) -> Table {
+pub(super) fn samples(table: &mut Table<'_>, _: &RunView, trial: &PlannedTrial, record: &Record) {
+    for (position, step) in (0_u32..).zip(&record.steps) {
+        for (metric, value) in &step.metrics {
+            let unit = unit_of(metric).map(Unit::symbol).filter(|unit| !unit.is_empty());
+            table.row([
+                trial.index.into(),
+                position.into(),
+                step.name.as_str().into(),
+                metric.as_str().into(),
+                unit.map(str::to_owned).into(),
+                (*value).into(),
+            ]);
+        }
+    }
+}
+
+pub(super) fn of_timelines() -> Columns {
     let mut columns = vec![("trial", Whole), ("device", Text), ("at_ns", Whole)];
     let numbers = [
         "r/s", "w/s", "rkB/s", "wkB/s", "rrqm/s", "wrqm/s", "r_await", "w_await", "aqu-sz",
@@ -115,17 +119,17 @@ pub(super) fn timelines(view: &RunView) -> Table {
     columns.extend(["dirty_bytes", "writeback_bytes"].map(|name| (name, Whole)));
     let pressures = ["io_pressure_percent", "cpu_pressure_percent", "memory_pressure_percent"];
     columns.extend(pressures.map(|name| (name, Number)));
-    let mut table = Table::new(&columns);
-    for (trial, record) in &view.records {
-        let both = [("data", &record.timeline), ("journal", &record.journal_timeline)];
-        for (device, samples) in both {
-            samples.iter().for_each(|sample| timeline_row(&mut table, trial.index, device, sample));
-        }
-    }
-    table
+    columns
 }
 
-fn timeline_row(table: &mut Table, trial: u32, device: &str, sample: &Sample) {
+pub(super) fn timelines(table: &mut Table<'_>, _: &RunView, trial: &PlannedTrial, record: &Record) {
+    let both = [("data", &record.timeline), ("journal", &record.journal_timeline)];
+    for (device, samples) in both {
+        samples.iter().for_each(|sample| timeline_row(table, trial.index, device, sample));
+    }
+}
+
+fn timeline_row(table: &mut Table<'_>, trial: u32, device: &str, sample: &Sample) {
     table.row([
         trial.into(),
         device.into(),
@@ -151,42 +155,47 @@ fn timeline_row(table: &mut Table, trial: u32, device: &str, sample: &Sample) {
     ]);
 }
 
-pub(super) fn histograms(view: &RunView) -> Table {
-    let mut table = Table::new(&[
+pub(super) fn of_histograms() -> Columns {
+    vec![
         ("trial", Whole),
         ("position", Whole),
         ("step", Text),
         ("operation", Text),
         ("value_ns", Whole),
         ("count", Whole),
-    ]);
-    for (trial, record) in &view.records {
-        for (position, step) in (0_u32..).zip(&record.steps) {
-            for (operation, bytes) in &step.histograms {
-                let Ok(histogram) = Histogram::from_bytes(bytes) else { continue };
-                let mut row = |value_ns: Option<u64>, count: u64| {
-                    table.row([
-                        trial.index.into(),
-                        position.into(),
-                        step.name.as_str().into(),
-                        operation.as_str().into(),
-                        value_ns.into(),
-                        count.into(),
-                    ]);
-                };
-                if histogram.is_empty() {
-                    // One that counted nothing is not one that was not kept.
-                    row(None, 0);
-                }
-                histogram.iter().for_each(|(value_ns, count)| row(Some(value_ns), count));
-            }
-        }
-    }
-    table
+    ]
 }
 
-pub(super) fn operations(view: &RunView) -> Table {
-    let mut table = Table::new(&[
+pub(super) fn histograms(
+    table: &mut Table<'_>,
+    _: &RunView,
+    trial: &PlannedTrial,
+    record: &Record,
+) {
+    for (position, step) in (0_u32..).zip(&record.steps) {
+        for (operation, bytes) in &step.histograms {
+            let Ok(histogram) = Histogram::from_bytes(bytes) else { continue };
+            let mut row = |value_ns: Option<u64>, count: u64| {
+                table.row([
+                    trial.index.into(),
+                    position.into(),
+                    step.name.as_str().into(),
+                    operation.as_str().into(),
+                    value_ns.into(),
+                    count.into(),
+                ]);
+            };
+            if histogram.is_empty() {
+                // One that counted nothing is not one that was not kept.
+                row(None, 0);
+            }
+            histogram.iter().for_each(|(value_ns, count)| row(Some(value_ns), count));
+        }
+    }
+}
+
+pub(super) fn of_operations() -> Columns {
+    vec![
         ("trial", Whole),
         ("position", Whole),
         ("step", Text),
@@ -194,27 +203,32 @@ pub(super) fn operations(view: &RunView) -> Table {
         ("latency_ns", Whole),
         ("operation", Text),
         ("offset", Whole),
-    ]);
-    for (trial, record) in &view.records {
-        for (position, step) in (0_u32..).zip(&record.steps) {
-            for one in &step.single_ios {
-                table.row([
-                    trial.index.into(),
-                    position.into(),
-                    step.name.as_str().into(),
-                    one.at_ns.into(),
-                    one.latency_ns.into(),
-                    one.operation.as_str().into(),
-                    one.offset.into(),
-                ]);
-            }
-        }
-    }
-    table
+    ]
 }
 
-pub(super) fn events(view: &RunView) -> Table {
-    let mut table = Table::new(&[
+pub(super) fn operations(
+    table: &mut Table<'_>,
+    _: &RunView,
+    trial: &PlannedTrial,
+    record: &Record,
+) {
+    for (position, step) in (0_u32..).zip(&record.steps) {
+        for one in &step.single_ios {
+            table.row([
+                trial.index.into(),
+                position.into(),
+                step.name.as_str().into(),
+                one.at_ns.into(),
+                one.latency_ns.into(),
+                one.operation.as_str().into(),
+                one.offset.into(),
+            ]);
+        }
+    }
+}
+
+pub(super) fn of_events() -> Columns {
+    vec![
         ("trial", Whole),
         ("at_ns", Whole),
         ("complete", Flag),
@@ -222,26 +236,30 @@ pub(super) fn events(view: &RunView) -> Table {
         ("sectors", Whole),
         ("operation", Text),
         ("pid", Whole),
-    ]);
-    for (trial, record) in &view.records {
-        for event in record.block_events.iter().flat_map(|stream| &stream.events) {
-            table.row([
-                trial.index.into(),
-                event.at_ns.into(),
-                event.complete.into(),
-                event.sector.into(),
-                event.sectors.into(),
-                event.operation.to_string().into(),
-                event.pid.into(),
-            ]);
-        }
-    }
-    table
+    ]
 }
 
-pub(super) fn run(view: &RunView) -> Table {
-    let names = ["format", "place", "environment", "plan", "verdict", "warnings"];
-    let mut table = Table::new(&names.map(|name| (name, Text)));
+pub(super) fn events(table: &mut Table<'_>, _: &RunView, trial: &PlannedTrial, record: &Record) {
+    for event in record.block_events.iter().flat_map(|stream| &stream.events) {
+        table.row([
+            trial.index.into(),
+            event.at_ns.into(),
+            event.complete.into(),
+            event.sector.into(),
+            event.sectors.into(),
+            event.operation.to_string().into(),
+            event.pid.into(),
+        ]);
+    }
+}
+
+pub(super) fn of_run() -> Columns {
+    ["format", "place", "environment", "plan", "verdict", "warnings"]
+        .map(|name| (name, Text))
+        .to_vec()
+}
+
+pub(super) fn run(table: &mut Table<'_>, view: &RunView) {
     table.row([
         seekwell_model::FORMAT.to_string().into(),
         view.backend.as_str().into(),
@@ -250,5 +268,4 @@ pub(super) fn run(view: &RunView) -> Table {
         json!(view.verdict).to_string().into(),
         json!(view.warnings).to_string().into(),
     ]);
-    table
 }

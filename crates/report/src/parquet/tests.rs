@@ -2,9 +2,7 @@ use super::*;
 use crate::fixture;
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::record::{Field, Row};
-use seekwell_model::record::{
-    BlockEvent, BlockEvents, Record, Sample, SingleIo, SmartReading, Status,
-};
+use seekwell_model::record::{BlockEvent, BlockEvents, Sample, SingleIo, SmartReading, Status};
 use seekwell_stats::histogram::Histogram;
 use std::collections::BTreeMap;
 
@@ -48,6 +46,20 @@ fn full() -> RunView {
         Status::Failed { stage: "mkfs".to_owned(), reason: "a\nb".to_owned() };
     view.records[6].1.block_events = None;
     view
+}
+
+/// The tables of a view with whole records.
+fn parquet(view: &RunView) -> Vec<(&'static str, Vec<u8>)> {
+    let bytes = |table: &ParquetTable| {
+        let mut bytes = Vec::new();
+        let each = |see: &mut dyn FnMut(&PlannedTrial, &Record)| {
+            view.records.iter().for_each(|(trial, record)| see(trial, record));
+            Ok(())
+        };
+        table.write(view, &each, &mut bytes).expect("a table");
+        (table.name, bytes)
+    };
+    PARQUET_TABLES.iter().map(bytes).collect()
 }
 
 /// Rows of a table by column name.
@@ -159,11 +171,8 @@ fn record(tables: &BTreeMap<&str, Vec<BTreeMap<String, Field>>>, trial: u64) -> 
 #[test]
 fn nothing_is_lost() {
     let view = full();
-    let tables: BTreeMap<&str, Vec<BTreeMap<String, Field>>> = parquet(&view)
-        .expect("tables")
-        .into_iter()
-        .map(|(name, bytes)| (name, read(bytes)))
-        .collect();
+    let tables: BTreeMap<&str, Vec<BTreeMap<String, Field>>> =
+        parquet(&view).into_iter().map(|(name, bytes)| (name, read(bytes))).collect();
     assert_eq!(tables["trials.parquet"].len(), view.records.len());
     for ((planned, expected), row) in view.records.iter().zip(&tables["trials.parquet"]) {
         assert_eq!(whole(row, "seed"), planned.seed);
@@ -184,7 +193,40 @@ fn nothing_is_lost() {
 #[test]
 fn a_run_without_trials_has_empty_tables() {
     let view = RunView { records: vec![], ..fixture::winner() };
-    for (name, bytes) in parquet(&view).expect("tables") {
+    for (name, bytes) in parquet(&view) {
         assert_eq!(read(bytes).len(), usize::from(name == "run.parquet"), "{name}");
     }
+}
+
+/// Many rows are written in parts, and read as one table.
+#[test]
+fn a_long_table_has_all_its_rows() {
+    let mut view = fixture::winner();
+    let one = view.records[0].clone();
+    let sample = |at_ns| Sample { at_ns, ..Sample::default() };
+    view.records = (0..40)
+        .map(|index| {
+            let mut one = one.clone();
+            one.0.index = index;
+            one.1.timeline = (0..4_000).map(|at| sample(u64::from(index) * 4_000 + at)).collect();
+            one
+        })
+        .collect();
+    let (_, bytes) = parquet(&view).into_iter().find(|(name, _)| name.starts_with("time")).unwrap();
+    let reader = SerializedFileReader::new(bytes::Bytes::from(bytes.clone())).expect("a file");
+    assert!(reader.num_row_groups() > 1);
+    let times: Vec<u64> = read(bytes).iter().map(|row| whole(row, "at_ns")).collect();
+    assert!(times.iter().copied().eq(0..160_000));
+}
+
+#[test]
+fn a_reader_that_fails_and_a_disk_that_is_full_are_errors() {
+    let view = fixture::winner();
+    let broken = |_: &mut dyn FnMut(&PlannedTrial, &Record)| Err(io::Error::other("damaged"));
+    let written = PARQUET_TABLES[1].write(&view, &broken, &mut Vec::new());
+    assert_eq!(written.unwrap_err().to_string(), "damaged");
+    let none = |_: &mut dyn FnMut(&PlannedTrial, &Record)| Ok(());
+    let mut full: &mut [u8] = &mut [0; 10];
+    let written = PARQUET_TABLES[1].write(&view, &none, &mut full);
+    assert_eq!(written.unwrap_err().kind(), io::ErrorKind::WriteZero);
 }
