@@ -245,7 +245,10 @@ fn a_stopped_run_leaves_no_job_and_continues() {
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let talk = std::fs::read_to_string(folder.path().join("talk")).unwrap_or_default();
     assert!(said.starts_with("status 1\nthen "), "{said}\n{talk}\n{output:?}");
-    assert!(talk.contains("Continue with: seekwell run --resume -o x.seekwell"), "{talk}");
+    assert!(
+        talk.contains("Continue with: seekwell run --resume -o x.seekwell --on slurm --nodes 1\n"),
+        "{talk}"
+    );
     let (_, prints) = run_of(folder.path(), "x.seekwell");
     let doctor = std::fs::read_to_string(folder.path().join("doctor")).unwrap();
     for line in [

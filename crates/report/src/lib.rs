@@ -51,7 +51,7 @@ pub use html::{ExtractError, HtmlPage, Inside, PageTrials, bench_html, extract, 
 pub use json::json;
 pub use load_page::{LoadPage, LoadPicture, load_html};
 pub use markdown::markdown;
-pub use next_step::{next_command, resume_command, shell_word};
+pub use next_step::{next_command, resume_command, resume_with, shell_word};
 pub use outlook_text::outlook_text;
 pub use parquet::{EachTrial, PARQUET_TABLES, ParquetTable, TableParts};
 pub use plan_text::plan_text;

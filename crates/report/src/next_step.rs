@@ -25,7 +25,12 @@ pub fn resume_command(path: &Path, environment: &serde_json::Value) -> String {
         _ => vec![],
     };
     let kept = environment.get("options").and_then(serde_json::Value::as_array);
-    let options = kept.map_or_else(of_backend, |all| all.iter().filter_map(text).collect());
+    resume_with(path, &kept.map_or_else(of_backend, |all| all.iter().filter_map(text).collect()))
+}
+
+/// The command that completes an interrupted run with these options.
+#[must_use]
+pub fn resume_with(path: &Path, options: &[String]) -> String {
     let words: String = options.iter().map(|word| format!(" {}", shell_word(word))).collect();
     format!("seekwell run --resume -o {}{words}", shell_word(&path.display().to_string()))
 }

@@ -5,8 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+#[cfg(test)]
+mod tests;
+
 /// Name of the backend on a kernel of its own machine.
 pub(crate) const HOST: &str = "host";
+
+/// Options of `sbatch` that `seekwell run` has too.
+const OWN_OF_SBATCH: [&str; 2] = ["--partition=", "--account="];
 
 /// Settings of a run that the lab does not contain. Each option except `scratch` and `more` belongs
 /// to one backend; see [`BACKENDS`](crate::backends::BACKENDS).
@@ -107,21 +113,43 @@ impl Options {
     }
 
     /// The options that a run needs again to be continued, as words of a command line. What the plan
-    /// holds already (devices, models) is not among them. `usual` is the backend that need not be named.
-    pub(crate) fn needed_again(&self, usual: &str) -> Vec<String> {
-        let place = (self.backend != usual).then(|| ("--place", self.backend.clone()));
+    /// holds already (devices, models) is not among them.
+    #[must_use]
+    pub fn again(&self) -> Vec<String> {
+        // The usual one is not named, and with `--on` that is the other one.
+        let is_usual = (self.backend == HOST) == self.cluster.is_none();
+        let place = (!is_usual).then(|| ("--place", self.backend.clone()));
         let kernel = self.kernel.clone().map(|id| ("--kernel", id));
         let bring = self.bring.iter().map(|path| ("--bring", path.display().to_string()));
         let set = self.changes.iter().map(|change| ("--set", change.to_string()));
         let cpu = self.cpu.map(|charge| ("--cpu", charge.to_string()));
         let pairs = place.into_iter().chain(kernel).chain(bring).chain(set).chain(cpu);
         let check = self.check.then(|| "--check".to_owned());
-        // On this machine alone its rounds would be those of another kernel.
-        let on_nodes = self.backend == usual && self.cluster.is_some();
-        let cluster =
-            on_nodes.then(|| [("--place", self.backend.clone()), ("--on", "slurm".to_owned())]);
-        let pairs = pairs.chain(cluster.into_iter().flatten());
-        pairs.flat_map(|(name, value)| [name.to_owned(), value]).chain(check).collect()
+        let cluster = self.cluster.iter().flat_map(|cluster| self.on_cluster(&cluster.workers));
+        let words = pairs.flat_map(|(name, value)| [name.to_owned(), value]);
+        words.chain(check).chain(cluster).collect()
+    }
+
+    /// The options of a run on these workers.
+    fn on_cluster(&self, workers: &Workers) -> Vec<String> {
+        let Workers::Slurm { tasks, options, is_apart } = workers else {
+            return ["--on", "workers"].map(str::to_owned).to_vec();
+        };
+        let mut words = ["--on", "slurm", "--nodes"].map(str::to_owned).to_vec();
+        words.push(tasks.to_string());
+        words.extend(is_apart.then(|| "--sbcast".to_owned()));
+        // A directory of the nodes.
+        let scratch = self
+            .scratch
+            .iter()
+            .flat_map(|path| ["--scratch".to_owned(), path.display().to_string()]);
+        words.extend(scratch);
+        let is_own = |option: &str| OWN_OF_SBATCH.iter().any(|own| option.starts_with(own));
+        words.extend(options.iter().map(|option| match is_own(option) {
+            true => option.clone(),
+            false => format!("--sbatch={option}"),
+        }));
+        words
     }
 
     /// Directory of scratch images: the given one, else the run file's.

@@ -1,6 +1,5 @@
 //! From a plan to its verdict: the run file is created or continued, and the trials are run.
 
-use crate::backends;
 use crate::effects::Effects;
 use crate::error::SessionError;
 use crate::kept::{self, Standing};
@@ -159,7 +158,7 @@ impl Planned {
         is_new: bool,
     ) -> Result<Run, SessionError> {
         let Opened { backend, mut environment, notes } = self.backend.open(&self.plan, path)?;
-        environment[OPTIONS] = self.options.needed_again(backends::BACKENDS[0].name).into();
+        environment[OPTIONS] = self.options.again().into();
         let opened = file(&self.plan, &environment).and_then(|file| {
             let extends_verdict = self.options.more.is_some() && file.verdict()?.is_some();
             let kept =

@@ -11,7 +11,7 @@ use seekwell_model::plan::Plan;
 use seekwell_model::record::{Record, Status};
 use seekwell_model::verdict::VerdictKind;
 use seekwell_session::{Done, Event, Finished, Options, Planned, Session, SessionError};
-use seekwell_store::RunFile;
+use seekwell_store::{RunFile, StoreError};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -44,7 +44,7 @@ pub fn run(session: &Session, arguments: &RunArgs) -> Result<Exit, Failure> {
         Finished::Stopped(_) if is_late => {
             terminal::talk("time is up; every completed trial is kept")
         }
-        Finished::Stopped(path) => return Err(interrupted(&path)),
+        Finished::Stopped(path) => return Err(interrupted(&path, &options)),
     }
     let verdict = conclude(&path, arguments.json)?;
     match &arguments.lab {
@@ -113,9 +113,10 @@ pub fn carry_out(
     resume: bool,
     on_screen: bool,
 ) -> Result<Done, Failure> {
+    let options = planned.options().clone();
     match execute(planned, path, resume, on_screen, &mut |_| false)? {
         Finished::Complete(done) => Ok(*done),
-        Finished::Stopped(path) => Err(interrupted(&path)),
+        Finished::Stopped(path) => Err(interrupted(&path, &options)),
     }
 }
 
@@ -156,23 +157,27 @@ fn exit_of(kind: VerdictKind) -> Exit {
     }
 }
 
-/// The message of a run that was stopped.
-pub fn interrupted(path: &Path) -> Failure {
-    let kept = RunFile::open(path).and_then(|file| file.completed());
-    let saved = match kept.map(|trials| trials.len()) {
-        Ok(0) => "no trial was complete".to_owned(),
-        Ok(1) => "1 completed trial is saved".to_owned(),
-        Ok(trials) => format!("{trials} completed trials are saved"),
+/// The message of a run with these options that was stopped.
+pub fn interrupted(path: &Path, options: &Options) -> Failure {
+    let kept = || -> Result<_, StoreError> {
+        let file = RunFile::open(path)?;
+        Ok((file.completed()?.len(), file.plan()?))
+    };
+    let (trials, plan) = match kept() {
+        Ok(kept) => kept,
         Err(error) => return Failure::from_error(&error),
     };
-    match continuing(path) {
-        Ok(command) => Failure::Error(format!("stopped; {saved}. Continue with: {command}")),
-        Err(failure) => failure,
-    }
+    let saved = match trials {
+        0 => "no trial was complete".to_owned(),
+        1 => "1 completed trial is saved".to_owned(),
+        trials => format!("{trials} completed trials are saved"),
+    };
+    // Those of a continued run may be others than those that its file names.
+    let command = without_end(seekwell_report::resume_with(path, &options.again()), &plan);
+    Failure::Error(format!("stopped; {saved}. Continue with: {command}"))
 }
 
-/// The command that continues the run of this file. A race that was continued beyond its end has no
-/// end of its own any more.
+/// The command that continues the run of this file.
 ///
 /// # Errors
 /// When the file cannot be read.
@@ -185,9 +190,14 @@ pub fn continuing(path: &Path) -> Result<String, Failure> {
 
 /// The command that continues a run of this plan and environment.
 pub fn continuing_plan(path: &Path, plan: &Plan, environment: &Value) -> String {
+    without_end(seekwell_report::resume_command(path, environment), plan)
+}
+
+/// The command with a time, if the run has no end: a race that was continued beyond its own.
+fn without_end(command: String, plan: &Plan) -> String {
     let has_no_end = plan.race.is_some() && plan.prolonged.is_some();
     let more = if has_no_end { " --until-decided --at-most TIME" } else { "" };
-    format!("{}{more}", seekwell_report::resume_command(path, environment))
+    command + more
 }
 
 /// Path of the run file and the plan, from the lab or, without one, from the run file.

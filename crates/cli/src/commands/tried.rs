@@ -44,6 +44,7 @@ pub fn execute(
     deadline: &mut Deadline,
 ) -> Result<(), Failure> {
     planned.notes().iter().for_each(|note| terminal::talk(note));
+    let options = planned.options().clone();
     let finished = run::execute(planned, path, false, screen, &mut |event| {
         deadline.is_over(event, Instant::now())
     })?;
@@ -52,7 +53,7 @@ pub fn execute(
         Finished::Stopped(_) if deadline.is_reached() => {
             terminal::talk("time is up; every completed trial counts");
         }
-        Finished::Stopped(path) => return Err(run::interrupted(&path)),
+        Finished::Stopped(path) => return Err(run::interrupted(&path, &options)),
     }
     Ok(())
 }
