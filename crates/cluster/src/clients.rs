@@ -92,6 +92,12 @@ pub fn clients_found(folder: &Path) -> Result<Option<Vec<PhaseFound>>, ClusterEr
     get(&folder.join(FOUND))
 }
 
+/// Returns true once the first client of a measurement runs.
+#[must_use]
+pub fn clients_have_met(folder: &Path) -> bool {
+    folder.join(MEETING).exists()
+}
+
 /// Runs one client to its end. Rank 0 leaves the figures of all in the folder.
 ///
 /// # Errors

@@ -1,7 +1,10 @@
 //! One workload from many clients in step on shared storage: the clients are started here or on the nodes of Slurm.
 
+mod queued;
+
 use crate::error::SessionError;
 use crate::machine::Machine;
+use queued::Queued;
 use rustix::process::{Pid, Signal, kill_process};
 use seekwell_cluster::{ClusterError, MEETING_TIME, clients_found, prepare_clients};
 use seekwell_model::clients::{ClientsPlan, PhaseFound};
@@ -37,31 +40,44 @@ const LOOK: Duration = Duration::from_millis(20);
 const END_TIME: Duration = Duration::from_secs(10);
 
 /// Measures shared storage with clients in step, in a folder of their own below `storage` that is removed again, also
-/// when `stop` is raised.
+/// when `stop` is raised. `say` is told when the clients wait for nodes.
 ///
 /// # Errors
-/// When a client cannot be started or fails, the storage does, or the measurement is interrupted.
+/// When a client cannot be started or fails, the storage does, Slurm can never give the nodes, or the measurement is
+/// interrupted.
 pub fn clients_in_step(
     machine: &Machine,
     storage: &Path,
     plan: &ClientsPlan,
     launch: &Launch,
     stop: &AtomicBool,
+    say: &mut dyn FnMut(&str),
 ) -> Result<Vec<PhaseFound>, SessionError> {
     let storage = std::path::absolute(storage).unwrap_or_else(|_| storage.to_owned());
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let folder = storage.join(format!("seekwell-clients-{host}-{}", std::process::id()));
     prepare_clients(&folder, plan)?;
-    let started = match launch {
-        Launch::Here => here(machine, &folder, plan),
-        Launch::Slurm { nodes, options } => slurm(machine, &folder, plan, *nodes, options),
+    let (started, mut queued) = match launch {
+        Launch::Here => (here(machine, &folder, plan), None),
+        Launch::Slurm { nodes, options } => {
+            let started = slurm(machine, &folder, plan, *nodes, options);
+            (started, Some(Queued::new(&folder, plan, (*nodes, options), say)))
+        }
     };
-    let ran = started.and_then(|started| started.wait(stop));
+    let mut is_over = || {
+        let is_in_vain = queued.as_mut().is_some_and(Queued::is_in_vain);
+        is_in_vain || stop.load(Ordering::Relaxed)
+    };
+    let ran = started.and_then(|started| started.wait(&mut is_over));
     let found = clients_found(&folder);
     // Its files are as large as the storage allows; an error here must not hide that of a client.
     let removed = remove(&folder);
     let words = ran.map_err(|source| SessionError::StartClients { source })?;
     let found = found?;
+    let in_vain = queued.filter(|_| found.is_none() && !stop.load(Ordering::Relaxed));
+    if let Some(error) = in_vain.and_then(|queued| queued.error(&words)) {
+        return Err(error);
+    }
     if found.is_none() && removed.is_ok() && stop.load(Ordering::Relaxed) {
         return Err(SessionError::ClientsStopped { folder });
     }
@@ -112,8 +128,8 @@ impl Started {
         Ok(())
     }
 
-    /// Waits for all, or ends them when `stop` is raised; the last words of the first one that failed.
-    fn wait(mut self, stop: &AtomicBool) -> io::Result<String> {
+    /// Waits for all, or ends them when `is_over`; the last words of the first one that failed.
+    fn wait(mut self, is_over: &mut dyn FnMut() -> bool) -> io::Result<String> {
         let mut told: Option<Instant> = None;
         let mut failed = None;
         for index in 0..self.0.len() {
@@ -121,7 +137,7 @@ impl Started {
                 if let Some(status) = self.0[index].0.try_wait()? {
                     break status;
                 }
-                if told.is_none() && stop.load(Ordering::Relaxed) {
+                if told.is_none() && is_over() {
                     told = Some(Instant::now());
                     // `srun` ends its clients before itself.
                     self.tell(Signal::TERM);
@@ -160,7 +176,7 @@ fn here(machine: &Machine, folder: &Path, plan: &ClientsPlan) -> io::Result<Star
         command.args(client_words(folder)).args(["--rank", &rank.to_string()]);
         if let Err(error) = started.add(&mut command) {
             started.tell(Signal::KILL);
-            started.wait(&AtomicBool::new(false))?;
+            started.wait(&mut || false)?;
             return Err(error);
         }
     }
@@ -176,7 +192,11 @@ fn slurm(
     options: &[String],
 ) -> io::Result<Started> {
     let mut command = Command::new("srun");
-    command.args(srun_words(plan, nodes)).args(options).arg(&machine.program);
+    command
+        .args(srun_words(plan, nodes))
+        .arg(format!("--job-name={}", job_name(folder)))
+        .args(options)
+        .arg(&machine.program);
     let mut started = Started(Vec::new());
     started.add(command.args(client_words(folder)))?;
     Ok(started)
@@ -194,8 +214,12 @@ fn srun_words(plan: &ClientsPlan, nodes: u32) -> Vec<String> {
         "--overcommit".to_owned(),
         "--kill-on-bad-exit=1".to_owned(),
         "--quiet".to_owned(),
-        "--job-name=seekwell".to_owned(),
     ]
+}
+
+/// Name of the job of a measurement, that of its folder.
+fn job_name(folder: &Path) -> String {
+    folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 fn client_words(folder: &Path) -> Vec<OsString> {

@@ -269,6 +269,18 @@ pub enum SessionError {
         /// The words of one of them.
         words: String,
     },
+    /// Slurm cannot give the nodes that clients in step ask for.
+    #[error(
+        "{asked} cannot start: {reason}; {offered}; give --nodes, --processes and --partition that fit"
+    )]
+    ClientsInVain {
+        /// The nodes and clients.
+        asked: String,
+        /// Slurm's reason.
+        reason: String,
+        /// The nodes that there are.
+        offered: String,
+    },
     /// Clients in step were interrupted.
     #[error("interrupted; all clients have ended, and their folder {} is removed", folder.display())]
     ClientsStopped {
@@ -339,6 +351,7 @@ impl SessionError {
             | Self::Trace { .. }
             | Self::TraceRoom { .. }
             | Self::Sbatch { .. }
+            | Self::ClientsInVain { .. }
             | Self::HostApart
             | Self::ManifestFile { .. }
             | Self::ManifestDevice { .. } => Kind::Usage,

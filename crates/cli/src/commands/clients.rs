@@ -17,7 +17,8 @@ pub fn run(session: &Session, arguments: &ClientsArgs) -> Result<Exit, Failure> 
     }
     let launch = arguments.launch();
     let stop = stop_on_interrupt()?;
-    let phases = clients_in_step(session.machine(), &arguments.storage, &plan, &launch, &stop)?;
+    let (machine, storage, say) = (session.machine(), &arguments.storage, &mut terminal::talk);
+    let phases = clients_in_step(machine, storage, &plan, &launch, &stop, say)?;
     if arguments.json {
         terminal::data(&format!("{:#}", seekwell_report::clients_json(&plan, &phases)));
     } else {
