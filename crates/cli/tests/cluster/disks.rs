@@ -134,19 +134,27 @@ impl Drop for Attached {
     }
 }
 
-/// Writes a script that a site makes of one of ours: the settings at its head, and the script.
-fn installed(folder: &Path, script: &str) -> std::path::PathBuf {
-    use std::os::unix::fs::PermissionsExt as _;
-    let ours = root_folder().join("scripts/slurm").join(script);
-    let ours = std::fs::read_to_string(ours).unwrap();
-    let (shebang, rest) = ours.split_once('\n').unwrap();
-    let program = env!("CARGO_BIN_EXE_seekwell");
-    let disks = folder.join("disks-$SLURMD_NODENAME");
-    let text = format!("{shebang}\nSEEKWELL={program}\nSEEKWELL_DISKS={}\n{rest}", disks.display());
-    let path = folder.join(format!("seekwell-{script}"));
-    std::fs::write(&path, text).unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
-    path
+/// Commands by which a site installs both scripts on a node, as the how-to on clusters says: below /etc, with the list of
+/// the node's disks. Nothing of this machine's own /etc and /usr/local/bin is changed.
+fn installed() -> String {
+    let scripts = root_folder().join("scripts/slurm");
+    format!(
+        r#"
+        etc=$CLUSTER/etc-$(uname -n)
+        mkdir -p $etc
+        mount -t tmpfs tmpfs $etc
+        mkdir $etc/upper $etc/work
+        mount -t overlay overlay -o lowerdir=/etc,upperdir=$etc/upper,workdir=$etc/work /etc
+        cp $CLUSTER/hosts /etc/hosts
+        mkdir -p /etc/slurm /etc/seekwell
+        cp {scripts}/prolog /etc/slurm/seekwell-prolog
+        cp {scripts}/epilog /etc/slurm/seekwell-epilog
+        cp $TMPDIR/disks-$(uname -n) /etc/seekwell/slurm-disks
+        mount -t tmpfs tmpfs /usr/local/bin
+        ln -s "$SEEKWELL" /usr/local/bin/seekwell
+        "#,
+        scripts = scripts.display()
+    )
 }
 
 /// Slurm with both scripts: a node claims its disk for a job of the partition and takes the claim back. A node on whose
@@ -164,11 +172,10 @@ fn a_site_offers_the_disks_of_a_node_to_one_partition() {
     // 131072 sectors: of the second node another disk is listed.
     std::fs::write(path.join("disks-node1"), format!("{} 131072\n", disk.0)).unwrap();
     std::fs::write(path.join("disks-node2"), format!("{} 262144\n", disk.0)).unwrap();
-    let lines = format!(
-        "Prolog={}\nEpilog={}\nPartitionName=seekwell-disks Nodes=ALL OverSubscribe=EXCLUSIVE State=UP",
-        installed(path, "prolog").display(),
-        installed(path, "epilog").display(),
-    );
+    let conf = "Prolog=/etc/slurm/seekwell-prolog\nEpilog=/etc/slurm/seekwell-epilog\n\
+                PartitionName=seekwell-disks Nodes=ALL OverSubscribe=EXCLUSIVE State=UP";
+    let install = installed();
+    let variables = [("SLURM_LINES", conf), ("NODE_LINES", install.as_str())];
     let script = r#"
         run="$SEEKWELL run disk.toml --place host --device $disk --on slurm --nodes 2 --no-screen"
         # A person has to see the plan of a disk first.
@@ -188,9 +195,7 @@ fn a_site_offers_the_disks_of_a_node_to_one_partition() {
         done
     "#;
     let script = format!("disk={}\n{script}", disk.0);
-    let Some(output) = on_cluster_with(test, path, &[("SLURM_LINES", &lines)], &script) else {
-        return;
-    };
+    let Some(output) = on_cluster_with(test, path, &variables, &script) else { return };
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let read = |name: &str| std::fs::read_to_string(path.join(name)).unwrap_or_default();
     let talk = read("talk");
