@@ -29,6 +29,8 @@ pub enum Figure {
     WritesInTurn,
     /// Random reads of `bytes` a second over the whole device, `depth` at a time.
     RandomReads,
+    /// Random reads of `bytes` a second of a volume that has used up its credits, `depth` at a time.
+    RandomReadsWithoutCredits,
     /// Random writes of `bytes` a second in steady state, `depth` at a time.
     RandomWrites,
     /// Random writes of `bytes` a second to a device that holds nothing yet.
@@ -39,6 +41,8 @@ pub enum Figure {
     ReadLatency,
     /// A flush after `dirty` random writes of `bytes`, in milliseconds.
     Flush,
+    /// Bytes programmed for each byte of random writes of `bytes` in steady state, `depth` at a time.
+    WriteAmplification,
 }
 
 impl Figure {
@@ -53,10 +57,12 @@ impl Figure {
             | Self::WriteHot
             | Self::WritesInTurn => "MB/s",
             Self::RandomReads
+            | Self::RandomReadsWithoutCredits
             | Self::RandomWrites
             | Self::RandomWritesEmpty
             | Self::SyncedWrites => "/s",
             Self::ReadLatency | Self::Flush => "ms",
+            Self::WriteAmplification => "times",
         }
     }
 }
@@ -140,10 +146,13 @@ impl Published {
             Figure::WriteStart | Figure::WriteMean | Figure::WriteAfterCache | Figure::WriteHot => {
                 RequestClass::writes(Bytes(stream.into()))
             }
-            Figure::RandomReads => RequestClass::reads(Bytes(random.into())),
-            Figure::WritesInTurn | Figure::RandomWrites | Figure::RandomWritesEmpty => {
-                RequestClass::writes(Bytes(random.into()))
+            Figure::RandomReads | Figure::RandomReadsWithoutCredits => {
+                RequestClass::reads(Bytes(random.into()))
             }
+            Figure::WritesInTurn
+            | Figure::RandomWrites
+            | Figure::RandomWritesEmpty
+            | Figure::WriteAmplification => RequestClass::writes(Bytes(random.into())),
             Figure::ReadLatency if self.percentile >= 90.0 => RequestClass::SlowestReads,
             Figure::ReadLatency => RequestClass::reads(Bytes(random.into())),
             Figure::SyncedWrites | Figure::Flush => RequestClass::Flushes,
@@ -165,6 +174,9 @@ impl Published {
             Figure::WriteHot => format!("sequential write{size}, hot{deep}"),
             Figure::WritesInTurn => format!("writes{size} to {} units in turn", self.places),
             Figure::RandomReads => format!("random reads{size}, depth {depth}"),
+            Figure::RandomReadsWithoutCredits => {
+                format!("random reads{size} without credits, depth {depth}")
+            }
             Figure::RandomWrites => format!("random writes{size}, depth {depth}"),
             Figure::RandomWritesEmpty => {
                 format!("random writes{size} to the empty device, depth {depth}")
@@ -172,6 +184,9 @@ impl Published {
             Figure::SyncedWrites => format!("random writes{size} with a flush each"),
             Figure::ReadLatency => format!("random read{size}, percentile {}", self.percentile),
             Figure::Flush => format!("flush after {} random writes{size}", self.dirty),
+            Figure::WriteAmplification => {
+                format!("write amplification of random writes{size}, depth {depth}")
+            }
         };
         self.bus.as_ref().map_or(name.clone(), |bus| format!("{name}, on {bus}"))
     }

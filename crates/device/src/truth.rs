@@ -102,8 +102,11 @@ fn measure(file: &DeviceFile, published: &Published) -> Option<f64> {
         Figure::WriteHot => hot(file, published),
         Figure::WritesInTurn => in_turn(file, published),
         Figure::RandomReads => random(filled(file), Operation::Read, published, [200, 4000]),
+        Figure::RandomReadsWithoutCredits => {
+            random(without_credits(file)?, Operation::Read, published, [200, 4000])
+        }
         Figure::RandomWrites => {
-            let before = u32::try_from(filling(file) / 4 / 4096).unwrap_or(u32::MAX).max(7000);
+            let before = before(file);
             random(worn(file), Operation::Write, published, [before, before / 2])
         }
         Figure::RandomWritesEmpty => {
@@ -112,7 +115,21 @@ fn measure(file: &DeviceFile, published: &Published) -> Option<f64> {
         Figure::SyncedWrites => synced(file, published),
         Figure::ReadLatency => read_latency_ms(file, published),
         Figure::Flush => flush_ms(file, published),
+        Figure::WriteAmplification => amplification(file, published),
     }
+}
+
+/// Random writes that bring the buffer of a device to its steady state.
+fn before(file: &DeviceFile) -> u32 {
+    u32::try_from(filling(file) / 4 / 4096).unwrap_or(u32::MAX).max(7000)
+}
+
+/// A volume whose credits are used up; `None` for other devices.
+fn without_credits(file: &DeviceFile) -> Option<Box<dyn Model>> {
+    let mut poor = file.clone();
+    let Parameters::Fixed(parameters) = &mut poor.parameters else { return None };
+    parameters.limit.as_mut()?.credits = 0.0;
+    Some(build(&poor, 1))
 }
 
 /// Bytes of a stream of writes whose first quarter, which is not counted, is twice what the device's buffer takes.
@@ -153,6 +170,22 @@ fn random(
     let load = |count| Load { operation, bytes, depth, count };
     trial.run(load(before), places)?;
     trial.run(load(count), places).map(|found| found.per_second())
+}
+
+/// Bytes programmed for each byte that the host writes in steady state; `None` for devices that do not tell.
+fn amplification(file: &DeviceFile, published: &Published) -> Option<f64> {
+    let mut trial = Trial::new(worn(file));
+    let places = Places::Random { sectors: trial.geometry().sectors_512 };
+    let (bytes, depth) = (published.random_bytes(), published.depth);
+    let before = before(file);
+    let mut programmed = [0; 2];
+    for (count, bytes_programmed) in [before, before / 2].into_iter().zip(&mut programmed) {
+        trial.run(Load { operation: Operation::Write, bytes, depth, count }, places)?;
+        let flash = trial.flash()?;
+        *bytes_programmed = flash.pages_programmed * flash.page_bytes;
+    }
+    let written = u64::from(before / 2) * u64::from(bytes);
+    Some((programmed[1] - programmed[0]) as f64 / written as f64)
 }
 
 /// Latency of random reads that so many per cent do not exceed.

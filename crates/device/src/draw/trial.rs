@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use rand_core::{Rng as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use crate::evidence::FlashEvidence;
 use crate::model::{Completion, Geometry, Lba, Model, Operation, Request};
 
 #[cfg(test)]
@@ -66,6 +67,11 @@ impl Trial {
 
     pub(crate) fn geometry(&self) -> Geometry {
         self.model.geometry()
+    }
+
+    /// Counts of a flash device since it was built; `None` for others.
+    pub(crate) fn flash(&self) -> Option<FlashEvidence> {
+        self.model.evidence().flash
     }
 
     /// Runs a load, from the end of the previous one; `None` if the model takes no such request or none

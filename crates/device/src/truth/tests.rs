@@ -134,3 +134,19 @@ fn a_figure_of_a_bus_that_is_not_there_is_refused() {
         fixed("[[published]]\nfigure = \"read-start\"\nbytes = 700\nvalue = 1\nsource = \"a\"");
     assert_eq!(load(&odd).unwrap_err().key(), Some("published.0.bytes"));
 }
+
+#[test]
+fn figures_of_credits_and_of_cells_need_a_device_that_has_them() {
+    let figure = |name: &str, value: u32| {
+        format!("[[published]]\nfigure = \"{name}\"\ndepth = 4\nvalue = {value}\nsource = \"a\"\n")
+    };
+    let both = figure("random-reads", 4000) + &figure("random-reads-without-credits", 500);
+    // Credits for more than the load is long, and the rate behind them.
+    let limit = "[fixed.limit]\nper_second = 500\nburst_per_second = 4000\ncredits = 100000\nunit_kib = 4\n";
+    let volume = load(&fixed(&(limit.to_owned() + &both))).unwrap();
+    let found: Vec<f64> = rows(&volume).iter().map(|row| row.modelled.round()).collect();
+    assert_eq!(found, [4000.0, 500.0]);
+    let plain = load(&fixed(&(both + &figure("write-amplification", 2)))).unwrap();
+    let found: Vec<Figure> = rows(&plain).iter().map(|row| row.published.figure).collect();
+    assert_eq!(found, [Figure::RandomReads]);
+}
