@@ -44,6 +44,11 @@ pub struct LimitParameters {
     pub credits: f64,
     /// Size up to which a read or write counts as one request, in KiB; a longer one counts as several.
     pub unit_kib: u32,
+    /// Bytes in the long run, in 10^6 bytes a second; absent when only requests are counted.
+    pub mb_per_s: Option<f64>,
+    /// MiB beyond the long run that may pass, once the bucket is full, as it is at the start.
+    #[serde(default)]
+    pub credit_mib: f64,
 }
 
 /// Parameters of memory used as a disk.
@@ -70,6 +75,8 @@ impl LimitParameters {
         within("fixed.limit.per_second", self.per_second, 1.0, 1e9)?;
         within("fixed.limit.credits", self.credits, 0.0, 1e9)?;
         within("fixed.limit.unit_kib", self.unit_kib.into(), 1.0, 65536.0)?;
+        within("fixed.limit.mb_per_s", self.mb_per_s.unwrap_or(1.0), 1e-3, 1e6)?;
+        within("fixed.limit.credit_mib", self.credit_mib, 0.0, 1e9)?;
         let burst = self.burst_per_second.unwrap_or(self.per_second);
         within("fixed.limit.burst_per_second", burst, self.per_second, 1e9)
     }
@@ -93,8 +100,8 @@ impl RamParameters {
     }
 }
 
-/// The bucket of credits as a generic cell rate algorithm (ITU-T I.371): the time at which it would be full again
-/// tells how many credits are left.
+/// The buckets of credits as generic cell rate algorithms (ITU-T I.371): the time at which a bucket would be full
+/// again tells how many credits are left.
 #[derive(Clone, Debug)]
 struct Limit {
     unit_sectors: u64,
@@ -104,6 +111,22 @@ struct Limit {
     credit_ns: u64,
     full_ns: u64,
     last_ns: Option<u64>,
+    bytes: Option<Bytes>,
+}
+
+/// The bucket of bytes.
+#[derive(Clone, Debug)]
+struct Bytes {
+    rate: Rate,
+    credit_ns: u64,
+    full_ns: u64,
+}
+
+impl Bytes {
+    fn new(mb_per_s: f64, credit_mib: f64) -> Self {
+        let rate = Rate::from_mb_per_s(mb_per_s);
+        Self { rate, credit_ns: rate.ns((credit_mib * 1_048_576.0) as u64), full_ns: 0 }
+    }
 }
 
 impl Limit {
@@ -117,6 +140,7 @@ impl Limit {
             credit_ns: (parameters.credits * per_request_ns as f64) as u64,
             full_ns: 0,
             last_ns: None,
+            bytes: parameters.mb_per_s.map(|rate| Bytes::new(rate, parameters.credit_mib)),
         }
     }
 
@@ -124,7 +148,12 @@ impl Limit {
     fn admit(&mut self, now_ns: u64, sectors: u64) -> u64 {
         let count = sectors.div_ceil(self.unit_sectors).max(1);
         let credited_ns = self.full_ns.saturating_sub(self.credit_ns);
-        let start_ns = now_ns.max(credited_ns).max(self.last_ns.unwrap_or(0));
+        let paid_ns =
+            self.bytes.as_ref().map_or(0, |bytes| bytes.full_ns.saturating_sub(bytes.credit_ns));
+        let start_ns = now_ns.max(credited_ns).max(self.last_ns.unwrap_or(0)).max(paid_ns);
+        if let Some(bytes) = &mut self.bytes {
+            bytes.full_ns = bytes.full_ns.max(start_ns) + bytes.rate.ns(sectors * 512);
+        }
         self.full_ns = self.full_ns.max(start_ns).saturating_add(count * self.per_request_ns);
         self.last_ns = Some(start_ns.saturating_add(count * self.per_burst_ns));
         start_ns

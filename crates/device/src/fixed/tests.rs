@@ -66,18 +66,51 @@ fn a_cut_loses_what_is_not_done_and_nothing_else() {
     assert_eq!(done(&mut *model, 1_000_000), [(3, 320)]);
 }
 
+/// A volume with a limit of 1,000 KiB requests a second, or as the rest of its table says.
+fn volume(limit: &str) -> String {
+    format!(
+        "name = \"volume\"\ntitle = \"t\"\nkind = \"fixed\"\n[presented]\nsectors = 4096\nqueue_depth = 8\n\
+         max_request_kib = 32\n[fixed]\nread_latency_us = 100\nwrite_latency_us = 70\nmb_per_s = 51.2\n\
+         parallel = 8\n[fixed.limit]\nper_second = 1000\nunit_kib = 1\n{limit}\n[sources]\npresented = \"t\"\n\
+         fixed = \"t\"\n"
+    )
+}
+
+#[test]
+fn a_limit_of_bytes_makes_the_next_request_wait_and_not_the_one_that_uses_it() {
+    // 8 KiB take 160 us on the link, and 2 ms of the limit of 4.096 MB a second.
+    let limit = |more: &str| {
+        let text = volume(&format!("mb_per_s = 4.096\n{more}"));
+        let text = text
+            .replace("per_second = 1000", "per_second = 1e6")
+            .replace("unit_kib = 1", "unit_kib = 8");
+        build(&load(&text).unwrap(), 1)
+    };
+    let mut model = limit("");
+    for id in 1..=3 {
+        model.submit(0, request(id, Operation::Read, id * 16, 16)).unwrap();
+    }
+    assert_eq!(done(&mut *model, 1 << 30), [(1, 260), (2, 2260), (3, 4260)]);
+    // Long after, nothing is left to pay, and nothing is saved up without a bucket.
+    for id in 4..=5 {
+        model.submit(1 << 30, request(id, Operation::Write, id * 16, 16)).unwrap();
+    }
+    let late = (1 << 30) / 1000;
+    assert_eq!(done(&mut *model, 1 << 31), [(4, late + 230), (5, late + 2230)]);
+    // A bucket of 16 KiB: two more requests pass at once, a microsecond of their number apart, and then the link is next.
+    let mut model = limit("credit_mib = 0.015625");
+    for id in 1..=4 {
+        model.submit(0, request(id, Operation::Read, id * 16, 16)).unwrap();
+    }
+    assert_eq!(done(&mut *model, 1 << 30), [(1, 260), (2, 420), (3, 580), (4, 2260)]);
+    let nothing = load(&volume("mb_per_s = 0")).unwrap_err();
+    assert_eq!(nothing.key(), Some("fixed.limit.mb_per_s"));
+}
+
 #[test]
 fn a_limit_lets_credits_pass_fast_and_the_rest_at_its_rate() {
-    let text = |limit: &str| {
-        format!(
-            "name = \"volume\"\ntitle = \"t\"\nkind = \"fixed\"\n[presented]\nsectors = 4096\nqueue_depth = 8\n\
-             max_request_kib = 32\n[fixed]\nread_latency_us = 100\nwrite_latency_us = 70\nmb_per_s = 51.2\n\
-             parallel = 8\n[fixed.limit]\nper_second = 1000\nunit_kib = 1\n{limit}\n[sources]\npresented = \"t\"\n\
-             fixed = \"t\"\n"
-        )
-    };
     // One and two credits beyond the first request, 0.1 ms apart, then a request each millisecond.
-    let mut model = build(&load(&text("burst_per_second = 10_000\ncredits = 2")).unwrap(), 1);
+    let mut model = build(&load(&volume("burst_per_second = 10_000\ncredits = 2")).unwrap(), 1);
     for id in 1..=5 {
         model.submit(0, request(id, Operation::Read, id * 8, 2)).unwrap();
     }
@@ -88,11 +121,11 @@ fn a_limit_lets_credits_pass_fast_and_the_rest_at_its_rate() {
     model.submit(4_000_000, request(8, Operation::Read, 0, 2)).unwrap();
     assert_eq!(done(&mut *model, 1 << 30), [(6, 4000), (7, 4180), (8, 7120)]);
 
-    let mut steady = build(&load(&text("")).unwrap(), 1);
+    let mut steady = build(&load(&volume("")).unwrap(), 1);
     for id in 1..=3 {
         steady.submit(0, request(id, Operation::Read, id * 8, 2)).unwrap();
     }
     assert_eq!(done(&mut *steady, 1 << 30), [(1, 120), (2, 1120), (3, 2120)]);
-    let slow = load(&text("burst_per_second = 500")).unwrap_err();
+    let slow = load(&volume("burst_per_second = 500")).unwrap_err();
     assert_eq!(slow.key(), Some("fixed.limit.burst_per_second"));
 }
