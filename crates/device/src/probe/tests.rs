@@ -183,11 +183,9 @@ fn a_disk_with_eight_heads_is_found() {
 
 #[test]
 fn a_disk_that_remembers_256_places_rotates_all_the_same() {
-    let text = std::fs::read_to_string("../../devices/sata-2tb-7200.toml").unwrap();
-    let text = text.replace("read_segments = 32", "read_segments = 256");
-    let file =
-        load(&text.replace("segment_kib = 1024", "segment_kib = 1024\nkeeps_delivered = true"))
-            .unwrap();
+    let (file, _) = disk("sata-2tb-7200");
+    let file = file.with("rotating.buffer.read_segments", 256.0).unwrap();
+    assert!(rotating(&file).buffer.keeps_delivered);
     let mut target = Simulated::new(crate::build(&file, 7));
     let mut tape = Tape::new(21);
     let mut recorder = Recorder::new(&mut target, &mut tape);

@@ -62,3 +62,50 @@ fn every_file_can_be_drawn() {
         assert_eq!(text.contains("write cliff"), !file.is_abstract(), "{text}");
     }
 }
+
+/// Words of a source that is none.
+const DOUBTS: [&str; 3] = ["guess", "assum", "no figure"];
+
+/// Begins the source of a number that is true because the file says so: of no device, or how the model is used.
+const BY_DEFINITION: &str = "definition: ";
+
+/// Numbers of a device file that no source gives and no range bounds, and sources without the word that says which they are.
+fn unbounded(file: &DeviceFile) -> Vec<String> {
+    let is_about = |name: &str, key: &str| {
+        key.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    let mut found = Vec::new();
+    for (key, value) in file.values() {
+        let is_number = value.replace('_', "").parse::<f64>().is_ok();
+        let sources = file.sources().iter().filter(|(name, _)| is_about(name, &key));
+        let Some((_, source)) = sources.max_by_key(|(name, _)| name.len()) else { continue };
+        if source.starts_with("chosen:") {
+            found.push(format!("{key}: '{source}' is a guess or a definition; say which"));
+        }
+        let is_doubtful = DOUBTS.iter().any(|word| source.to_lowercase().contains(word));
+        let is_bounded = file.ranges().contains_key(&key) || source.starts_with(BY_DEFINITION);
+        if is_number && is_doubtful && !is_bounded {
+            found.push(format!("{key} = {value} has no range: {source}"));
+        }
+    }
+    found
+}
+
+#[test]
+fn a_number_without_a_source_is_a_labelled_guess_with_a_range() {
+    let mut guesses = 0;
+    for file in all() {
+        assert_eq!(unbounded(&file), [""; 0], "{}", file.name());
+        // The rule notices each range that is taken away, where no source is behind the number.
+        for key in file.ranges().keys() {
+            let text = fs::read_to_string(folder().join(format!("{}.toml", file.name()))).unwrap();
+            let line = format!("\"{key}\" = [");
+            let without: Vec<&str> =
+                text.lines().filter(|written| !written.starts_with(&line)).collect();
+            let missing = unbounded(&load(&without.join("\n")).unwrap());
+            assert!(missing.len() <= 1, "{missing:?}");
+            guesses += missing.len();
+        }
+    }
+    assert!(guesses > 150, "{guesses} guesses");
+}
