@@ -3,6 +3,8 @@ use crate::model::{Completion, Lba, Model, Operation, Request};
 use crate::{build, load};
 use proptest::prelude::*;
 
+mod options;
+
 /// A disk whose buffer does as little as possible, or as the rest of the table says.
 pub(super) fn disk(buffer: &str, depth: u32) -> Box<dyn Model> {
     build(&load(&text(buffer, depth)).unwrap(), 7)

@@ -232,3 +232,72 @@ fn reads_and_a_full_buffer_take_turns() {
     // No read waits for more than an errand under way, one more, and its own: each a seek and a turn.
     assert!(slowest.1 < 3 * (6_000_000 + 8_333_333) + BUS_SECTOR, "{} ns", slowest.1);
 }
+
+/// End of a read of one sector that the arm sets out for at `now`, and of a write of one.
+fn end_ns(arm: Arm, now: u64, lba: u64, write: bool) -> u64 {
+    let mechanics = mechanics();
+    let at_ns = mechanics.approach(arm, now, lba, write, 0).at_ns;
+    mechanics.end_ns(Cursor { lba, at_ns }, lba + 1, write)
+}
+
+const UNDERSTOOD: u64 = BUS_COMMAND + 150_000;
+
+#[test]
+fn data_takes_turns_with_waiting_reads_from_its_age_limit_on() {
+    let [near, far, dirty] = [3000, 12_000, 7000];
+    let stored = BUS_COMMAND + 70_000 + BUS_SECTOR;
+    let first = end_ns(Arm::default(), stored + UNDERSTOOD, near, false);
+    // Times of the two reads.
+    let run = |age_limit_ns: u64| {
+        let ms = age_limit_ns as f64 / 1e6;
+        let mut model = disk(&format!("{PATIENT}\nage_limit_ms = {ms:.6}"), 4);
+        model.submit(0, request(1, Operation::Write, dirty, 1)).unwrap();
+        assert_eq!(wait_for(&mut *model, 1)[0].at_ns, stored);
+        for (id, lba) in [(2, near), (3, far)] {
+            model.submit(stored, request(id, Operation::Read, lba, 1)).unwrap();
+        }
+        let done = wait_for(&mut *model, 2);
+        [done[0].at_ns, done[1].at_ns]
+    };
+    let mechanics = mechanics();
+    let (at_near, at_dirty) = (mechanics.arm_at(near), mechanics.arm_at(dirty));
+    // Younger by a nanosecond when the arm is free: the waiting read goes first.
+    let young = run(first - stored + 1);
+    assert_eq!(young, [first, end_ns(at_near, first, far, false)].map(|ns| ns + BUS_SECTOR));
+    let old = run(first - stored);
+    let written = end_ns(at_near, first, dirty, true);
+    let last = end_ns(at_dirty, written, far, false);
+    assert_eq!(old, [first, last].map(|ns| ns + BUS_SECTOR));
+    assert_ne!(young, old);
+}
+
+#[test]
+fn a_read_is_passed_over_for_so_long_and_no_longer() {
+    let [begin, far] = [3000, 17_000];
+    let first = end_ns(Arm::default(), UNDERSTOOD, begin, false);
+    let from = mechanics().arm_at(begin);
+    let far_ns = end_ns(from, first, far, false);
+    // A read that came later and that the arm reaches earlier.
+    let near = (0..3000).map(|lba| (end_ns(from, first, lba, false), lba)).min().unwrap().1;
+    assert!(end_ns(from, first, near, false) < far_ns);
+    let run = |passed_over_ns: u64| {
+        let ms = passed_over_ns as f64 / 1e6;
+        let text = crate::rotating::tests::text(PATIENT, 4);
+        let text = text.replace("rpm = 7200", &format!("rpm = 7200\npassed_over_ms = {ms:.6}"));
+        let mut model = crate::build(&crate::load(&text).unwrap(), 7);
+        for (id, lba) in [(1, begin), (2, far), (3, near)] {
+            model.submit(0, request(id, Operation::Read, lba, 1)).unwrap();
+        }
+        wait_for(&mut *model, 3).iter().map(|done| (done.id, done.at_ns)).collect::<Vec<_>>()
+    };
+    // The second command is understood after the first.
+    let waited = first - 2 * UNDERSTOOD;
+    let mechanics = mechanics();
+    let near_ns = end_ns(from, first, near, false);
+    let last_ns = end_ns(mechanics.arm_at(near), near_ns, far, false);
+    let nearest_first = [(1, first), (3, near_ns), (2, last_ns)];
+    assert_eq!(run(waited), nearest_first.map(|(id, ns)| (id, ns + BUS_SECTOR)));
+    let last_ns = end_ns(mechanics.arm_at(far), far_ns, near, false);
+    let oldest_first = [(1, first), (2, far_ns), (3, last_ns)];
+    assert_eq!(run(waited - 1), oldest_first.map(|(id, ns)| (id, ns + BUS_SECTOR)));
+}
