@@ -200,3 +200,47 @@ fn too_little_over_provisioning_is_refused_with_a_figure_that_works() {
     let advice: f64 = text[start..start + 5].parse().unwrap();
     assert!(with(&format!("over_provisioning = {}", advice + 0.001)).is_ok(), "{text}");
 }
+
+/// Random writes to a full disk, each with a flush, by which the end of its program is known; the sums of what they
+/// collected and erased.
+fn collecting(erase_us: u64) -> (u64, u64) {
+    let filled = format!("{VOLATILE}\nprefilled = true\npreconditioned = 2.0");
+    let text = text(&filled).replace("erase_us = 3000", &format!("erase_us = {erase_us}"));
+    let mut model = build(&load(&text).unwrap(), 1);
+    let (mut now, mut unit) = (0, 1);
+    let seen = |model: &dyn Model| {
+        let flash = model.evidence().flash.unwrap();
+        (flash.pages_copied, flash.pages_read, flash.erases)
+    };
+    let begun = seen(&*model);
+    for id in 0..400 {
+        let before = seen(&*model);
+        unit = (unit * 7_921 + 13) % 1000;
+        model.submit(now, request(2 * id + 1, Operation::Write, unit * 8, 8)).unwrap();
+        let stored_ns = wait_for(&mut *model, 1)[0].at_ns;
+        model.submit(stored_ns, request(2 * id + 2, Operation::Flush, 0, 0)).unwrap();
+        now = wait_for(&mut *model, 1)[0].at_ns;
+        let after = seen(&*model);
+        let (copied, read, erased) = (after.0 - before.0, after.1 - before.1, after.2 - before.2);
+        // A page is a unit, so that each copy reads and programs a page.
+        assert_eq!(copied, read);
+        let cells_ns = 400_000 + copied * (50_000 + 400_000) + erased * erase_us * 1000;
+        assert_eq!(
+            now,
+            stored_ns + CHANNEL + cells_ns + 100_000,
+            "{copied} copies, {erased} erases"
+        );
+    }
+    let ended = seen(&*model);
+    (ended.0 - begun.0, ended.2 - begun.2)
+}
+
+#[test]
+fn a_program_takes_the_time_of_what_it_collects() {
+    let (copied, erased) = collecting(3000);
+    // Each erase frees the 16 units of a block, of which so many were copied.
+    assert!(erased > 20 && copied > 100, "{copied} copies, {erased} erases");
+    assert!((16 * erased).abs_diff(400 + copied) <= 4 * 16, "{copied} copies, {erased} erases");
+    // The time of an erase changes no choice.
+    assert_eq!(collecting(7000), (copied, erased));
+}
