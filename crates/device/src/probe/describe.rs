@@ -175,10 +175,10 @@ fn electronics(text: &mut String, findings: &Findings) {
     let hit_us = buffer.hit_ns.map_or(miss_us, |hit| hit.value / 1e3);
     let cache = findings.writes.as_ref().and_then(|writes| writes.cache.as_ref());
     let flush_us = cache.map_or(100.0, |cache| cache.empty_flush_ns.value / 1e3);
+    let write_us = write_us(findings).unwrap_or(hit_us);
     let _ = writeln!(
         text,
-        "[rotating.overhead]\nread_hit_us = {hit_us:.2}\nread_miss_us = {miss_us:.2}\nwrite_us = {:.2}\nflush_us = {flush_us:.2}\n",
-        write_us(findings).unwrap_or(hit_us)
+        "[rotating.overhead]\nread_hit_us = {hit_us:.2}\nread_miss_us = {miss_us:.2}\nwrite_us = {write_us:.2}\nflush_us = {flush_us:.2}\n"
     );
     let ahead_kib = (buffer.read_ahead_sectors.value / 2.0).round() as u64;
     let _ = writeln!(
@@ -196,11 +196,18 @@ fn electronics(text: &mut String, findings: &Findings) {
         findings.writes.as_ref().map_or(findings.geometry.write_cache, |w| w.cache.is_some()),
         cache.and_then(|cache| cache.run_sectors).map_or(256.0, |run| run.value / 2.0),
     );
+    let _ = writeln!(text, "age_limit_ms = {AGE_LIMIT_MS}");
     match cache {
         Some(cache) => write_cache(text, cache),
-        None => text.push_str("write_kib = 2048\n\n"),
+        None => {
+            let _ = writeln!(text, "write_kib = 2048\ndestage_window = {DESTAGE_WINDOW}\n");
+        }
     }
 }
+
+/// What no experiment tells: the model's own numbers.
+const AGE_LIMIT_MS: u32 = 5000;
+const DESTAGE_WINDOW: u32 = 4;
 
 /// Cost of a write that the cache takes, without its way over the bus; `None` when none was seen.
 fn write_us(findings: &Findings) -> Option<f64> {
@@ -391,8 +398,26 @@ fn ranges(text: &mut String, findings: &Findings) {
             let Interval { low, high, .. } = cache.sectors;
             range("buffer.write_kib", (low / 2.0).floor(), (high / 2.0).ceil());
         }
-        _ => range("buffer.write_kib", 256.0, 65_536.0),
+        found => {
+            range("buffer.write_kib", 256.0, 65_536.0);
+            // From next to nothing to the longest flush of an empty cache in the catalogue, and to several times the
+            // cost of a read from the buffer.
+            range("overhead.flush_us", 0.0, 30_000.0);
+            let hit_us = findings
+                .buffer
+                .hit_ns
+                .map_or_else(|| read_miss_us(findings), |hit| hit.value / 1e3);
+            range("overhead.write_us", 0.0, (3.0 * hit_us).ceil().max(300.0));
+            if found.is_none() {
+                // As for disks of the catalogue whose data sheets say it, and any number of candidates.
+                range("write_settle_us", 0.0, 1500.0);
+                range("buffer.destage_window", 1.0, 64.0);
+            }
+        }
     }
+    range("buffer.age_limit_ms", 100.0, 60_000.0);
+    let segments = findings.buffer.segments;
+    range("buffer.read_segments", segments.low.min(segments.value), segments.high);
     if let Some(writes) = writes {
         let Interval { low, high, .. } = writes.settle_ns;
         let (low, high) = ((low / 1e3).floor(), (high / 1e3).ceil());

@@ -1,12 +1,13 @@
 use super::{
-    Findings, Label, News, ProbeError, ReadFailed, Recorder, Simulated, Span, Stage, Tape, Target,
-    Timed, device_file, judge_writes, probe, probe_writes,
+    Findings, Interval, Label, News, ProbeError, ReadFailed, Recorder, Simulated, Span, Stage,
+    Tape, Target, Timed, WriteCache, device_file, judge_writes, probe, probe_writes,
 };
 use crate::bus::Link;
 use crate::catalogue;
+use crate::draw::{Load, Places, Trial};
 use crate::file::{DeviceFile, Parameters};
 use crate::load;
-use crate::model::Geometry;
+use crate::model::{Geometry, Operation};
 use crate::rotating::RotatingParameters;
 
 pub(super) mod noisy;
@@ -46,7 +47,9 @@ fn is_found(name: &str) {
     let mut told = Vec::new();
     let mut tape = Tape::new(21);
     let findings = probe(&mut target, &mut tape, 11, &mut |news| told.push(news)).unwrap();
+    let mut spent = vec![target.now_ns()];
     tells_what_it_finds(&told);
+    can_be_run_at_both_ends(&findings);
     let parameters = rotating(&file);
     let truth = parameters.mechanics(file.presented.sectors, 0, Link::new(file.bus())).unwrap();
 
@@ -86,9 +89,45 @@ fn is_found(name: &str) {
     }
     let mut findings = findings;
     probe_writes(&mut target, &mut tape, &mut findings, 12, &mut |_| {}).unwrap();
+    spent.push(target.now_ns());
     writes_are_found(name, &file, &findings);
+    can_be_run_at_both_ends(&findings);
     predicts(name, &mut target, &tape, &findings);
+    spent.push(target.now_ns());
+    takes_ten_minutes_at_most(name, &spent);
     println!("{name}: seek curve {rms_us:.1} us rms, window {:?}", findings.window);
+}
+
+/// The disk's own time after reading, after writing, and after judging the file.
+fn takes_ten_minutes_at_most(name: &str, spent_ns: &[u64]) {
+    let [read, written, judged] = spent_ns else { panic!("{spent_ns:?}") };
+    let [only_reading, all] = [read + (judged - written), *judged].map(|ns| ns as f64 / 60e9);
+    println!("{name}: {only_reading:.2} minutes without writes, {all:.2} with them");
+    assert!((2.0..8.0).contains(&only_reading), "{name}: {only_reading} minutes of reading");
+    // On a quiet host ten.
+    assert!((2.0..10.5).contains(&all), "{name}: {all} minutes");
+}
+
+/// What was not found, or not exactly, is a range of the file, and the model can be built at both of its ends.
+fn can_be_run_at_both_ends(findings: &Findings) {
+    let label = Label { name: "mine", title: "Mine", source: "probe" };
+    let file = load(&device_file(label, findings, None)).unwrap();
+    let mut expected = vec!["buffer.age_limit_ms"];
+    let segments = findings.buffer.segments;
+    expected.extend((segments.low < segments.high).then_some("buffer.read_segments"));
+    if findings.writes.is_none() {
+        expected.extend(["overhead.flush_us", "overhead.write_us", "write_settle_us"]);
+        expected.extend(["buffer.destage_window", "buffer.write_kib"]);
+    }
+    for key in expected {
+        let key = format!("rotating.{key}");
+        assert!(file.ranges().contains_key(&key), "{key}: {:?}", file.ranges());
+    }
+    for (key, ends) in file.ranges() {
+        for end in ends {
+            assert!(file.with(key, *end).is_ok(), "{key} = {end}: {:?}", file.with(key, *end));
+        }
+    }
 }
 
 /// Every stage is announced, and what it found is told before the next one begins.
@@ -131,8 +170,46 @@ fn writes_are_found(name: &str, file: &DeviceFile, findings: &Findings) {
     assert_eq!(cache.runs, None, "{name}");
     let run = cache.run_sectors.unwrap().value / f64::from(buffer.destage_run_kib) / 2.0;
     assert!((run - 1.0).abs() < 0.1, "{name}: written at once off by {run}");
+    drains_and_flushes_are_found(name, file, cache);
     let delay_us = cache.delay_ns.value / 1e3;
     assert!(delay_us <= buffer.destage_delay_us, "{name}: writes after {delay_us} us");
+}
+
+/// Rates of random writes with the cache full, and the line of flushes, against the same on the shipped disk itself.
+fn drains_and_flushes_are_found(name: &str, file: &DeviceFile, cache: &WriteCache) {
+    let trial = || {
+        let trial = Trial::new(crate::build(file, 3));
+        let places = Places::Random { sectors: trial.geometry().sectors_512 };
+        (trial, places)
+    };
+    let write = |depth, count| Load { operation: Operation::Write, bytes: 4096, depth, count };
+    let flush = Load { operation: Operation::Flush, bytes: 0, depth: 1, count: 1 };
+    let depths: Vec<u32> = cache.drains.iter().map(|drain| drain.depth).collect();
+    assert_eq!(depths, [1, 2], "{name}");
+    for drain in &cache.drains {
+        let (mut trial, places) = trial();
+        let depth = drain.depth.min(file.queue_depth());
+        trial.run(write(depth, 7000), places).unwrap();
+        let truth = trial.run(write(depth, 1000), places).unwrap().per_second();
+        let off = drain.per_second.value / truth - 1.0;
+        println!("{name}: drain at depth {} off by {:.1} %", drain.depth, off * 100.0);
+        assert!(off.abs() < 0.1, "{name}: {drain:?}, not {truth}");
+        let Interval { value, low, high } = drain.per_second;
+        assert!(low <= value && value <= high && high < 1.5 * low, "{name}: {drain:?}");
+    }
+    let mean_ms = |dirty| {
+        const TIMES: u32 = 20;
+        let (mut trial, places) = trial();
+        let flushes = (0..TIMES).map(|_| {
+            trial.run(write(1, dirty), places).unwrap();
+            trial.run(flush, places).unwrap().mean_ms()
+        });
+        flushes.sum::<f64>() / f64::from(TIMES)
+    };
+    let slope_ns = (mean_ms(200) - mean_ms(50)) / 150.0 * 1e6;
+    let off = cache.flush.slope_ns.value / slope_ns - 1.0;
+    println!("{name}: slope of flushes off by {:.1} %", off * 100.0);
+    assert!(off.abs() < 0.1, "{name}: {:?}, not {slope_ns}", cache.flush);
 }
 
 /// The file made of the findings loads, and its model does what the device does with reads it was not made from.

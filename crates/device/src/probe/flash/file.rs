@@ -221,7 +221,9 @@ fn of_solid(draft: &mut Draft, solid: &Solid, source: &str) {
     let how = format!("{source}: by flushes after a write");
     draft.put(T, "power_loss_protection", solid.is_protected(), &how);
     draft.put(T, "drain_delay_us", 10_000, "assumed");
+    draft.range("ssd.drain_delay_us", 1000.0, 100_000.0);
     draft.put(T, "suspend_us", 100, "assumed");
+    draft.range("ssd.suspend_us", 20.0, 1000.0);
     if let Some(found) = &solid.faster {
         faster(draft, solid, found, source);
     }
@@ -268,6 +270,7 @@ fn faster(draft: &mut Draft, solid: &Solid, found: &Faster, source: &str) {
     let before = super::minus(before, solid.stripe_over_channel_ns());
     draft.time(T, "program_us", before, source, "by flushes after a write");
     draft.put(T, "idle_ms", 500, "assumed");
+    draft.range("ssd.slc.idle_ms", 50.0, 5000.0);
     let (fold, how) = match found.refill_mb_per_s {
         Some(fold) => (fold, format!("{source}: by what a pause of 20 s empties")),
         None => (Interval { value: 200.0, low: 100.0, high: 500.0 }, "assumed".to_owned()),
@@ -317,6 +320,7 @@ fn pages_per_block(draft: &mut Draft, solid: &Solid, source: &str, row_kib: f64)
         draft.put("ssd", "pages_per_block", pages, how);
         draft.range("ssd.pages_per_block", f64::from(pages / 2).max(2.0), f64::from(pages) * 4.0);
         draft.put("ssd", "erase_us", 5000, "assumed");
+        draft.range("ssd.erase_us", 1000.0, 20_000.0);
         return pages;
     };
     let [value, low, high] = {
