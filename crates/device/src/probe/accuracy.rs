@@ -140,6 +140,7 @@ pub(super) fn window(
         return Ok(None);
     }
     let mut answers = Vec::with_capacity(ANSWERS);
+    let mut all: Vec<(u32, Vec<Run>)> = depths.iter().map(|depth| (*depth, Vec::new())).collect();
     for _ in 0..ANSWERS {
         let mut measured = Vec::new();
         for depth in depths.iter().copied() {
@@ -153,16 +154,93 @@ pub(super) fn window(
             measured.push((depth, lists));
         }
         answers.push(nearest(deepest, |window| off(findings, window, &measured))?);
+        for ((_, all), (_, lists)) in all.iter_mut().zip(measured) {
+            all.extend(lists);
+        }
     }
     let ends = answers.iter().copied().min().zip(answers.iter().copied().max());
-    Ok(ends.map(|(low, high)| [low, high]))
+    ends.map(|(low, high)| widened(findings, [low, high], deepest, &all)).transpose()
+}
+
+/// The windows of the answers, and those next to them that all lists together cannot tell from the best: their distance
+/// in standard errors, by the scatter of the lists, is no larger than two beyond that of the best.
+fn widened(
+    findings: &Findings,
+    [mut low, mut high]: [u32; 2],
+    deepest: u32,
+    measured: &[(u32, Vec<Run>)],
+) -> Result<[u32; 2], ProbeError> {
+    let mut best: Option<(f64, Vec<Residual>)> = None;
+    for window in low..=high {
+        let found = residuals(findings, window, measured)?;
+        let sum: f64 = found.iter().map(|residual| residual.mean.powi(2)).sum();
+        if best.as_ref().is_none_or(|(least, _)| sum < *least) {
+            best = Some((sum, found));
+        }
+    }
+    let Some((_, best)) = best else { return Ok([low, high]) };
+    let distance = |found: &[Residual]| -> f64 {
+        let pairs = found.iter().zip(&best);
+        pairs.map(|(found, best)| (found.mean / best.error.max(LEAST_ERROR)).powi(2)).sum()
+    };
+    let least = distance(&best);
+    // Where even the best is farther away than the scatter explains, the scatter tells too little.
+    let scale = (least / (best.len().max(2) - 1) as f64).max(1.0);
+    let fits = |window: u32| -> Result<bool, ProbeError> {
+        Ok(distance(&residuals(findings, window, measured)?) - least <= BEYOND.powi(2) * scale)
+    };
+    while low > 1 && fits(low - 1)? {
+        low -= 1;
+    }
+    while high < deepest && fits(high + 1)? {
+        high += 1;
+    }
+    Ok([low, high])
+}
+
+/// Standard errors beyond the best at which a window counts as excluded.
+const BEYOND: f64 = 2.0;
+
+/// Least standard error of a logarithm of times that counts: a tenth of a per mille.
+const LEAST_ERROR: f64 = 1e-4;
+
+/// Distance of a model from lists of one depth: logarithms of the ratio of their times.
+struct Residual {
+    mean: f64,
+    /// Standard error of the mean.
+    error: f64,
+}
+
+fn residuals(
+    findings: &Findings,
+    window: u32,
+    measured: &[(u32, Vec<Run>)],
+) -> Result<Vec<Residual>, ProbeError> {
+    let file = with_window(findings, window).ok_or_else(refused)?;
+    let of = |(depth, lists): &(u32, Vec<Run>)| -> Result<Residual, ProbeError> {
+        let mut model = Simulated::new(crate::build(&file, 1));
+        let mut found = Vec::with_capacity(lists.len());
+        for (spans, device_ns) in lists {
+            let model_ns = elapsed_ns(&model.read_all(spans, *depth)?);
+            found.push((model_ns / device_ns.max(1.0)).ln());
+        }
+        let count = found.len().max(1) as f64;
+        let mean = found.iter().sum::<f64>() / count;
+        let squares: f64 = found.iter().map(|one| (one - mean).powi(2)).sum();
+        let error = (squares / (count - 1.0).max(1.0) / count).sqrt();
+        Ok(Residual { mean, error })
+    };
+    measured.iter().map(of).collect()
+}
+
+fn refused() -> ProbeError {
+    let reason = "the file made of the findings is refused; send the findings to the authors";
+    ProbeError::Unclear { quantity: "the sorting of waiting reads", reason }
 }
 
 /// Distance of the model with a window from what was measured: sum of squared logarithms of the ratio of the times.
 fn off(findings: &Findings, window: u32, measured: &[(u32, Vec<Run>)]) -> Result<f64, ProbeError> {
-    let reason = "the file made of the findings is refused; send the findings to the authors";
-    let file = with_window(findings, window)
-        .ok_or(ProbeError::Unclear { quantity: "the sorting of waiting reads", reason })?;
+    let file = with_window(findings, window).ok_or_else(refused)?;
     let mut sum = 0.0;
     for (depth, lists) in measured {
         let mut model = Simulated::new(crate::build(&file, 1));

@@ -94,18 +94,17 @@ fn is_found(name: &str) {
     can_be_run_at_both_ends(&findings);
     predicts(name, &mut target, &tape, &findings);
     spent.push(target.now_ns());
-    takes_ten_minutes_at_most(name, &spent);
+    takes_minutes_at_most(name, &spent, 10.0);
     println!("{name}: seek curve {rms_us:.1} us rms, window {:?}", findings.window);
 }
 
 /// The disk's own time after reading, after writing, and after judging the file.
-fn takes_ten_minutes_at_most(name: &str, spent_ns: &[u64]) {
+fn takes_minutes_at_most(name: &str, spent_ns: &[u64], most: f64) {
     let [read, written, judged] = spent_ns else { panic!("{spent_ns:?}") };
     let [only_reading, all] = [read + (judged - written), *judged].map(|ns| ns as f64 / 60e9);
     println!("{name}: {only_reading:.2} minutes without writes, {all:.2} with them");
     assert!((2.0..8.0).contains(&only_reading), "{name}: {only_reading} minutes of reading");
-    // On a quiet host ten.
-    assert!((2.0..10.5).contains(&all), "{name}: {all} minutes");
+    assert!((2.0..most).contains(&all), "{name}: {all} minutes");
 }
 
 /// What was not found, or not exactly, is a range of the file, and the model can be built at both of its ends.
