@@ -80,7 +80,10 @@ pub fn probe_flash(
     let mut recorder = Recorder::new(target, tape);
     let mut pen = Pen::new(&mut recorder, seed);
     tell(News::Begins(Stage::Kind));
-    let kind = match is_card(&mut pen)? {
+    let is_card = is_card(&mut pen)?;
+    let name = if is_card { "card or stick" } else { "solid-state disk" };
+    report::found(tell, vec![("kind", name.to_owned())]);
+    let kind = match is_card {
         true => FlashKind::Card(Box::new(card::find(&mut pen, tell)?)),
         false => FlashKind::Solid(Box::new(solid::find(&mut pen, budget_bytes, tell)?)),
     };

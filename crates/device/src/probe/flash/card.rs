@@ -6,7 +6,7 @@ use super::super::tape::{Class, Draws, Judged, Tape};
 use super::super::writes::{Pen, middle};
 use super::super::{Interval, News, ProbeError, Span, Stage};
 use super::steps::{Steps, steps};
-use super::{ROWS, minus, scaled};
+use super::{ROWS, minus, report, scaled};
 
 /// Times that a single request is measured.
 const TIMES: usize = 9;
@@ -91,11 +91,15 @@ pub(super) fn find(pen: &mut Pen<'_>, tell: &mut dyn FnMut(News)) -> Result<Card
     tell(News::Begins(Stage::Pages));
     let (page_bytes, reads) = pages(&mut bench)?;
     bench.page = (page_bytes.value / 512.0) as u32;
+    report::found(tell, report::of_pages(page_bytes, reads.cells_ns(), reads.command_ns()));
     tell(News::Begins(Stage::EraseUnits));
     let found = units(&mut bench)?;
     bench.unit = found.period;
     let unit_change_ns = unit_change(&mut bench, reads.miss_ns)?;
+    report::found(tell, report::of_units(sectors_to_bytes(found.between), unit_change_ns));
     let programs = programs(&mut bench, reads)?;
+    let Programs { planes, page_ns, command_ns, .. } = programs;
+    report::found(tell, report::of_programs(planes, page_ns, command_ns));
     let erase_ns = beside_bus(&bench, minus(found.above_ns, unit_change_ns), reads.sector_ns);
     tell(News::Begins(Stage::OpenUnits));
     let open_units = open_units(&mut bench)?;
@@ -107,20 +111,22 @@ pub(super) fn find(pen: &mut Pen<'_>, tell: &mut dyn FnMut(News)) -> Result<Card
         open: open_units[1],
     };
     let copy_page_ns = copy(&mut bench, copies)?;
+    report::found(tell, report::of_closing(erase_ns, open_units, copy_page_ns));
     let linear_from_unit = match copy_page_ns {
         Some(copy_ns) => linear_from(&mut bench, copies, copy_ns)?,
         None => None,
     };
+    report::found(tell, report::of_order(linear_from_unit));
     Ok(Card {
         page_bytes,
         unit_bytes: sectors_to_bytes(found.between),
         open_units,
-        planes: programs.planes,
+        planes,
         linear_from_unit,
-        read_command_ns: minus(reads.hit_ns, reads.sector_ns),
-        write_command_ns: programs.command_ns,
+        read_command_ns: reads.command_ns(),
+        write_command_ns: command_ns,
         read_page_ns: reads.cells_ns(),
-        program_page_ns: programs.page_ns,
+        program_page_ns: page_ns,
         copy_page_ns,
         erase_ns,
         unit_change_ns,
@@ -178,6 +184,10 @@ struct Reads {
 impl Reads {
     fn cells_ns(&self) -> Interval {
         minus(self.miss_ns, self.hit_ns)
+    }
+
+    fn command_ns(&self) -> Interval {
+        minus(self.hit_ns, self.sector_ns)
     }
 }
 

@@ -10,7 +10,7 @@ use super::super::writes::{Pen, interval, middle};
 use super::super::{Interval, News, ProbeError, Span, Stage, Timed};
 use super::steps::{REGULAR, Steps, steps};
 use super::wear::{Cliff, Erases, Faster};
-use super::{FLUSHED, RANDOM_READS, ROWS, minus, wear};
+use super::{FLUSHED, RANDOM_READS, ROWS, minus, report, wear};
 
 /// Times that a single request is measured, and measurements of which so many are seen.
 const TIMES: usize = 15;
@@ -226,19 +226,24 @@ pub(super) fn find(
     tell(News::Begins(Stage::Commands));
     let singles = singles(&mut disk)?;
     let deep_writes = deep_writes(&mut disk)?;
+    let Singles { write_ns, flush_ns, synced_ns, sector_ns, buffered_ns } = singles;
+    let times = [write_ns, buffered_ns, flush_ns, synced_ns];
+    report::found(tell, report::of_commands(times, deep_writes));
     tell(News::Begins(Stage::Parallelism));
     let region = region(&mut disk)?;
     let read_ns = random_reads(&mut disk, region)?;
     let deep_reads = deep_reads(&mut disk, region)?;
-    let shape = shape(&mut disk, region, read_ns.value, singles.buffered_ns.value)?;
-    let channel_sector_ns = channel(&mut disk, region, shape, singles.sector_ns)?;
+    let shape = shape(&mut disk, region, read_ns.value, buffered_ns.value)?;
+    let stripe = [shape.page, shape.stripe];
+    report::found(tell, report::of_dies(read_ns, deep_reads, stripe, shape.dies));
+    let channel_sector_ns = channel(&mut disk, region, shape, sector_ns)?;
     let mut solid = Solid {
-        write_ns: singles.write_ns,
-        flush_ns: singles.flush_ns,
-        synced_ns: singles.synced_ns,
-        sector_ns: singles.sector_ns,
+        write_ns,
+        flush_ns,
+        synced_ns,
+        sector_ns,
         read_ns,
-        buffered_ns: singles.buffered_ns,
+        buffered_ns,
         stripe_sectors: shape.stripe,
         dies: shape.dies,
         page_sectors: shape.page,

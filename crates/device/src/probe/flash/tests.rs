@@ -1,10 +1,11 @@
 use super::{
-    Card, FlashFindings, FlashKind, Solid, flash_file, flash_summary, judge_flash, probe_flash,
+    Card, Faster, FlashFindings, FlashKind, Solid, flash_file, flash_summary, judge_flash,
+    probe_flash,
 };
 use crate::file::{DeviceFile, Parameters};
 use crate::flash::FlashParameters;
 use crate::probe::tests::noisy::Noisy;
-use crate::probe::{ClassAccuracy, Label, Simulated, Tape};
+use crate::probe::{Accuracy, ClassAccuracy, Label, News, Simulated, Stage, Tape};
 use crate::withheld::Withheld;
 use crate::{build, catalogue, load};
 
@@ -17,8 +18,53 @@ fn label() -> Label<'static> {
 fn probed(file: &DeviceFile, budget_bytes: u64) -> (Simulated, Tape, FlashFindings) {
     let mut target = Simulated::new(build(file, 7));
     let mut tape = Tape::new(21);
-    let findings = probe_flash(&mut target, &mut tape, 11, budget_bytes, &mut |_| {}).unwrap();
+    let mut told = Vec::new();
+    let tell = &mut |news| told.push(news);
+    let findings = probe_flash(&mut target, &mut tape, 11, budget_bytes, tell).unwrap();
+    tells_what_it_finds(&told, &findings);
     (target, tape, findings)
+}
+
+/// Each finding is told in its stage, before the next one begins, and the summary has all of them.
+fn tells_what_it_finds(told: &[News], findings: &FlashFindings) {
+    let mut stages = Vec::new();
+    let mut found: Vec<(Stage, &str)> = Vec::new();
+    for news in told {
+        match news {
+            News::Begins(stage) => stages.push(*stage),
+            News::Found(name, _) => found.push((*stages.last().unwrap(), name.as_str())),
+        }
+    }
+    let mut expected = vec![(Stage::Kind, "kind")];
+    match &findings.kind {
+        FlashKind::Card(_) => expected.extend([
+            (Stage::Pages, "page"),
+            (Stage::EraseUnits, "erase unit"),
+            (Stage::EraseUnits, "program of a page"),
+            (Stage::OpenUnits, "open units"),
+            (Stage::OpenUnits, "copy of a page"),
+            (Stage::OpenUnits, "order in a unit"),
+        ]),
+        FlashKind::Solid(solid) => {
+            expected.extend([
+                (Stage::Commands, "write"),
+                (Stage::Parallelism, "dies"),
+                (Stage::FasterCells, "faster cells"),
+            ]);
+            let cliff = [(Stage::Cliff, "write cliff"), (Stage::EraseUnits, "erase block")];
+            expected.extend(cliff.into_iter().filter(|_| solid.cliff.is_some()));
+        }
+    }
+    for one in expected {
+        assert!(found.contains(&one), "{one:?} is not told in time: {told:?}");
+    }
+    let accuracy = Accuracy { measured: 0, withheld: 0, classes: Vec::new() };
+    let summary = flash_summary(findings, &accuracy);
+    for news in told {
+        let News::Found(name, value) = news else { continue };
+        let line = format!("{name:<22}{value}\n");
+        assert!(name == "kind" || summary.contains(&line), "{line}{summary}");
+    }
 }
 
 fn parameters(file: &DeviceFile) -> &FlashParameters {
@@ -145,6 +191,7 @@ fn a_solid_state_disk_is_found_with_its_dies_faster_cells_cliff_and_erase_block(
     let faster = found.faster.as_ref().unwrap();
     let mib = faster.bytes.value / f64::from(1 << 20);
     assert!((mib / 48.0 - 1.0).abs() < 0.1, "{faster:?}");
+    rates_are_found(faster);
     println!("{findings:?}");
     load(&flash_file(label(), &findings, None)).unwrap();
     let accuracy = judge_flash(&mut target, &tape, &findings, 99).unwrap();
@@ -165,6 +212,20 @@ fn a_solid_state_disk_is_found_with_its_dies_faster_cells_cliff_and_erase_block(
         assert!(class.is_believed() || !class.name.contains("read"), "{class:?}");
     }
     steady_state_is_found(found, &mine);
+}
+
+/// Rates of a window of 1 MiB with a flush behind it. Each of its two requests comes over the bus at 500 MB/s, and then
+/// goes onto each of four dies in four stripes of 32 KiB: over the channel at 800 MB/s, and a program of 200 or 600 us.
+fn rates_are_found(faster: &Faster) {
+    let (half, stripe) = (f64::from(512 << 10), f64::from(32 << 10));
+    for (found, program_us) in [(faster.before_mb_per_s, 200.0), (faster.after_mb_per_s, 600.0)] {
+        let (bus_us, cells_us) = (half / 500.0, 4.0 * (stripe / 800.0 + program_us));
+        let took_us = (bus_us + cells_us).max(2.0 * bus_us) + cells_us + 300.0;
+        let expected = 2.0 * half / took_us;
+        println!("{found:?}, expected {expected:.1} MB/s");
+        assert!((found.value / expected - 1.0).abs() < 0.05, "{found:?}, not {expected} MB/s");
+        assert!(found.low <= found.value && found.value <= found.high, "{found:?}");
+    }
 }
 
 /// The steady state of the found file is that of the device.
@@ -233,7 +294,10 @@ fn an_erase_block_that_noise_hides_is_a_range() {
     let Parameters::Ssd(parameters) = mine.parameters() else { panic!("{}", mine.name()) };
     let exact = [f64::from(parameters.pages_per_block); 2];
     let [low, high] = mine.ranges().get("ssd.pages_per_block").copied().unwrap_or(exact);
+    println!("{low} to {high} pages, {:?}", found.erases);
     assert!((low..=high).contains(&16.0), "{low} to {high} pages, {:?}", found.erases);
+    // Half as many to four times as many, where no erase was seen at all.
+    assert!(high <= 8.0 * low, "{low} to {high} pages, {:?}", found.erases);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::super::head::BLOCK;
 use super::super::tape::{Class, Draws as _, Judged};
 use super::super::{Interval, News, ProbeError, Stage};
 use super::solid::{Disk, Solid, buffer, buffer_bytes, elapsed_ns, erases, of};
-use super::{FLUSHED, RANDOM, ROW};
+use super::{FLUSHED, RANDOM, ROW, report};
 
 /// Windows into which the writing is divided.
 const WINDOWS: u64 = 256;
@@ -111,18 +111,22 @@ pub(super) fn find(
         solid.row_mb_per_s = faster.after_mb_per_s;
         solid.faster = Some(faster);
     }
+    report::found(tell, report::of_buffer(solid.buffer_bytes));
+    report::found(tell, report::of_faster(solid.faster.as_ref()));
     if disk.left_bytes() < capacity * 2 {
         return Ok(());
     }
     tell(News::Begins(Stage::Cliff));
     in_a_row(disk, capacity)?;
     solid.cliff = Some(cliff(disk, capacity)?);
+    report::found(tell, report::of_cliff(solid.cliff.as_ref()));
     tell(News::Begins(Stage::EraseUnits));
     let needed = (capacity as f64 * (1.0 + BEYOND)) as u64;
     if disk.left_bytes() > needed + capacity / 4 {
         in_a_row(disk, needed)?;
         solid.erases = erases(disk, solid)?;
     }
+    report::found(tell, report::of_erases(solid.erases.as_ref(), true));
     Ok(())
 }
 
