@@ -100,10 +100,8 @@ impl Attributes {
                 }
                 self.set.insert(number);
             }
-            Action::RemoveAttribute | Action::RemoveAttributeOpen if was_set => {
-                if !event.failed() {
-                    self.set.remove(&number);
-                }
+            Action::RemoveAttribute | Action::RemoveAttributeOpen if was_set && !event.failed() => {
+                self.set.remove(&number);
             }
             _ if !was_set && !is_lasting(event) => return Err(Reason::NotRecorded),
             _ => {}
