@@ -400,10 +400,7 @@ impl Resolver {
                 return Ok(());
             }
         }
-        let outside = |file: Option<FileId>| !file.is_some_and(|file| self.inside(file));
-        // An attribute is nowhere.
-        let to_file = named.to_file.filter(|_| call.attribute.is_none());
-        if !self.limits.is_empty() && outside(named.file) && outside(to_file) {
+        if self.is_outside(call, named) {
             self.carry(record);
             return Ok(());
         }
@@ -440,6 +437,14 @@ impl Resolver {
             counting.add(&event);
         }
         writer.event(event)
+    }
+
+    /// True for a call on files that the trace is not limited to.
+    fn is_outside(&self, call: &Call, named: Named) -> bool {
+        // An attribute is nowhere.
+        let to_file = named.to_file.filter(|_| call.attribute.is_none());
+        let is_inside = |file: Option<FileId>| file.is_some_and(|file| self.inside(file));
+        !self.limits.is_empty() && !is_inside(named.file) && !is_inside(to_file)
     }
 
     /// Keeps the time of a call that is not in the trace for the next one that is. Its own time is

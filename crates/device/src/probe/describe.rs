@@ -205,7 +205,7 @@ fn electronics(text: &mut String, findings: &Findings) {
     }
 }
 
-/// What no experiment tells: the model's own numbers.
+/// Numbers that no experiment tells: the model's own.
 const AGE_LIMIT_MS: u32 = 5000;
 const DESTAGE_WINDOW: u32 = 4;
 
