@@ -3,7 +3,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
 
 use rustix::fs::{Mode, OFlags, open};
-use seekwell_device::probe::{Direction, ProbeError, Span, Tape, Target, WriteTarget, probe};
+use seekwell_device::model::Geometry;
+use seekwell_device::probe::{
+    Direction, FlashKind, Label, News, ProbeError, ReadFailed, Span, Tape, Target, Timed,
+    WriteFailed, WriteTarget, flash_file, judge_flash, probe, probe_flash,
+};
+use seekwell_device::{build, load};
 use seekwell_host::claim::{confirm, describe};
 use seekwell_host::guard::Context;
 use seekwell_host::loop_device::attach;
@@ -125,4 +130,115 @@ fn a_device_is_written_only_when_it_is_claimed_and_by_nobody_else_meanwhile() {
         beyond.to_string().starts_with("cannot write 8 sectors at sector 614400: "),
         "{beyond}"
     );
+}
+
+/// A claimed device in memory, which needs no rest between experiments.
+struct Restless(ProbedWrites);
+
+impl Target for Restless {
+    fn geometry(&self) -> Geometry {
+        self.0.geometry()
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.0.now_ns()
+    }
+
+    fn wait_until(&mut self, _: u64) {}
+
+    fn read_all(&mut self, requests: &[Span], depth: u32) -> Result<Vec<Timed>, ReadFailed> {
+        self.0.read_all(requests, depth)
+    }
+}
+
+impl WriteTarget for Restless {
+    fn write_all(&mut self, requests: &[Span], depth: u32) -> Result<Vec<Timed>, WriteFailed> {
+        self.0.write_all(requests, depth)
+    }
+
+    fn mix_all(
+        &mut self,
+        requests: &[(Direction, Span)],
+        depth: u32,
+    ) -> Result<Vec<Timed>, ProbeError> {
+        self.0.mix_all(requests, depth)
+    }
+
+    fn flush(&mut self) -> Result<Timed, WriteFailed> {
+        self.0.flush()
+    }
+}
+
+/// Probes a claimed device with writes, to the file made of it.
+fn becomes_a_file(path: &Path, claims: &Path, sectors: u64) {
+    let system = System::host();
+    let context = Context { claims: claims.to_owned(), run_file: None };
+    let card = describe(&system, path, None).unwrap();
+    confirm(&system, &context.claims, &card, &sectors.to_string()).unwrap();
+    let mut device = Restless(ProbedWrites::open(&system, path, &context).unwrap());
+    let mut tape = Tape::new(2);
+    let mut told = Vec::new();
+    let tell = &mut |news| told.push(news);
+    let findings = probe_flash(&mut device, &mut tape, 1, 96 << 20, tell).unwrap();
+    assert!(told.contains(&News::Found("kind".into(), "solid-state disk".into())), "{told:?}");
+    let FlashKind::Solid(solid) = &findings.kind else { panic!("{findings:?}") };
+    assert!((16 << 20..98 << 20).contains(&solid.written_bytes), "{solid:?}");
+    assert!(solid.write_ns.low > 0.0 && solid.read_ns.low > 0.0, "{solid:?}");
+    let accuracy = judge_flash(&mut device, &tape, &findings, 3).unwrap();
+    assert!(accuracy.withheld > 20 && accuracy.classes.len() >= 4, "{accuracy:?}");
+    assert!(accuracy.classes.iter().all(|class| class.device_ns > 0.0), "{accuracy:?}");
+    assert_eq!(device.0.disturbance(), None);
+    let label = Label { name: "mine", title: "Mine", source: "probe" };
+    let file = load(&flash_file(label, &findings, Some(&accuracy))).unwrap();
+    assert_eq!(build(&file, 1).geometry().sectors_512, sectors);
+    assert_eq!(file.withheld().len(), accuracy.classes.len());
+}
+
+#[test]
+fn a_claimed_loop_device_is_probed_with_writes() {
+    let test = "a_claimed_loop_device_is_probed_with_writes";
+    if !seekwell_testing::root() {
+        return seekwell_testing::skip(test, "needs root to attach a loop device");
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let image = directory.path().join("disk.img");
+    std::fs::File::create(&image).unwrap().set_len(SIZE).unwrap();
+    let Some(disk) = Attached::to(&image) else {
+        return seekwell_testing::skip(test, "losetup attaches no loop device here");
+    };
+    becomes_a_file(&disk.0, &directory.path().join("claims"), SIZE / 512);
+}
+
+/// A compressed disk in memory of its own, removed when dropped.
+struct Compressed(String);
+
+impl Compressed {
+    /// `None` where the kernel adds none.
+    fn of(bytes: u64) -> Option<Self> {
+        let number = std::fs::read_to_string("/sys/class/zram-control/hot_add").ok()?;
+        let disk = Self(number.trim().to_owned());
+        let size = format!("/sys/block/zram{}/disksize", disk.0);
+        std::fs::write(size, bytes.to_string()).ok().map(|()| disk)
+    }
+}
+
+impl Drop for Compressed {
+    fn drop(&mut self) {
+        let _ = std::fs::write(format!("/sys/block/zram{}/reset", self.0), "1");
+        let _ = std::fs::write("/sys/class/zram-control/hot_remove", &self.0);
+    }
+}
+
+#[test]
+fn a_claimed_compressed_disk_in_memory_is_probed_with_writes() {
+    let test = "a_claimed_compressed_disk_in_memory_is_probed_with_writes";
+    if !seekwell_testing::root() {
+        return seekwell_testing::skip(test, "needs root to add a zram device");
+    }
+    let Some(disk) = Compressed::of(SIZE) else {
+        return seekwell_testing::skip(test, "the kernel adds no zram device");
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let path = PathBuf::from(format!("/dev/zram{}", disk.0));
+    becomes_a_file(&path, &directory.path().join("claims"), SIZE / 512);
 }
