@@ -132,3 +132,26 @@ fn a_command_needs_its_program_in_the_guest() {
     let mail = &with_devices("[[device]]\nmodel = \"fixed\"").workloads[0];
     assert_eq!(cannot_run(mail, &|_| false), None);
 }
+
+#[test]
+fn models_that_miss_published_figures_are_named_and_those_that_do_not_are_not() {
+    let devices = all_devices().unwrap();
+    let compared = |device: &str| {
+        let lab = with_devices(&format!("[[device]]\nmodel = \"{device}\""));
+        compare_with_published(&lab, &devices)
+    };
+    let card = compared("cf-duracell-300x");
+    let [sentence] = &card.misses[..] else { panic!("{:?}", card.misses) };
+    assert!(
+        sentence.starts_with(
+            "the model cf-duracell-300x misses 1 of 2 published figures by more than 10 %"
+        ),
+        "{sentence}"
+    );
+    assert_eq!(card.errors.keys().collect::<Vec<_>>(), ["cf-duracell-300x"]);
+    let disk = compared("wd-raptor-wd740gd");
+    assert_eq!((disk.misses, disk.errors.len()), (Vec::new(), 1));
+    let stick = compared("usb2-stick-128mb");
+    assert!(stick.misses[0].starts_with("the model usb2-stick-128mb has no published figures"));
+    assert_eq!(compared("fixed"), Checked::default());
+}
