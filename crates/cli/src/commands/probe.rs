@@ -11,6 +11,9 @@ use seekwell_host::guard::Context;
 use seekwell_host::output::Kind;
 use seekwell_session::{Health, ProbedDevice, ProbedError, ProbedWrites, Session};
 
+#[cfg(test)]
+mod tests;
+
 /// Seed of what is withheld, so that it differs from the requests of the experiments.
 const WITHHELD: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -35,7 +38,8 @@ pub fn run(session: &Session, arguments: &ProbeArgs) -> Result<Exit, Failure> {
     terminal::talk(learned.summary(&accuracy).trim_end());
     terminal::talk(&format!("{:<22}{took_s} s", "time of the device"));
     let health = before.zip(healthy(session, arguments));
-    let note = health.map(|(before, after)| of_health(before, after)).unwrap_or_default();
+    let (said, note) = health.map(|(before, after)| of_health(before, after)).unwrap_or_default();
+    said.iter().for_each(|line| terminal::talk(line));
     let source = format!("probe of {title}");
     let label = Label { name: &arguments.name, title: &title, source: &source };
     let file = note + &learned.file(label, &accuracy);
@@ -54,16 +58,14 @@ fn healthy(session: &Session, arguments: &ProbeArgs) -> Option<Health> {
     seekwell_session::health(&session.machine().system, arguments.device.as_deref()?)
 }
 
-/// Says how the disk was during the probe; the same as a comment for its file.
-fn of_health(before: Health, after: Health) -> String {
+/// The disk's health during the probe: lines for people, and the same as comments for its file.
+fn of_health(before: Health, after: Health) -> (Vec<String>, String) {
     let line = Health::line(before, after);
-    terminal::talk(&format!("{:<22}{line}", "health"));
     let doubts = Health::doubts(before, after);
-    for doubt in &doubts {
-        terminal::talk(&format!("warning: {doubt}"));
-    }
+    let mut said = vec![format!("{:<22}{line}", "health")];
+    said.extend(doubts.iter().map(|doubt| format!("warning: {doubt}")));
     let doubts = doubts.iter().map(|doubt| format!("# Warning: {doubt}\n"));
-    format!("# Health during the probe: {line}\n{}", doubts.collect::<String>())
+    (said, format!("# Health during the probe: {line}\n{}", doubts.collect::<String>()))
 }
 
 /// The device to probe: for reading alone, or for writing, too.
