@@ -446,3 +446,33 @@ fn calibrating_prints_what_run_takes() {
     assert!(numbers.iter().all(|number| *number > 0), "{charge}");
     assert!(talk(&output).contains(&format!("--cpu {}", charge.trim())), "{}", talk(&output));
 }
+
+#[test]
+fn a_model_that_misses_published_figures_is_marked_in_every_report() {
+    let test = "a_model_that_misses_published_figures_is_marked_in_every_report";
+    if !can_run(test, &["mkfs.ext4"]) {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let mark = |device: &str| {
+        let named = DEVICE.replace("maxtor-6y080l0", device);
+        std::fs::write(here.join("lab.toml"), lab(&named)).unwrap();
+        let run = run(here, &["-o", &format!("{device}.seekwell")]);
+        let [html, markdown] = ["html", "md"].map(|suffix| format!("{device}.{suffix}"));
+        let mut report = seekwell(here);
+        report.arg("report").arg(format!("{device}.seekwell"));
+        let text = data(&report.args(["--html", &html, "--markdown", &markdown]).output().unwrap());
+        let printed =
+            seekwell(here).arg("report").arg(format!("{device}.seekwell")).output().unwrap();
+        let read = |name: &str| std::fs::read_to_string(here.join(name)).unwrap();
+        let sentence =
+            format!("the model {device} misses 1 of 2 published figures by more than 10");
+        let said =
+            [text + &data(&printed), read(&html), read(&markdown), run["environment"].to_string()];
+        said.map(|said| said.split_whitespace().collect::<Vec<_>>().join(" ").contains(&sentence))
+    };
+    assert_eq!(mark("cf-duracell-300x"), [true; 4]);
+    // Within 10 % at both.
+    assert_eq!(mark("cf-lexar-233x"), [false; 4]);
+}
