@@ -160,7 +160,7 @@ metrics! {
     "concurrency" Ratio Higher "Mean number of calls or block requests that a replay had in progress at the same time."
     "concurrency_recorded" Ratio Higher "Mean number of calls or block requests that the recorded program had in progress at the same time."
     "lateness_p50" Nanoseconds Lower "Median of the time from the moment a block request of a replay was due until it was issued."
-    "lateness_p99" Nanoseconds Lower "99th percentile of the time from the moment a call or block request of a replay was due until it was issued."
+    "lateness_p99" Nanoseconds Lower "99th percentile of the time from the moment a call or block request of a replay was due until it was issued. A call is due when those that it waits for are over and its recorded pause has passed; threads that take the processor while it is to compute make it late. None with `speed = \"asap\"`."
     "drift" Ratio Lower "Time from the first to the last issue of replayed block requests per recorded time, the factor `scale` taken out: 1 is as recorded."
     "requests_failed" Count Lower "Replayed block requests that the device failed."
     "requests_left_out" Count Lower "Recorded block requests that were not issued, since the trace does not tell their purpose or the recording lost them."

@@ -4,6 +4,7 @@ mod computing;
 mod debt;
 mod gate;
 mod lane;
+mod processor;
 mod progress;
 
 use crate::error::ReplayError;
@@ -16,6 +17,7 @@ use crate::slot::{Slot, close};
 use gate::Gate;
 use lane::Shared;
 pub(crate) use lane::fine_sleep;
+use processor::Processor;
 use progress::Progress;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -78,6 +80,7 @@ pub fn replay(plan: &Plan, target: &Path, options: &Options) -> Result<Replayed,
         began: OnceLock::new(),
         awake: if options.awake { lane::oversleeps() } else { Duration::ZERO },
         own: if options.awake { debt::own_time(&data) } else { debt::own_time_in_guest() },
+        processor: Processor::default(),
     };
     let result = jail::within(target, || run(&shared, target));
     for slot in &slots {

@@ -3,6 +3,7 @@
 use super::computing::Computing;
 use super::debt::Debt;
 use super::gate::Gate;
+use super::processor::{Machine, Processor};
 use super::progress::Progress;
 use super::{Options, Speed};
 use crate::action::Action;
@@ -56,6 +57,8 @@ pub(super) struct Shared<'a> {
     pub(super) awake: Duration,
     /// Time of each call that is the engine's own.
     pub(super) own: Duration,
+    /// The processor of a guest.
+    pub(super) processor: Processor,
 }
 
 impl Shared<'_> {
@@ -148,6 +151,22 @@ struct Pause {
     computing: Duration,
 }
 
+/// The moment at which an operation is due.
+#[derive(Clone, Copy)]
+struct Due {
+    /// That of the recording: lateness counts from here.
+    planned: Instant,
+    /// Later, when others had the processor while the thread was to compute: as the program's, its next
+    /// pause begins then.
+    moved: Instant,
+}
+
+impl Due {
+    fn later_of(self, other: Self) -> Self {
+        Self { planned: self.planned.max(other.planned), moved: self.moved.max(other.moved) }
+    }
+}
+
 struct Runner<'a> {
     shared: &'a Shared<'a>,
     performer: Performer<'a>,
@@ -158,6 +177,8 @@ struct Runner<'a> {
     /// End of the last call, or of what the thread computed after it: a thread that only sleeps is not
     /// at work.
     worked_until: Instant,
+    /// Lateness of operations without a call since the last call, which is as much later.
+    behind: Duration,
     debt: Debt,
 }
 
@@ -175,6 +196,7 @@ impl<'a> Runner<'a> {
             result: Replayed::default(),
             last_end: Instant::now(),
             worked_until: Instant::now(),
+            behind: Duration::ZERO,
             debt: Debt::default(),
         }
     }
@@ -189,19 +211,20 @@ impl<'a> Runner<'a> {
         self.result.operations += 1;
         if operation.action == Action::Order {
             // The moment itself, not that of waking up: what follows would begin that much later.
-            self.last_end = due.map_or(self.last_end, |due| due.max(self.last_end));
+            self.passes(due);
             let slept = Duration::from_nanos(operation.wait_ns);
             let worked = self.last_end.checked_sub(slept).unwrap_or(self.last_end);
             self.worked_until = self.worked_until.max(worked);
             return;
         }
         if self.performer.has_cloned(operation) {
-            self.last_end = due.map_or(self.last_end, |due| due.max(self.last_end));
+            self.passes(due);
             self.result.spared += u64::from(!operation.added);
             return;
         }
         let start = if due.is_some() { Instant::now() } else { self.now() };
-        self.owe(due.unwrap_or(self.last_end), start);
+        let due = due.unwrap_or(Due { planned: self.last_end, moved: self.last_end });
+        self.owe(due.moved, start);
         let done = self.performer.perform(operation);
         let end = Instant::now();
         self.last_end = end;
@@ -214,9 +237,7 @@ impl<'a> Runner<'a> {
             return;
         }
         self.worked_until = end;
-        if let Some(due) = due {
-            self.result.lateness.record(nanoseconds(start.saturating_duration_since(due)));
-        }
+        self.late(due.planned, start);
         let Ok(done) = done else {
             self.result.not_open += 1;
             return;
@@ -235,6 +256,22 @@ impl<'a> Runner<'a> {
         self.compare(operation, class, done);
     }
 
+    /// Ends the pause of an operation that makes no call.
+    fn passes(&mut self, due: Option<Due>) {
+        let Some(due) = due else { return };
+        self.behind += due.moved - due.planned;
+        self.last_end = self.last_end.max(due.moved);
+    }
+
+    /// Notes by how much a call began late. As fast as possible, none is due before it begins.
+    fn late(&mut self, planned: Instant, start: Instant) {
+        let behind = std::mem::take(&mut self.behind);
+        if self.shared.options.speed != Speed::AsFastAsPossible {
+            let late = start.saturating_duration_since(planned) + behind;
+            self.result.lateness.record(nanoseconds(late));
+        }
+    }
+
     /// Notes the engine's own time before an operation that was due then.
     fn owe(&mut self, due: Instant, start: Instant) {
         if is_recorded(self.shared.options) {
@@ -243,10 +280,14 @@ impl<'a> Runner<'a> {
     }
 
     /// Waits for the operations that this one comes after, and for its time, which it returns.
-    fn turn(&mut self, operation: &Operation, began: Instant) -> Option<Instant> {
+    fn turn(&mut self, operation: &Operation, began: Instant) -> Option<Due> {
         if operation.pauses_first && is_recorded(self.shared.options) {
             let due = self.due(operation, began).map(|pause| self.spend(&pause));
-            return self.others(operation, began).max(due);
+            let over = self.others(operation, began).map(|over| Due { planned: over, moved: over });
+            return match (due, over) {
+                (Some(due), Some(over)) => Some(due.later_of(over)),
+                (due, over) => due.or(over),
+            };
         }
         if let Some(over) = self.others(operation, began) {
             self.last_end = self.last_end.max(over);
@@ -287,29 +328,22 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Sleeps, then computes up to the end of the pause, which it returns: that is later when others had the
-    /// processor while this thread was to compute.
-    fn spend(&self, pause: &Pause) -> Instant {
-        let options = self.shared.options;
-        let known = options.awake && self.shared.plan.tells_computing;
-        let awake = match options.awake {
-            true if known => self.shared.awake.max(pause.computing),
-            true => self.shared.awake.max(pause.computing.min(MOST_UNKNOWN)),
-            false => self.shared.awake,
+    /// Sleeps, then computes up to the end of the pause, which it returns.
+    fn spend(&self, pause: &Pause) -> Due {
+        let known = self.shared.plan.tells_computing;
+        let moved = match self.shared.options.awake {
+            true => self.spend_awake(pause, known),
+            false => self.spend_in_guest(pause, known),
         };
-        let mut now = self.now();
-        while let left = pause.due.saturating_duration_since(now)
-            && left > awake
-        {
-            if self.shared.stopped() {
-                return pause.due;
-            }
-            let sleep = (left - awake).min(LONGEST_SLEEP);
-            std::thread::sleep(sleep);
-            if sleep == left {
-                return pause.due;
-            }
-            now = Instant::now();
+        Due { planned: pause.due, moved }
+    }
+
+    /// Computes by being awake, later than planned when others have the processor.
+    fn spend_awake(&self, pause: &Pause, known: bool) -> Instant {
+        let most = if known { pause.computing } else { pause.computing.min(MOST_UNKNOWN) };
+        let mut now = Instant::now();
+        if !self.sleep(pause.due, self.shared.awake.max(most), &mut now) {
+            return pause.due;
         }
         let computing = if known { pause.computing } else { Duration::ZERO };
         let mut own = Computing::begin(pause.due, computing, now);
@@ -318,6 +352,36 @@ impl<'a> Runner<'a> {
             now = Instant::now();
         }
         own.end()
+    }
+
+    /// Computes by sleeping, in turn with the other threads of the guest.
+    fn spend_in_guest(&self, pause: &Pause, known: bool) -> Instant {
+        let computing = if known { pause.computing } else { Duration::ZERO };
+        let start = pause.due.checked_sub(computing).unwrap_or(pause.due);
+        if !self.sleep(start, Duration::ZERO, &mut self.now()) {
+            return pause.due;
+        }
+        let (processor, stopped) = (&self.shared.processor, || self.shared.stopped());
+        processor.compute(start, computing, &Machine, stopped)
+    }
+
+    /// Sleeps until less than `awake` is left; false when the replay was stopped. Asleep to the end, it does not look
+    /// at the clock.
+    fn sleep(&self, until: Instant, awake: Duration, now: &mut Instant) -> bool {
+        while let left = until.saturating_duration_since(*now)
+            && left > awake
+        {
+            if self.shared.stopped() {
+                return false;
+            }
+            let sleep = (left - awake).min(LONGEST_SLEEP);
+            std::thread::sleep(sleep);
+            if sleep == left {
+                break;
+            }
+            *now = Instant::now();
+        }
+        true
     }
 
     /// The time, which in a guest is that of the last operation's end: a look at the clock takes as
