@@ -64,6 +64,8 @@ actions! {
     Unlink "Removes a name." "unlink" "unlinkat";
     Rename "Renames." "rename" "renameat" "renameat2";
     Link "Adds a name." "link" "linkat";
+    LinkOpen "Gives an open file a name." "no link";
+    Arrive "Makes the file that comes from outside of the folder, in place of the one there." "no arrival";
     MakeLink "Makes a symbolic link." "symlink" "symlinkat";
     MakeFile "Makes a regular file." "mknod" "mknodat";
     SetMode "Sets permissions of an open file." "fchmod";

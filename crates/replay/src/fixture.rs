@@ -108,6 +108,24 @@ impl Script {
         event
     }
 
+    /// A file without a name that gets data, a link to it through this path, and a new file in its place.
+    pub(crate) fn nameless(from: &str, flags: i32) -> Self {
+        let mut script = Self::default();
+        script.known("/w", DIRECTORY, 4096);
+        script.known("/w/#17", REGULAR, 0);
+        script.open(1, "/w/#17", libc::O_TMPFILE | libc::O_RDWR, 5);
+        let write = script.on(1, "write", (5, "/w/#17"), 9);
+        (write.offset, write.length) = (Some(0), Some(9));
+        let to = script.file("/w/final");
+        let link = script.at(1, "linkat", from, 0);
+        (link.to_file, link.flags) = (Some(to), Some(u64::try_from(flags).unwrap()));
+        script.on(1, "close", (5, "/w/#17"), 0);
+        script.at(1, "newfstatat", "/w/final", 0);
+        script.at(1, "unlink", "/w/final", 0);
+        script.open(1, "/w/final", libc::O_CREAT | libc::O_EXCL, 5);
+        script
+    }
+
     pub(crate) fn write(&self) -> (TempDir, Trace) {
         let folder = tempfile::tempdir().unwrap();
         let mut meta = Meta { faults: self.faults, lost: self.lost.clone(), ..Meta::new("script") };

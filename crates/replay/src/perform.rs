@@ -196,6 +196,7 @@ impl<'a> Performer<'a> {
                 fs::renameat_with(CWD, path, CWD, to(), flags).map(nothing)
             }
             Action::Link => fs::linkat(CWD, path, CWD, to(), AtFlags::empty()).map(nothing),
+            Action::Arrive => arrive(path, operation),
             Action::MakeLink => {
                 let target = if operation.to_path == 0 { c"." } else { to() };
                 fs::symlink(target, path).map(nothing)
@@ -279,6 +280,10 @@ impl<'a> Performer<'a> {
                 self.keep(operation.to_slot, copy);
                 0
             }),
+            Action::LinkOpen => {
+                let to = self.path(operation.to_path);
+                fs::linkat(file, c"", CWD, to, AtFlags::EMPTY_PATH).map(nothing)
+            }
             Action::Seek => seek(file, operation),
             Action::Sync => fs::fsync(file).map(nothing),
             Action::SyncData => fs::fdatasync(file).map(nothing),
@@ -470,6 +475,21 @@ impl<'a> Performer<'a> {
             libc::syscall(libc::SYS_getdents64, file.as_raw_fd(), self.buffer.address(), length)
         })
     }
+}
+
+/// Makes a file of the known length, all of it a hole, as what a rename from outside of the folder brings.
+fn arrive(path: &CStr, operation: &Operation) -> Done {
+    match fs::unlink(path) {
+        Ok(()) | Err(Errno::NOENT) => {}
+        Err(error) => return Err(error),
+    }
+    fs::mknodat(CWD, path, FileType::RegularFile, mode(operation.mode), 0)?;
+    if operation.length > 0 {
+        let length = i64::try_from(operation.length).unwrap_or(i64::MAX);
+        // SAFETY: the path is NUL-terminated.
+        return checked(unsafe { libc::truncate(path.as_ptr(), length) }.into());
+    }
+    Ok(0)
 }
 
 fn now() -> Timestamps {

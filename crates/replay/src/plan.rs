@@ -24,6 +24,8 @@ pub enum Reason {
     NotRecorded,
     /// Extended attributes of the system: `security.*`, `trusted.*`.
     System,
+    /// A directory or link that comes into the folder from outside, or leaves it.
+    Border,
     /// A sync of the whole machine.
     Machine,
     /// Device nodes and FIFOs.
@@ -50,6 +52,7 @@ impl Reason {
             Self::UnknownFile => "file not recorded",
             Self::NotRecorded => "arguments not recorded: asynchronous I/O, attributes, msync",
             Self::System => "attributes of the system: security, trusted",
+            Self::Border => "directory or link moved into or out of the folder",
             Self::Machine => "sync of the whole machine",
             Self::DeviceNode => "device node",
             Self::LongName => "name too long",

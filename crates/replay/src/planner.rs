@@ -27,7 +27,8 @@ use flights::Flights;
 use mapped::Advised;
 use processes::{Processes, Survey};
 use seekwell_trace::calls::Class;
-use seekwell_trace::{Event, Trace, TraceError};
+use seekwell_trace::{Event, FileId, Trace, TraceError};
+use std::collections::HashMap;
 use tree::Tree;
 use walked::Walked;
 use woken::History;
@@ -91,6 +92,8 @@ pub(crate) struct Planner {
     actions: Vec<Action>,
     limits: Limits,
     files: Files,
+    /// How far calls have written files outside of the folder, bytes: a rename may bring them in.
+    outside: HashMap<FileId, u64>,
     processes: Processes,
     tree: Tree,
     handles: Handles,
@@ -125,6 +128,7 @@ impl Planner {
             actions: Action::of_calls(),
             limits: choice.limits,
             files,
+            outside: HashMap::new(),
             recorded: Recorded { threads: processes.threads(), ..Recorded::default() },
             processes,
             tree,
@@ -168,6 +172,9 @@ impl Planner {
             }
             Err(reason) => {
                 self.skip_many(reason, 1);
+                if reason == Reason::Outside {
+                    self.wrote_outside(event, draft.operation.action);
+                }
                 if reason == Reason::Machine {
                     // Its time is that of other stacks, and no pause of the program.
                     self.processes.left_out(event);
@@ -183,6 +190,22 @@ impl Planner {
             }
         }
         self.after(event, lane)
+    }
+
+    /// Learns the size of a file outside of the folder.
+    fn wrote_outside(&mut self, event: &Event, action: Action) {
+        let Some(file) = event.file else { return };
+        let end = match action {
+            Action::Write | Action::WriteAt => {
+                event.offset.zip(event.moved_bytes()).map(|(at, bytes)| at.saturating_add(bytes))
+            }
+            Action::SetSize | Action::SetSizeOf if !event.failed() => event.length,
+            _ => None,
+        };
+        if let Some(end) = end {
+            let known = self.outside.entry(file).or_default();
+            *known = end.max(*known);
+        }
     }
 
     fn skip_many(&mut self, reason: Reason, count: u64) {

@@ -1,6 +1,7 @@
 //! Calls on names: lookups, and those that make, remove and move them.
 
 use super::Planner;
+use super::descriptors::{HandleId, Target};
 use super::draft::Draft;
 use super::tree::{Kind, Named, Place};
 use crate::action::Action;
@@ -8,6 +9,7 @@ use crate::order::Use;
 use crate::plan::Reason;
 use seekwell_trace::{Event, FileId};
 
+const AT_EMPTY_PATH: u64 = 0x1000;
 const RENAME_NOREPLACE: u64 = 1;
 const RENAME_EXCHANGE: u64 = 2;
 
@@ -202,9 +204,24 @@ impl Planner {
 
     /// Renames and links.
     pub(super) fn two_names(&mut self, event: &Event, draft: &mut Draft) -> Result<(), Reason> {
+        let is_link = draft.operation.action == Action::Link;
+        let is_open = is_link && self.is_of_open(event);
+        if let Some(open) = self.linked_open(event).filter(|_| is_open) {
+            return self.link_open(event, open, draft);
+        }
         let from = self.files.path(event.file).map(|(number, _)| number);
         let to = self.files.path(event.to_file).map(|(number, _)| number);
-        let (from, to) = (from?, to?);
+        let (from, to) = match (from, to) {
+            (_, Ok(to)) if is_open && !event.failed() => return self.arrives(event, to, draft),
+            (Ok(from), Ok(to)) => (from, to),
+            (Err(reason), Ok(to)) if !event.failed() && reason != Reason::NotAFile => {
+                return self.arrives(event, to, draft);
+            }
+            (Ok(from), Err(reason)) if !event.failed() && !is_link => {
+                return self.departs(event, (from, reason), draft);
+            }
+            (from, to) => return from.and(to).map(drop),
+        };
         draft.operation.path = from;
         draft.operation.to_path = to;
         let sure = way_exists(event);
@@ -247,6 +264,120 @@ impl Planner {
         if is_rename {
             self.tree.set(from, other);
         }
+        Ok(())
+    }
+
+    /// True for a link that gives an open file a name: `linkat` of a descriptor, or of its name in /proc.
+    fn is_of_open(&self, event: &Event) -> bool {
+        let path = event.file.and_then(|file| self.files.entry(file)?.path.as_deref());
+        let flags = event.flags.filter(|_| event.call.call().name == "linkat").unwrap_or(0);
+        flags & AT_EMPTY_PATH != 0
+            || path.is_some_and(|path| path.starts_with("/proc/") && path.contains("/fd/"))
+    }
+
+    /// The open file of such a link.
+    fn linked_open(&self, event: &Event) -> Option<HandleId> {
+        let path = self.files.entry(event.file?)?.path.as_deref().unwrap_or_default();
+        let in_proc = path.strip_prefix("/proc/").and_then(|path| path.split_once("/fd/"));
+        let Some((of_process, fd)) = in_proc else {
+            return self.handles.of_file_anywhere(event.process, event.file);
+        };
+        let process = match of_process {
+            "self" | "thread-self" => event.process,
+            number => number.parse().ok()?,
+        };
+        match self.handles.find(process, fd.parse().ok()?)? {
+            (Target::Handle(id), _) => Some(id),
+            (Target::Other, _) => None,
+        }
+    }
+
+    /// A name for an open file: `O_TMPFILE`, the data, then this.
+    fn link_open(&mut self, event: &Event, id: HandleId, draft: &mut Draft) -> Result<(), Reason> {
+        let (to, _) = self.files.path(event.to_file)?;
+        let handle = self.handles.handle(id);
+        (draft.operation.action, draft.operation.slot) = (Action::LinkOpen, handle.slot);
+        (draft.operation.to_path, draft.operation.flags) = (to, 0);
+        draft.uses(&mut handle.order, Use::Shared);
+        let node = self.handles.open_file(id).node;
+        let Some(place) = self.place(event.to_file, way_exists(event), draft) else {
+            return Ok(());
+        };
+        if event.failed() {
+            self.tree.look(place, draft.me, &mut draft.needs);
+            if is(event, libc::EEXIST) {
+                self.existing(place, event.to_file, Kind::Unknown);
+            }
+            return Ok(());
+        }
+        self.tree.change(place, draft.me, &mut draft.needs);
+        self.tree.set(place, Named::File(node));
+        Ok(())
+    }
+
+    /// A rename or link brings a file from outside of the folder: one of its size is made.
+    fn arrives(&mut self, event: &Event, to: u64, draft: &mut Draft) -> Result<(), Reason> {
+        let entry = event.file.and_then(|file| self.files.entry(file));
+        // A link in /proc has a mode and size of its own.
+        let entry =
+            entry.filter(|_| draft.operation.action == Action::Rename || !self.is_of_open(event));
+        let mode = entry.and_then(|entry| entry.mode);
+        let told = entry.and_then(|entry| entry.bytes);
+        let written = event.file.and_then(|file| self.outside.get(&file).copied());
+        let bytes = told.max(written);
+        let Some(place) = self.place(event.to_file, true, draft) else {
+            return Err(Reason::Border);
+        };
+        self.tree.change(place, draft.me, &mut draft.needs);
+        if let Named::File(id) = self.tree.state(place) {
+            self.tree.loses(id);
+        }
+        let other = match mode.map(|mode| mode & libc::S_IFMT) {
+            Some(libc::S_IFDIR) => Some(Kind::Directory),
+            Some(libc::S_IFLNK) => Some(Kind::Link(None)),
+            _ => None,
+        };
+        if let Some(kind) = other {
+            self.tree.made(place, kind, mode.map(|mode| mode & 0o1777));
+            return Err(Reason::Border);
+        }
+        let permissions = self.permissions(mode.map_or(0o644, u64::from));
+        let operation = &mut draft.operation;
+        (operation.action, operation.path, operation.to_path) = (Action::Arrive, to, 0);
+        (operation.mode, operation.flags) = (permissions, 0);
+        operation.length = bytes.unwrap_or(0);
+        let id = self.tree.made(place, Kind::File, u32::try_from(permissions).ok());
+        self.tree.node(id).bytes = bytes.unwrap_or(0);
+        self.tree.unknown_files += u64::from(bytes.is_none());
+        Ok(())
+    }
+
+    /// A rename takes a file out of the folder: its name is removed.
+    fn departs(
+        &mut self,
+        event: &Event,
+        (from, reason): (u64, Reason),
+        draft: &mut Draft,
+    ) -> Result<(), Reason> {
+        let flags = event.flags.filter(|_| event.call.call().name == "renameat2");
+        if flags.is_some_and(|flags| flags & RENAME_EXCHANGE != 0) {
+            // Another file takes its name.
+            return Err(if reason == Reason::Outside { Reason::Border } else { reason });
+        }
+        let Some(place) = self.place(event.file, true, draft) else {
+            return Err(Reason::Border);
+        };
+        let id = self.existing(place, event.file, Kind::Unknown);
+        self.tree.loses(id);
+        self.tree.change(place, draft.me, &mut draft.needs);
+        self.tree.set(place, Named::Nothing);
+        if self.tree.node(id).kind == Kind::Directory {
+            self.tree.contents(id, draft.me, Use::Alone, &mut draft.needs);
+            return Err(Reason::Border);
+        }
+        let operation = &mut draft.operation;
+        (operation.action, operation.path, operation.to_path) = (Action::Unlink, from, 0);
+        operation.flags = 0;
         Ok(())
     }
 

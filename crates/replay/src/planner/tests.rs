@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use seekwell_trace::ProcessEntry;
 use seekwell_trace::meta::Lost;
 
+mod border;
 mod random;
 mod walked;
 
