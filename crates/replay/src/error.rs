@@ -28,6 +28,16 @@ pub enum ReplayError {
         /// Folder that the replay is limited to.
         only: Option<String>,
     },
+    /// The pauses between calls are not known.
+    #[error(
+        "{untimed} of {planned} calls of the trace have no duration, so that pauses between calls are unknown; replay with speed = \"asap\" or \"open\", or record with `seekwell capture` or `strace -T`"
+    )]
+    Untimed {
+        /// Planned calls without a duration.
+        untimed: u64,
+        /// Planned calls.
+        planned: u64,
+    },
     /// The trace has no block request of the device.
     #[error(
         "the trace has no block request of the device; record them with `seekwell capture`, or import a blktrace with `seekwell trace import`"

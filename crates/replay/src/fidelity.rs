@@ -101,6 +101,12 @@ pub struct Fidelity {
     pub mapped_writes: u64,
     /// Operations of asynchronous I/O that threads made by plain calls.
     pub asynchronous: u64,
+    /// Set-user-ID and set-group-ID bits that were left out.
+    pub special_bits: u64,
+    /// Calls whose file could not be followed through the trace.
+    pub contradictions: u64,
+    /// Calls that were issued without a recorded duration.
+    pub untimed: u64,
     /// Mean number of calls in progress, recorded; `None` for a trace without durations.
     pub concurrency_recorded: Option<f64>,
     /// Mean number of calls in progress, replayed.
@@ -129,6 +135,9 @@ impl Fidelity {
             unknown_files: recorded.unknown_files,
             mapped_writes: recorded.mapped_writes,
             asynchronous: recorded.asynchronous,
+            special_bits: recorded.special_bits,
+            contradictions: recorded.contradictions,
+            untimed: recorded.untimed,
             concurrency_recorded: share(recorded.inside_ns, recorded.elapsed_ns),
             concurrency: share(replayed.inside_ns, replayed.elapsed_ns),
             lost,

@@ -1,6 +1,7 @@
 //! Plans of replay: pure data, made from a trace and used by the rebuild and the engine.
 
 use crate::encode::Operation;
+use crate::error::ReplayError;
 use crate::lanes::{Lane, Operations};
 use seekwell_trace::Content;
 use std::collections::BTreeMap;
@@ -129,7 +130,7 @@ pub struct Recorded {
     pub planned: u64,
     /// Calls that it does not issue.
     pub skipped: BTreeMap<Reason, u64>,
-    /// Set-user-ID, set-group-ID and sticky bits that were left out.
+    /// Set-user-ID and set-group-ID bits that were left out.
     pub special_bits: u64,
     /// Calls whose file could not be followed through the trace: links with unknown targets.
     pub contradictions: u64,
@@ -141,6 +142,8 @@ pub struct Recorded {
     /// Operations of asynchronous I/O that threads make by plain calls, as many at the same time as in
     /// the recording and at most 256.
     pub asynchronous: u64,
+    /// Planned calls without a recorded duration: their time is part of the pause that follows.
+    pub untimed: u64,
     /// Time from the start of the first call to the end of the last, of those planned.
     pub elapsed_ns: u64,
     /// Time inside of the planned calls, of all threads.
@@ -244,6 +247,18 @@ impl Plan {
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.lanes.iter().map(Lane::bytes).sum()
+    }
+
+    /// Refuses a trace whose pauses are not known, since most of its calls have no duration.
+    ///
+    /// # Errors
+    /// [`ReplayError::Untimed`].
+    pub fn check_pauses(&self) -> Result<(), ReplayError> {
+        let (untimed, planned) = (self.recorded.untimed, self.recorded.planned);
+        if untimed > planned / 2 {
+            return Err(ReplayError::Untimed { untimed, planned });
+        }
+        Ok(())
     }
 
     /// Bytes of the initial tree's data.

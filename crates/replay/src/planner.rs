@@ -163,6 +163,7 @@ impl Planner {
         match planned {
             Ok(()) => {
                 self.recorded.planned += 1;
+                self.recorded.untimed += u64::from(event.duration_ns.is_none());
                 let inside_ns = event.duration_ns.unwrap_or(0);
                 self.recorded.inside_ns = self.recorded.inside_ns.saturating_add(inside_ns);
                 let start_ns = event.start_ns;

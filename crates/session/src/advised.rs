@@ -87,6 +87,8 @@ impl Advised {
         let trace = Trace::open(&self.trace)?;
         let summary = Summary::of(&trace)?;
         let (only, plan) = load_folder::chosen(&trace, &summary, self.only.as_ref())?;
+        // Neither its waiting nor its pauses are known.
+        plan.check_pauses()?;
         Ok((summary, only, plan))
     }
 

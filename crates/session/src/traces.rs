@@ -4,6 +4,7 @@
 use crate::error::SessionError;
 use seekwell_model::lab::Lab;
 use seekwell_model::units::Bytes;
+use seekwell_model::workloads::replay::ReplaySpeed;
 use seekwell_model::workloads::{ReplayParams, RequestsParams, WorkloadParams};
 use seekwell_replay::{Choice, Place, Plan, ReplayError, RequestChoice, plan_requests};
 use seekwell_trace::Trace;
@@ -25,13 +26,18 @@ pub(crate) fn check(lab: &Lab) -> Result<(), SessionError> {
                 check_requests(lab, &workload.name, requests)?;
             }
             let WorkloadParams::Replay(replay) = part else { continue };
-            let is_same =
-                |other: &&ReplayParams| other.trace == replay.trace && other.only == replay.only;
+            let is_same = |other: &&ReplayParams| {
+                let is_same_part = other.trace == replay.trace && other.only == replay.only;
+                is_same_part && other.speed == replay.speed
+            };
             if seen.iter().any(is_same) {
                 continue;
             }
             let wrong = |source| SessionError::Trace { workload: workload.name.clone(), source };
             let plan = planned(replay).map_err(wrong)?;
+            if replay.speed == ReplaySpeed::Recorded {
+                plan.check_pauses().map_err(wrong)?;
+            }
             check_room(lab, &workload.name, &plan)?;
             seen.push(replay);
         }

@@ -75,6 +75,9 @@ impl Replay {
         let trace = Trace::open(folder).map_err(self.failed())?;
         let choice = Choice { only: self.params.only.clone(), ..Choice::default() };
         let made = plan(&trace, &choice).map_err(self.failed())?;
+        if self.params.speed == ReplaySpeed::Recorded {
+            made.check_pauses().map_err(self.failed())?;
+        }
         let target = self.make_target(context)?;
         let stop = context.stop.as_deref();
         let rebuilt = rebuild(&made, &target, self.content(), stop).map_err(self.failed())?;
@@ -109,7 +112,7 @@ impl Replay {
         // In virtual time a thread that waits awake would wait without end.
         let options = Options { speed, content, stop, awake: !is_guest() };
         let replayed = replay(&made, &target, &options).map_err(self.failed())?;
-        Ok(outcome(&self.outline, made.recorded(), replayed))
+        Ok(outcome(&self.outline, self.params.speed, made.recorded(), replayed))
     }
 }
 
@@ -151,8 +154,17 @@ impl Step for Replay {
     }
 }
 
-fn outcome(outline: &StepOutline, recorded: &Recorded, replayed: Replayed) -> StepOutcome {
-    let fidelity = Fidelity::of(recorded, &replayed);
+fn outcome(
+    outline: &StepOutline,
+    speed: ReplaySpeed,
+    recorded: &Recorded,
+    replayed: Replayed,
+) -> StepOutcome {
+    let mut fidelity = Fidelity::of(recorded, &replayed);
+    if speed != ReplaySpeed::Recorded {
+        // Only pauses depend on durations.
+        fidelity.untimed = 0;
+    }
     let mut outcome = StepOutcome {
         ops: replayed.issued,
         app_bytes_read: replayed.bytes_read,
@@ -189,10 +201,8 @@ fn outcome(outline: &StepOutline, recorded: &Recorded, replayed: Replayed) -> St
 fn warnings(step: &str, fidelity: &Fidelity, replayed: &Replayed) -> Vec<Warning> {
     let Some(share) = fidelity.share() else { return Vec::new() };
     let lost: u64 = fidelity.lost.values().sum();
-    let (unknown, mapped) = (fidelity.unknown_files, fidelity.mapped_writes);
-    let (asynchronous, cloned) = (fidelity.asynchronous, replayed.cloned_otherwise);
-    let counts = [fidelity.differing, lost, unknown, mapped, asynchronous, cloned];
-    if counts.iter().all(|count| *count == 0) {
+    let notes = notes(fidelity, replayed);
+    if fidelity.differing == 0 && lost == 0 && notes.is_empty() {
         return Vec::new();
     }
     let code = match share < Fidelity::SUFFICIENT {
@@ -203,26 +213,11 @@ fn warnings(step: &str, fidelity: &Fidelity, replayed: &Replayed) -> Vec<Warning
     let mut causes: Vec<(u64, String)> = reasons
         .chain(replayed.differences.iter().map(|(one, count)| (*count, difference(one))))
         .collect();
-    if unknown > 0 {
-        causes.push((unknown, "file removed or cut before its size was recorded".to_owned()));
-    }
-    if mapped > 0 {
-        causes.push((mapped, "mapping that the program may have written through".to_owned()));
-    }
-    if asynchronous > 0 {
-        causes.push((asynchronous, "asynchronous operation made by a thread".to_owned()));
-    }
-    if cloned > 0 {
-        let spared = match replayed.spared {
-            0 => String::new(),
-            calls => format!(" ({calls} calls that copied were not made)"),
-        };
-        let cause = "file cloned where the recording copied it, or copied where it cloned";
-        causes.push((cloned, format!("{cause}{spared}")));
-    }
     causes.sort_by(|a, b| b.cmp(a));
+    causes.truncate(SHOWN);
+    causes.extend(notes);
     let shown: Vec<String> =
-        causes.iter().take(SHOWN).map(|(count, cause)| format!("{count} × {cause}")).collect();
+        causes.iter().map(|(count, cause)| format!("{count} × {cause}")).collect();
     let text = format!(
         "{step}: {} of {} recorded calls left out, {} with another result: {}",
         lost,
@@ -231,6 +226,28 @@ fn warnings(step: &str, fidelity: &Fidelity, replayed: &Replayed) -> Vec<Warning
         shown.join("; ")
     );
     vec![Warning::new(code, text)]
+}
+
+/// Counts of what a replay does otherwise than its program, besides calls that are left out or have another result.
+fn notes(fidelity: &Fidelity, replayed: &Replayed) -> Vec<(u64, String)> {
+    let spared = match replayed.spared {
+        0 => String::new(),
+        calls => format!(" ({calls} calls that copied were not made)"),
+    };
+    let cloned = "file cloned where the recording copied it, or copied where it cloned";
+    let all = [
+        (fidelity.unknown_files, "file removed or cut before its size was recorded".to_owned()),
+        (fidelity.mapped_writes, "mapping that the program may have written through".to_owned()),
+        (fidelity.asynchronous, "asynchronous operation made by a thread".to_owned()),
+        (replayed.cloned_otherwise, format!("{cloned}{spared}")),
+        (fidelity.special_bits, "set-user-ID or set-group-ID bits left out".to_owned()),
+        (fidelity.contradictions, "path that could not be followed through the trace".to_owned()),
+        (
+            fidelity.untimed,
+            "call without a recorded duration, which is slept as a pause".to_owned(),
+        ),
+    ];
+    all.into_iter().filter(|(count, _)| *count > 0).collect()
 }
 
 fn difference(one: &Difference) -> String {

@@ -76,6 +76,18 @@ fn a_trace_that_cannot_be_replayed_is_said_once_and_before_any_trial() {
          64MiB; use a larger device, or limit the replay with only\n"
     );
     assert_eq!(plan(path, &lab(path, "256MiB")).status.code(), Some(0));
+    let timed = path.join("timed");
+    std::fs::rename(path.join("t"), &timed).unwrap();
+    import(path, "7 1700000000.000100 stat(\"/srv/a\", 0x1) = 0\n");
+    assert!(
+        said(&lab(path, "256MiB")).contains("1 of 1 calls of the trace have no duration"),
+        "{}",
+        said(&lab(path, "256MiB"))
+    );
+    let asap = lab(path, "256MiB").replace("[judge]", "speed = \"asap\"\n[judge]");
+    assert_eq!(plan(path, &asap).status.code(), Some(0));
+    std::fs::remove_dir_all(path.join("t")).unwrap();
+    std::fs::rename(&timed, path.join("t")).unwrap();
     let calls = std::fs::read_dir(path.join("t")).unwrap().flatten();
     let calls =
         calls.map(|entry| entry.path()).find(|path| path.to_string_lossy().contains("calls"));

@@ -125,6 +125,82 @@ fn calls_that_were_left_out_mark_the_result() {
     );
 }
 
+/// The trace of [`write_trace`] with other things in it.
+fn write_other(folder: &Path, add: impl FnOnce(&mut TraceWriter, &mut Meta)) {
+    let mut meta = Meta::new("test");
+    let mut writer = TraceWriter::create(folder, &meta, Limits::default()).unwrap();
+    let path = Some("/w/in".to_owned());
+    let (mode, bytes) = (Some(libc::S_IFREG | 0o600), Some(6000));
+    writer.file(FileEntry { id: FileId(0), path, device: None, inode: None, mode, bytes });
+    add(&mut writer, &mut meta);
+    writer.finish(&meta).unwrap();
+}
+
+fn on_in(name: &str, at: u64, duration_ns: Option<u64>) -> Event {
+    let (file, result) = (Some(FileId(0)), Some(0));
+    Event { duration_ns, result, file, ..Event::new(at * 1000, 7, 7, CallId::named(name).unwrap()) }
+}
+
+#[test]
+fn what_a_replay_leaves_out_of_its_calls_is_said() {
+    if !seekwell_testing::root() {
+        return seekwell_testing::skip("what_a_replay", "needs root to change the root directory");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("trace");
+    write_other(&trace, |writer, _| {
+        writer.event(Event { flags: Some(0o4755), ..on_in("chmod", 0, Some(500)) }).unwrap();
+        writer.event(on_in("unlink", 1, Some(500))).unwrap();
+        // A trace cannot have it twice.
+        writer.event(on_in("unlink", 2, Some(500))).unwrap();
+        writer.event(on_in("stat", 3, None)).unwrap();
+    });
+    let target = tempfile::tempdir().unwrap();
+    let said = |speed| {
+        let target = target.path().join(format!("{speed:?}"));
+        std::fs::create_dir(&target).unwrap();
+        let replay = &run_in(&target, &ReplayParams { speed, ..params(&trace) })[1];
+        let [warning] = &replay.warnings[..] else { panic!("{:?}", replay.warnings) };
+        warning.text.clone()
+    };
+    let text = said(ReplaySpeed::Recorded);
+    for part in [
+        "1 × set-user-ID or set-group-ID bits left out",
+        "2 × path that could not be followed",
+        "1 × call without a recorded duration",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
+    assert!(!said(ReplaySpeed::Asap).contains("duration"));
+}
+
+#[test]
+fn a_trace_without_durations_is_not_replayed_as_recorded() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("trace");
+    write_other(&trace, |writer, _| {
+        writer.event(on_in("stat", 0, None)).unwrap();
+        writer.event(on_in("stat", 1, None)).unwrap();
+        writer.event(on_in("stat", 2, Some(500))).unwrap();
+    });
+    let target = tempfile::tempdir().unwrap();
+    let error = steps(&params(&trace), Place::Main)[0].run(&context(target.path())).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "step replay-rebuild: 2 of 3 calls of the trace have no duration, so that pauses between \
+         calls are unknown; replay with speed = \"asap\" or \"open\", or record with `seekwell \
+         capture` or `strace -T`"
+    );
+    if !seekwell_testing::root() {
+        return seekwell_testing::skip(
+            "a_trace_without",
+            "needs root to change the root directory",
+        );
+    }
+    let asap = ReplayParams { speed: ReplaySpeed::Asap, ..params(&trace) };
+    assert_eq!(run_in(target.path(), &asap)[1].ops, 3);
+}
+
 #[test]
 fn a_folder_without_a_trace_is_named() {
     let folder = tempfile::tempdir().unwrap();
