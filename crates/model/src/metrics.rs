@@ -159,6 +159,8 @@ metrics! {
     "files_unknown" Count Lower "Files that a replayed load removes or cuts and whose size the trace does not tell; the rebuilt ones may be smaller."
     "concurrency" Ratio Higher "Mean number of calls or block requests that a replay had in progress at the same time."
     "concurrency_recorded" Ratio Higher "Mean number of calls or block requests that the recorded program had in progress at the same time."
+    "device_read_recorded" Bytes Lower "Bytes that the device of a recording was asked to read, to compare with `device_read_bytes` of its replay. Only where the trace has block requests; of several devices that with the most."
+    "device_written_recorded" Bytes Lower "Bytes that the device of a recording was asked to write, to compare with `device_written_bytes` of its replay."
     "lateness_p50" Nanoseconds Lower "Median of the time from the moment a block request of a replay was due until it was issued."
     "lateness_p99" Nanoseconds Lower "99th percentile of the time from the moment a call or block request of a replay was due until it was issued. A call is due when those that it waits for are over and its recorded pause has passed; threads that take the processor while it is to compute make it late. None with `speed = \"asap\"`."
     "drift" Ratio Lower "Time from the first to the last issue of replayed block requests per recorded time, the factor `scale` taken out: 1 is as recorded."

@@ -35,7 +35,7 @@ pub use encode::Operation;
 pub use engine::{Options, Speed, replay};
 pub use error::ReplayError;
 pub use fidelity::{Difference, Fidelity, Replayed};
-pub use plan::{Limits, Plan, Reason, Recorded, TreeEntry, TreeKind};
+pub use plan::{DeviceBytes, Limits, Plan, Reason, Recorded, TreeEntry, TreeKind};
 pub use planner::{Choice, plan};
 pub use rebuild::{Content, Rebuilt, rebuild};
 pub use requests::{

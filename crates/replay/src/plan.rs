@@ -148,8 +148,19 @@ pub struct Recorded {
     pub elapsed_ns: u64,
     /// Time inside of the planned calls, of all threads.
     pub inside_ns: u64,
+    /// Bytes that the block requests of the busiest device read and wrote; `None` where the trace has none.
+    pub device_bytes: Option<DeviceBytes>,
     /// Threads.
     pub threads: u64,
+}
+
+/// Bytes of recorded block requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeviceBytes {
+    /// Those read.
+    pub read: u64,
+    /// Those written.
+    pub written: u64,
 }
 
 /// Bounds of a plan.

@@ -11,6 +11,7 @@ mod mapped;
 mod names;
 mod open;
 mod processes;
+mod requested;
 mod tree;
 mod walked;
 mod woken;
@@ -78,6 +79,7 @@ pub fn plan(trace: &Trace, choice: &Choice) -> Result<Plan, ReplayError> {
     if lost > 0 {
         planner.skip_many(Reason::Lost, lost);
     }
+    planner.recorded.device_bytes = requested::device_bytes(trace)?;
     planner.finish(choice)
 }
 

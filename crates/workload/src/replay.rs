@@ -192,6 +192,8 @@ fn outcome(
         ("concurrency", fidelity.concurrency),
         ("concurrency_recorded", fidelity.concurrency_recorded),
         ("lateness_p99", lateness),
+        ("device_read_recorded", recorded.device_bytes.map(|bytes| bytes.read as f64)),
+        ("device_written_recorded", recorded.device_bytes.map(|bytes| bytes.written as f64)),
     ];
     let known = own.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
     outcome.metrics.extend(known);

@@ -141,6 +141,8 @@ const METRICS: &[&str] = &[
     "concurrency",
     "concurrency_recorded",
     "lateness_p99",
+    "device_read_recorded",
+    "device_written_recorded",
 ];
 
 impl ReplayParams {

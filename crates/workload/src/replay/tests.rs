@@ -106,7 +106,8 @@ fn a_replay_reports_its_calls_and_its_fidelity() {
     assert!(replay.elapsed_ns >= 2000);
     let outlined = &params(Path::new("/")).steps()[1].metrics.clone();
     let absent: Vec<_> = outlined.iter().filter(|name| metric(name).is_none()).collect();
-    assert_eq!(absent, [""; 0]);
+    // The trace has no block requests.
+    assert_eq!(absent, ["device_read_recorded", "device_written_recorded"]);
 }
 
 #[test]
@@ -139,6 +140,50 @@ fn write_other(folder: &Path, add: impl FnOnce(&mut TraceWriter, &mut Meta)) {
 fn on_in(name: &str, at: u64, duration_ns: Option<u64>) -> Event {
     let (file, result) = (Some(FileId(0)), Some(0));
     Event { duration_ns, result, file, ..Event::new(at * 1000, 7, 7, CallId::named(name).unwrap()) }
+}
+
+#[test]
+fn bytes_of_the_recorded_device_are_told() {
+    use seekwell_trace::{Operation, Request, RequestFlags};
+    if !seekwell_testing::root() {
+        return seekwell_testing::skip("bytes_of_the", "needs root to change the root directory");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("trace");
+    write_other(&trace, |writer, meta| {
+        meta.requests = true;
+        writer.event(on_in("stat", 0, Some(500))).unwrap();
+        let request = |device, operation, bytes| {
+            let flags = RequestFlags::default();
+            let (process, depth, sector) = (None, None, 0);
+            let (start_ns, duration_ns) = (5, Some(1));
+            Request {
+                start_ns,
+                duration_ns,
+                process,
+                device,
+                operation,
+                flags,
+                sector,
+                bytes,
+                depth,
+            }
+        };
+        // The first device has fewer requests.
+        for one in [
+            request(1, Operation::Write, 1 << 20),
+            request(2, Operation::Write, 8192),
+            request(2, Operation::Write, 4096),
+            request(2, Operation::Read, 512),
+            request(2, Operation::Discard, 1 << 20),
+        ] {
+            writer.request(one).unwrap();
+        }
+    });
+    let target = tempfile::tempdir().unwrap();
+    let replay = &run_in(target.path(), &params(&trace))[1];
+    assert_eq!(replay.metrics["device_written_recorded"], 12_288.0);
+    assert_eq!(replay.metrics["device_read_recorded"], 512.0);
 }
 
 #[test]
