@@ -334,7 +334,7 @@ pub const CALLS: &[Call] = &[
     Call::new("clone3", 435, Class::Other),
     Call::new("close_range", 436, Class::Close).offset(0).length(1).flags(2),
     Call::new("openat2", 437, Class::Open).path_at(0, 1).opens(),
-    Call::new("faccessat2", 439, Class::Stat).path_at(0, 1).flags(3),
+    Call::new("faccessat2", 439, Class::Stat).path_at(0, 1).flags(2),
     Call::new("fchmodat2", 452, Class::Change).path_at(0, 1).flags(3),
     Call::new("munmap", 11, Class::Other).length(1),
     Call::new("io_pgetevents", 333, Class::Asynchronous),
