@@ -98,6 +98,8 @@ pub struct TreeEntry {
     pub bytes: u64,
     /// Bytes with data from the start of the file; the rest is a hole.
     pub data_bytes: u64,
+    /// True for a file whose data was inside of its inode, where the walk told.
+    pub is_inline: bool,
     /// Kind of the data, where the recording saw it.
     pub content: Option<Content>,
     /// Path of the file that a [`TreeKind::Name`] leads to.
@@ -115,6 +117,7 @@ impl TreeEntry {
             owner: None,
             bytes,
             data_bytes: bytes,
+            is_inline: false,
             content: None,
             same_as: None,
         }
@@ -277,5 +280,18 @@ impl Plan {
     pub fn tree_bytes(&self) -> u64 {
         let files = self.tree.iter().filter(|entry| entry.kind == TreeKind::File);
         files.fold(0, |all, entry| all.saturating_add(entry.data_bytes))
+    }
+
+    /// Bytes that the initial tree takes on a filesystem with blocks of this size. Data that was inside of an
+    /// inode may be there again.
+    #[must_use]
+    pub fn tree_room(&self, block_bytes: u64) -> u64 {
+        let block_bytes = block_bytes.max(1);
+        let of_file = |entry: &TreeEntry| match entry.is_inline {
+            true => entry.data_bytes,
+            false => entry.data_bytes.div_ceil(block_bytes).saturating_mul(block_bytes),
+        };
+        let files = self.tree.iter().filter(|entry| entry.kind == TreeKind::File);
+        files.fold(0, |all, entry| all.saturating_add(of_file(entry)))
     }
 }

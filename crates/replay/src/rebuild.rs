@@ -88,8 +88,9 @@ fn check_room(plan: &Plan, target: &Path) -> Result<(), ReplayError> {
     let free = facts.f_bavail.saturating_mul(facts.f_frsize);
     let refuse =
         |needed, free, unit| ReplayError::NoRoom { path: target.to_owned(), needed, free, unit };
-    if plan.tree_bytes() > free {
-        return Err(refuse(plan.tree_bytes(), free, "bytes"));
+    let needed = plan.tree_room(facts.f_frsize);
+    if needed > free {
+        return Err(refuse(needed, free, "bytes"));
     }
     let files = plan.tree.len() as u64;
     // Filesystems without a fixed number of inodes report none.

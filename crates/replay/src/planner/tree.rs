@@ -435,6 +435,7 @@ fn add_facts(entry: &mut TreeEntry, facts: &Facts) {
     entry.content = facts.content;
     if entry.kind == TreeKind::File {
         entry.data_bytes = facts.data_bytes;
+        entry.is_inline = facts.is_inline;
     }
 }
 

@@ -37,6 +37,8 @@ pub(super) struct Facts {
     pub(super) bytes: u64,
     /// Bytes with data: fewer than `bytes` in files with holes.
     pub(super) data_bytes: u64,
+    /// True when its data was inside of its inode.
+    pub(super) is_inline: bool,
     pub(super) content: Option<Content>,
     pub(super) made: Option<Made>,
 }
@@ -53,6 +55,7 @@ impl Facts {
             owner,
             bytes: entry.bytes,
             data_bytes: data_bytes.min(entry.bytes),
+            is_inline,
             content: entry.content,
             made: Made::of(entry),
         }

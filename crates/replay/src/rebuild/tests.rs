@@ -49,6 +49,27 @@ fn a_tree_larger_than_the_device_is_refused_before_anything_is_made() {
 }
 
 #[test]
+fn a_file_takes_whole_blocks_unless_it_was_inside_of_its_inode() {
+    let mut script = Script::default();
+    script.walked("/w", DIRECTORY, 4096);
+    // One byte in a block, one in its inode, nothing, a hole, and more than a block.
+    for (path, bytes, allocated_bytes) in [
+        ("/w/block", 1, 4096),
+        ("/w/inode", 1, 0),
+        ("/w/empty", 0, 0),
+        ("/w/hole", 1 << 20, 4096),
+        ("/w/two", 4097, 8192),
+    ] {
+        script.walked(path, REGULAR, bytes).allocated_bytes = allocated_bytes;
+        script.at(1, "newfstatat", path, 0);
+    }
+    let plan = script.plan(&Choice::default()).unwrap();
+    assert_eq!(plan.tree_bytes(), 1 + 1 + 4096 + 4097);
+    assert_eq!(plan.tree_room(4096), 4096 + 1 + 4096 + 8192);
+    assert_eq!(plan.tree_room(65_536), 3 * 65_536 + 1);
+}
+
+#[test]
 fn walked_files_get_their_owner_holes_and_kind_of_content() {
     use std::os::unix::fs::MetadataExt;
     if !seekwell_testing::root() {
