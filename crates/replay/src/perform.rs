@@ -21,41 +21,57 @@ const BUFFER: usize = 1 << 20;
 /// Alignment that direct I/O demands at most.
 const ALIGNMENT: usize = 4096;
 /// Longest call, bytes: as many pieces as the kernel takes.
-const LONGEST: u64 = (BUFFER * 1024) as u64;
+const LONGEST: u64 = (BUFFER * MOST_PARTS) as u64;
 /// Most of a mapping that is read.
 const MOST_MAPPED: usize = 64 << 20;
+
+/// Most parts of a call with vectors.
+const MOST_PARTS: usize = 1024;
+/// Threads whose buffers are of full size, and least size of those of more threads, bytes.
+const FULL_BUFFERS: usize = 64;
+const LEAST_BUFFER: usize = 64 << 10;
 
 /// Memory for data, aligned for direct I/O.
 #[derive(Debug)]
 pub(crate) struct Buffer {
     bytes: Vec<u8>,
     start: usize,
+    length: usize,
 }
 
 impl Buffer {
     /// A buffer with this data.
     pub(crate) fn new(data: &[u8]) -> Self {
-        let mut bytes = vec![0; BUFFER + ALIGNMENT];
-        let start = bytes.as_ptr().align_offset(ALIGNMENT);
-        for piece in bytes[start..start + BUFFER].chunks_mut(data.len().max(1)) {
+        let mut buffer = Self::empty();
+        for piece in buffer.bytes_mut().chunks_mut(data.len().max(1)) {
             piece.copy_from_slice(&data[..piece.len()]);
         }
-        Self { bytes, start }
+        buffer
     }
 
-    /// An empty buffer.
+    /// An empty buffer of full size.
     pub(crate) fn empty() -> Self {
-        let bytes = vec![0; BUFFER + ALIGNMENT];
+        Self::of(BUFFER)
+    }
+
+    /// An empty buffer for one of so many threads: together they take 64 MiB, or 64 KiB each.
+    pub(crate) fn of_one_of(threads: usize) -> Self {
+        let share = FULL_BUFFERS * BUFFER / threads.max(FULL_BUFFERS);
+        Self::of((share - share % ALIGNMENT).max(LEAST_BUFFER))
+    }
+
+    fn of(length: usize) -> Self {
+        let bytes = vec![0; length + ALIGNMENT];
         let start = bytes.as_ptr().align_offset(ALIGNMENT);
-        Self { bytes, start }
+        Self { bytes, start, length }
     }
 
     fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.bytes[self.start..self.start + BUFFER]
+        &mut self.bytes[self.start..self.start + self.length]
     }
 
     fn bytes(&self) -> &[u8] {
-        &self.bytes[self.start..self.start + BUFFER]
+        &self.bytes[self.start..self.start + self.length]
     }
 
     fn address(&self) -> *mut libc::c_void {
@@ -246,7 +262,8 @@ impl<'a> Performer<'a> {
     }
 
     fn read_link(&self, path: &CStr, length: u64) -> Done {
-        let length = usize::try_from(length).unwrap_or(BUFFER).clamp(1, BUFFER);
+        let most = self.buffer.length;
+        let length = usize::try_from(length).unwrap_or(most).clamp(1, most);
         // SAFETY: the buffer has at least `length` bytes and is this thread's own.
         let read = unsafe { libc::readlink(path.as_ptr(), self.buffer.address().cast(), length) };
         checked(read as i64)
@@ -373,11 +390,15 @@ impl<'a> Performer<'a> {
         use rustix::fd::AsRawFd;
         let fd = file.as_raw_fd();
         let length = usize::try_from(operation.length.min(LONGEST)).unwrap_or(0);
-        let buffer = if write { self.data.address() } else { self.buffer.address() };
+        if !write && length > self.buffer.length * MOST_PARTS {
+            self.buffer = Buffer::empty();
+        }
+        let buffer = if write { self.data } else { &self.buffer };
+        let (buffer, most) = (buffer.address(), buffer.length);
         self.vectors.clear();
         let mut left = length;
         while left > 0 || self.vectors.is_empty() {
-            let iov_len = left.min(BUFFER);
+            let iov_len = left.min(most);
             self.vectors.push(libc::iovec { iov_base: buffer, iov_len });
             left -= iov_len;
         }
@@ -469,7 +490,7 @@ impl<'a> Performer<'a> {
 
     fn list(&self, file: BorrowedFd<'_>, length: u64) -> Done {
         use rustix::fd::AsRawFd;
-        let length = length.min(BUFFER as u64);
+        let length = length.min(self.buffer.length as u64);
         // SAFETY: the buffer has at least `length` bytes and is this thread's own.
         checked(unsafe {
             libc::syscall(libc::SYS_getdents64, file.as_raw_fd(), self.buffer.address(), length)

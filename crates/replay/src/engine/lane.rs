@@ -187,6 +187,7 @@ impl<'a> Runner<'a> {
         let calls = (0_u16..).take(seekwell_trace::calls::CALLS.len()).map(CallId);
         let at = |call| CLASSES.iter().position(|name| *name == class(call)).unwrap_or(3);
         let mut performer = Performer::new(shared.slots, &shared.plan.paths, shared.data);
+        performer.buffer = Buffer::of_one_of(shared.plan.lanes.len());
         performer.stop = shared.options.stop.as_deref();
         Self {
             shared,

@@ -14,7 +14,7 @@ pub struct RequestChoice {
 }
 
 impl Default for RequestChoice {
-    /// The busiest device, 6 million requests: some 320 MiB.
+    /// The busiest device, 6 million requests: some 360 MiB.
     fn default() -> Self {
         Self { device: None, most: 6_000_000 }
     }
@@ -92,30 +92,31 @@ pub fn plan_requests(trace: &Trace, choice: &RequestChoice) -> Result<RequestPla
         Some(device) => device,
         None => busiest(trace)?,
     };
-    let (mut kept, mut left_out, mut refused) = (Vec::new(), 0, None);
+    let mut kept = Kept::of(device);
+    let mut refused = None;
     let read = trace.requests(|request| {
         if request.device != device {
             return Ok(());
         }
         if request.operation == Operation::Other {
-            left_out += 1;
+            kept.recorded.left_out += 1;
             return Ok(());
         }
-        refused = too_much(&request, kept.len() as u64, choice.most);
+        refused = too_much(&request, kept.all.len() as u64, choice.most);
         if refused.is_some() {
             return Err(stopped());
         }
-        kept.push(request);
+        kept.add(&request);
         Ok(())
     });
     if let Some(error) = refused {
         return Err(error);
     }
     read?;
-    if kept.is_empty() {
+    if kept.all.is_empty() {
         return Err(ReplayError::NoRequests);
     }
-    let mut plan = ordered(kept, device, left_out);
+    let mut plan = kept.ordered();
     plan.recorded.lost = trace.meta().lost_requests();
     Ok(plan)
 }
@@ -159,49 +160,85 @@ fn end_ns(request: &Request) -> Option<u64> {
     request.duration_ns.map(|duration| request.start_ns.saturating_add(duration.max(1)))
 }
 
-fn ordered(mut requests: Vec<Request>, device: u32, left_out: u64) -> RequestPlan {
-    // Completions at the same time keep the order of the trace.
-    requests.sort_by_key(|request| request.start_ns);
-    let first_ns = requests.first().map_or(0, |request| request.start_ns);
-    let mut ends: Vec<(u64, usize)> = Vec::with_capacity(requests.len());
-    ends.extend(requests.iter().enumerate().filter_map(|(at, one)| Some((end_ns(one)?, at))));
-    ends.sort_unstable();
-    let mut completes = vec![u32::MAX; requests.len()];
-    for (number, (_, at)) in (0_u32..).zip(&ends) {
-        completes[*at] = number;
+/// No completion was recorded.
+const NO_END: u64 = u64::MAX;
+
+/// The plan while the trace is read. Requests are turned into the plan where they are, since a second copy of
+/// millions would not fit.
+struct Kept {
+    /// In the order of the trace: times from the start of the trace, in the place of the thinking the
+    /// time of completion or [`NO_END`], and in that of the completion's number the request's own.
+    all: Vec<Planned>,
+    recorded: RecordedRequests,
+    last_start_ns: u64,
+    last_end_ns: u64,
+}
+
+impl Kept {
+    fn of(device: u32) -> Self {
+        let recorded =
+            RecordedRequests { device, inside_ns: Some(0), ..RecordedRequests::default() };
+        Self { all: Vec::new(), recorded, last_start_ns: 0, last_end_ns: 0 }
     }
-    let mut recorded = RecordedRequests { device, left_out, ..RecordedRequests::default() };
-    recorded.inside_ns = Some(0);
-    let mut after = 0;
-    let mut all = Vec::with_capacity(requests.len());
-    for (request, completes) in requests.iter().zip(completes) {
-        while ends.get(after).is_some_and(|(end_ns, _)| *end_ns <= request.start_ns) {
-            after += 1;
-        }
-        let ready_ns = after.checked_sub(1).map_or(first_ns, |last| ends[last].0);
-        recorded.add(request, first_ns);
-        all.push(Planned {
-            start_ns: request.start_ns - first_ns,
-            think_ns: request.start_ns - ready_ns,
+
+    fn add(&mut self, request: &Request) {
+        let end = end_ns(request);
+        self.last_start_ns = self.last_start_ns.max(request.start_ns);
+        self.last_end_ns = self.last_end_ns.max(end.unwrap_or(request.start_ns));
+        self.recorded.add(request);
+        self.all.push(Planned {
+            start_ns: request.start_ns,
+            think_ns: end.unwrap_or(NO_END),
             offset: request.sector * SECTOR,
             bytes: request.bytes,
-            after: after as u32,
-            completes,
+            after: 0,
+            completes: self.all.len() as u32,
             operation: request.operation,
             flags: request.flags,
         });
     }
-    RequestPlan { all, recorded }
+
+    fn ordered(mut self) -> RequestPlan {
+        // Those at the same time keep the order of the trace.
+        self.all.sort_unstable_by_key(|request| (request.start_ns, request.completes));
+        let first_ns = self.all.first().map_or(0, |request| request.start_ns);
+        let ends = self.number_completions();
+        let mut after = 0;
+        for request in &mut self.all {
+            while ends.get(after).is_some_and(|end_ns| *end_ns <= request.start_ns) {
+                after += 1;
+            }
+            let ready_ns = after.checked_sub(1).map_or(first_ns, |last| ends[last]);
+            request.think_ns = request.start_ns - ready_ns;
+            request.start_ns -= first_ns;
+            request.after = after as u32;
+        }
+        self.recorded.span_ns = self.last_start_ns - first_ns;
+        self.recorded.elapsed_ns = self.last_end_ns - first_ns;
+        RequestPlan { all: self.all, recorded: self.recorded }
+    }
+
+    /// Gives each request the number of its completion; returns the times of completion in order.
+    fn number_completions(&mut self) -> Vec<u64> {
+        let numbers = 0..self.all.len() as u32;
+        let mut order: Vec<u32> = numbers.collect();
+        order.retain(|at| self.all[*at as usize].think_ns != NO_END);
+        order.sort_unstable_by_key(|at| (self.all[*at as usize].think_ns, *at));
+        for request in &mut self.all {
+            request.completes = u32::MAX;
+        }
+        for (number, at) in (0_u32..).zip(&order) {
+            self.all[*at as usize].completes = number;
+        }
+        order.iter().map(|at| self.all[*at as usize].think_ns).collect()
+    }
 }
 
 impl RecordedRequests {
-    fn add(&mut self, request: &Request, first_ns: u64) {
+    /// Adds what does not depend on the first request.
+    fn add(&mut self, request: &Request) {
         self.requests += 1;
-        self.span_ns = request.start_ns - first_ns;
-        let end = end_ns(request);
-        self.unfinished += u64::from(end.is_none());
-        self.elapsed_ns =
-            self.elapsed_ns.max(end.unwrap_or(request.start_ns).saturating_sub(first_ns));
+        self.unfinished += u64::from(request.duration_ns.is_none());
         self.inside_ns = self.inside_ns.zip(request.duration_ns).map(|(sum, one)| sum + one);
         self.writes |= matches!(request.operation, Operation::Write | Operation::Discard);
         if matches!(request.operation, Operation::Read | Operation::Write) {
