@@ -166,7 +166,7 @@ impl Step for Requests {
 
 fn warnings(step: &str, recorded: &RecordedRequests, replayed: &RequestsReplayed) -> Vec<Warning> {
     let (failed, left_out) = (replayed.failed(), recorded.left_out + recorded.lost);
-    if failed == 0 && left_out == 0 {
+    if failed == 0 && left_out == 0 && replayed.zeroed == 0 {
         return Vec::new();
     }
     let all = replayed.issued + left_out;
@@ -183,7 +183,9 @@ fn warnings(step: &str, recorded: &RecordedRequests, replayed: &RequestsReplayed
         format!("{count} × {}: {}", one.operation.name(), why.split(" (os").next().unwrap_or(&why))
     });
     let lost = (recorded.lost > 0).then(|| format!("{} × lost by the recording", recorded.lost));
-    let failures: Vec<String> = failures.chain(lost).collect();
+    let zeroed = (replayed.zeroed > 0)
+        .then(|| format!("{} × discard issued as a write of zeroes", replayed.zeroed));
+    let failures: Vec<String> = failures.chain(lost).chain(zeroed).collect();
     let text = format!(
         "{step}: {left_out} of {all} recorded requests left out, {failed} failed: {}",
         failures.join("; ")

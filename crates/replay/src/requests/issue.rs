@@ -69,6 +69,8 @@ pub struct RequestsReplayed {
     pub lateness: Histogram,
     /// Requests that failed.
     pub failures: BTreeMap<Failure, u64>,
+    /// Discards that the device was asked for as writes of zeroes, since it or its kernel takes none through io_uring.
+    pub zeroed: u64,
     /// True when the caller ended it early.
     pub stopped: bool,
 }

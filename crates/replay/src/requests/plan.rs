@@ -66,6 +66,8 @@ pub struct RecordedRequests {
     pub longest_bytes: u64,
     /// True when it writes or discards.
     pub writes: bool,
+    /// Discards.
+    pub discards: u64,
 }
 
 /// Block requests, ready to be issued.
@@ -240,6 +242,7 @@ impl RecordedRequests {
         self.requests += 1;
         self.unfinished += u64::from(request.duration_ns.is_none());
         self.inside_ns = self.inside_ns.zip(request.duration_ns).map(|(sum, one)| sum + one);
+        self.discards += u64::from(request.operation == Operation::Discard);
         self.writes |= matches!(request.operation, Operation::Write | Operation::Discard);
         if matches!(request.operation, Operation::Read | Operation::Write) {
             self.reach_bytes = self.reach_bytes.max(request.sector * SECTOR + request.bytes);

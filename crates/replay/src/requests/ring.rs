@@ -63,9 +63,30 @@ struct Ring {
     target: *mut u8,
     began: Instant,
     awake: bool,
+    /// True where the device discards through the ring: block devices of Linux 6.12 and newer that discard at all.
+    discards: bool,
+}
+
+/// `BLOCK_URING_CMD_DISCARD` of `linux/blkdev.h`.
+const DISCARD: u32 = 0x12 << 8;
+
+fn discard(file: types::Fd, offset: u64, bytes: u64) -> squeue::Entry {
+    let mut length = [0; 16];
+    length[..8].copy_from_slice(&bytes.to_ne_bytes());
+    opcode::UringCmd16::new(file, DISCARD).addr(Some(offset)).cmd(length).build()
 }
 
 impl Ring {
+    /// Learns how the device discards: of one that does, a discard of no bytes is another error.
+    fn learn_discards(&mut self) -> io::Result<()> {
+        let entry = discard(self.file, 0, 0);
+        self.push(&entry);
+        self.ring.submit_and_wait(1)?;
+        let result = self.ring.completion().next().map(|entry| entry.result());
+        self.discards = result == Some(-libc::EINVAL);
+        Ok(())
+    }
+
     fn push(&mut self, entry: &squeue::Entry) {
         // SAFETY: file and memory outlive the ring, and every length is at most that of the memory.
         let pushed = unsafe { self.ring.submission().push(entry) };
@@ -95,6 +116,10 @@ impl Device for Ring {
                 let write = opcode::Write::new(self.file, self.source, bytes);
                 write.offset(request.offset).rw_flags(flags).build()
             }
+            Operation::Discard if self.discards => {
+                discard(self.file, request.offset, request.bytes)
+            }
+            // Of a file a hole; a block device writes zeroes, if it can do so without data.
             Operation::Discard => {
                 let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
                 let discard = opcode::Fallocate::new(self.file, request.bytes);
@@ -171,9 +196,14 @@ pub fn replay_requests(
             target: target.address(),
             began: Instant::now(),
             awake: options.awake,
+            discards: false,
         };
+        if plan.recorded().discards > 0 {
+            ring.learn_discards()?;
+        }
         let stopped = || options.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
         let mut replayed = Issue::new(plan, place, options.speed, &mut ring).run(stopped)?;
+        replayed.zeroed = if ring.discards { 0 } else { plan.recorded().discards };
         drop((ManuallyDrop::into_inner(source), ManuallyDrop::into_inner(target)));
         let cpu = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
         replayed.cpu_ns = (cpu.tv_sec * 1_000_000_000 + cpu.tv_nsec).unsigned_abs();
@@ -232,3 +262,6 @@ pub fn fill(
     };
     write().map_err(ReplayError::io("fill", path))
 }
+
+#[cfg(test)]
+mod tests;
