@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+mod semantics;
+
 fn asap() -> Options {
     Options { speed: Speed::AsFastAsPossible, ..Options::default() }
 }
