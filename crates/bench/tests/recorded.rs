@@ -20,7 +20,7 @@ fn recorded(test: &str, work: &Path, script: &str) -> Option<Trace> {
         return None;
     }
     let data = work.join("data");
-    std::fs::create_dir(&data).unwrap();
+    std::fs::create_dir_all(&data).unwrap();
     let script = format!("cd {} && exec {script}", data.display());
     let words = ["sh", "-c", &script].map(Into::into).to_vec();
     let target = Target::Command(Command { words, ..Command::default() });
@@ -46,14 +46,14 @@ fn recorded(test: &str, work: &Path, script: &str) -> Option<Trace> {
     Some(Trace::open(&options.output).unwrap())
 }
 
-/// The program with two threads, compiled.
-fn program(test: &str, work: &Path) -> Option<String> {
+/// A program of the tests, compiled.
+fn program(test: &str, work: &Path, name: &str) -> Option<String> {
     let Some(cc) = seekwell_testing::tool("cc") else {
         seekwell_testing::skip(test, "cc is not installed");
         return None;
     };
-    let program = work.join("woken");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/woken.c");
+    let program = work.join(name);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/{name}.c"));
     let mut compiler = std::process::Command::new(cc);
     let built = compiler.args(["-pthread", "-o"]).args([&program, &source]).status();
     assert!(built.unwrap().success());
@@ -102,7 +102,7 @@ fn pauses_ns(plan: &Plan) -> u64 {
 fn a_wait_for_the_sync_of_another_thread_is_no_sleep_of_its_own() {
     let test = "a_wait_for_the_sync_of_another_thread_is_no_sleep_of_its_own";
     let work = tempfile::tempdir().unwrap();
-    let Some(program) = program(test, work.path()) else { return };
+    let Some(program) = program(test, work.path(), "woken") else { return };
     let Some(trace) = recorded(test, work.path(), &program) else { return };
     let (writes, syncs) = calls(&trace);
     assert_eq!((writes.len(), syncs.len()), (ROUNDS + 1, 4 * (ROUNDS + 1)));
@@ -145,4 +145,70 @@ fn operations_in_flight_are_repeated_by_as_many_threads() {
     let fidelity = Fidelity::of(recorded, &replayed);
     assert_eq!(fidelity.share(), Some(1.0), "{:?}", recorded.skipped);
     assert_eq!(fidelity.asynchronous, recorded.asynchronous);
+}
+
+/// A btrfs in an image, mounted until it is dropped.
+struct Mounted(std::path::PathBuf);
+
+impl Mounted {
+    fn btrfs(work: &Path, at: std::path::PathBuf) -> Result<Self, String> {
+        let run = |tool: &str, words: &[&Path]| {
+            let path = seekwell_testing::tool(tool).ok_or(format!("{tool} is not installed"))?;
+            let output = std::process::Command::new(path).args(words).output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            if output.status.success() { Ok(()) } else { Err(format!("{tool}: {said}")) }
+        };
+        let image = work.join("image");
+        std::fs::File::create(&image).unwrap().set_len(256 << 20).unwrap();
+        std::fs::create_dir(&at).unwrap();
+        run("mkfs.btrfs", &[Path::new("-q"), &image])?;
+        run("mount", &[Path::new("-o"), Path::new("loop"), &image, &at])?;
+        Ok(Self(at))
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let status = std::process::Command::new("umount").arg(&self.0).status();
+        assert!(status.unwrap().success(), "{}", self.0.display());
+    }
+}
+
+/// Length of an attribute of a file.
+fn attribute(file: &Path, name: &str) -> rustix::io::Result<usize> {
+    rustix::fs::getxattr(file, name, &mut [0_u8; 256][..])
+}
+
+#[test]
+fn attributes_and_clones_of_a_program_are_repeated() {
+    const BYTES: u64 = 64 << 10;
+    let test = "attributes_and_clones_of_a_program_are_repeated";
+    if !seekwell_testing::root() {
+        return seekwell_testing::skip(test, "needs root to load eBPF programs");
+    }
+    let work = tempfile::tempdir().unwrap();
+    let Some(program) = program(test, work.path(), "kept") else { return };
+    let mounted = match Mounted::btrfs(work.path(), work.path().join("data")) {
+        Ok(mounted) => mounted,
+        Err(why) => return seekwell_testing::skip(test, &why),
+    };
+    let Some(trace) = recorded(test, work.path(), &program) else { return };
+    let plan = plan_of(&trace, work.path());
+    let lost: Vec<_> = plan.recorded().skipped.iter().filter(|(one, _)| one.is_loss()).collect();
+    assert_eq!(lost, [], "{:?}", plan.recorded());
+    // Cloned on btrfs again; copied in the folder for temporary files if that is on a filesystem without clones.
+    let again = work.path().join("again");
+    std::fs::create_dir(&again).unwrap();
+    std::fs::create_dir(mounted.0.join("again")).unwrap();
+    for (folder, is_btrfs) in [(mounted.0.join("again"), true), (again, false)] {
+        let replayed = replayed(&plan, &folder, Speed::AsFastAsPossible);
+        let copied = u64::from(replayed.bytes_written >= 2 * BYTES);
+        assert_eq!(replayed.cloned_otherwise, copied);
+        assert!(!is_btrfs || copied == 0, "{replayed:?}");
+        let target = folder.join("target");
+        assert_eq!(std::fs::metadata(target.join("c")).unwrap().len(), BYTES);
+        assert_eq!(attribute(&target.join("b"), "user.one"), Ok(100));
+        assert_eq!(attribute(&target.join("b"), "user.two"), Err(rustix::io::Errno::NODATA));
+        assert!(!target.join("a").exists());
+    }
 }

@@ -146,6 +146,44 @@ fn a_model_replaces_the_devices_of_any_lab_and_commands_are_brought() {
 }
 
 #[test]
+fn a_replayed_load_ends_in_a_verdict_on_modelled_disks() {
+    let test = "a_replayed_load_ends_in_a_verdict_on_modelled_disks";
+    if !can_run(test, &["mkfs.ext4", "mkfs.ext2"]) {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let syncs = |nth: u32| {
+        format!(
+            "7 1700000000.0{nth:02}100 write(3</srv/a>, \"x\", 4096) = 4096 <0.000050>\n\
+             7 1700000000.0{nth:02}200 fsync(3</srv/a>) = 0 <0.000700>\n"
+        )
+    };
+    let open = "7 1700000000.000050 openat(AT_FDCWD</srv>, \"a\", O_WRONLY|O_CREAT|O_EXCL, 0644) = 3</srv/a> <0.000020>\n";
+    std::fs::write(here.join("s"), open.to_owned() + &(0..20).map(syncs).collect::<String>())
+        .unwrap();
+    let imported =
+        seekwell(here).args(["trace", "import", "strace", "s", "-o", "t"]).output().unwrap();
+    assert_eq!(imported.status.code(), Some(0), "{}", talk(&imported));
+    let lab = format!(
+        "[lab]\nname = \"t\"\n{DEVICE}[[filesystem]]\ntype = \"ext4\"\n[[filesystem]]\ntype = \"ext2\"\n\
+         [scheduler]\nchoose = [\"none\"]\n[[workload]]\nkind = \"replay\"\ntrace = \"{}\"\n\
+         [judge]\nmetric = \"replay.elapsed_durable\"\nrounds = 6\n",
+        here.join("t").display()
+    );
+    std::fs::write(here.join("lab.toml"), lab).unwrap();
+    let run = run(here, &["-o", "t.seekwell"]);
+    assert_eq!(fingerprints(&run).len(), 12);
+    assert_eq!(run["verdict"]["winners"].as_array().map(Vec::is_empty), Some(false), "{run}");
+    let trials = run["trials"].as_array().unwrap().iter();
+    let fidelity: Vec<f64> =
+        trials.filter_map(|one| one["metrics"]["replay.fidelity"].as_f64()).collect();
+    assert_eq!(fidelity, [1.0; 12]);
+    let told = seekwell(here).args(["report", "t.seekwell"]).output().unwrap();
+    assert!(data(&told).contains("replay"), "{}", data(&told));
+}
+
+#[test]
 fn a_device_file_of_ones_own_is_a_device_everywhere() {
     let test = "a_device_file_of_ones_own_is_a_device_everywhere";
     if !can_run(test, &["mkfs.ext4"]) {
