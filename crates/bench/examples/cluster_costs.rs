@@ -13,16 +13,18 @@
 #![allow(clippy::print_stdout, reason = "a measuring program prints its figures")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a tool for measurements")]
 
-use rustix::time::{ClockId, clock_gettime};
+#[path = "shared/in_file.rs"]
+mod in_file;
+
+use in_file::{InFile, cpu_time};
 use seekwell_cluster::{Line, Outcome, Share, Spool, Work};
 use seekwell_model::backend::{Backend, BackendError};
-use seekwell_model::lab::Effort;
 use seekwell_model::plan::{Plan, PlannedTrial};
-use seekwell_model::record::{Record, Status};
-use seekwell_runner::execute::{Execution, Keeper};
+use seekwell_model::record::Record;
+use seekwell_runner::execute::Execution;
 use seekwell_store::RunFile;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
@@ -40,9 +42,6 @@ const OFFERS: [u32; 2] = [64, 4096];
 
 /// Trials of a small and of a large share.
 const SIZES: [u32; 2] = [1, 9];
-
-/// Time that no commit is shorter than, in µs.
-const LEAST_COMMIT_US: f64 = 50.0;
 
 /// Records in a commit.
 const BATCH: usize = 64;
@@ -77,13 +76,7 @@ type Costs = BTreeMap<&'static str, f64>;
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let [folder, source, more @ ..] = words.as_slice() else { panic!("FOLDER SOURCE [WRITERS]") };
-    let source = RunFile::open(Path::new(source)).expect("a run file");
-    let mut plan = source.plan().unwrap();
-    plan.candidates.truncate(2);
-    plan.race = None;
-    plan.lab.judge.effort = Effort::Rounds(TRIALS / 2);
-    let records = source.records().unwrap().into_iter().map(|(_, record)| record);
-    let records = records.filter(|record| record.status == Status::Ok).collect();
+    let (plan, records) = in_file::source(source, TRIALS / 2);
     let writers = more.first().map_or(32, |number| number.parse().expect("a number"));
     let place = Place { folder: PathBuf::from(folder), plan, records, writers };
     let mut least = Costs::new();
@@ -122,11 +115,11 @@ impl Place {
         let mut file = RunFile::create(&path, &self.plan, &serde_json::json!({})).unwrap();
         let mut execution = Execution::new(&self.plan, BTreeMap::new());
         let mut backend = Made { place: self, ran: 0, cpu_us: 0.0 };
-        let mut keeper = InFile { file: &mut file, commits: 0, elapsed_us: 0.0, cpu_us: 0.0 };
+        let mut keeper = InFile::new(&mut file);
         let (before, stop) = (cpu_us(), AtomicBool::new(false));
         execution.run(&mut backend, &mut keeper, &stop, &mut |_| {}).unwrap();
-        let kept_us = cpu_us() - before - keeper.cpu_us - backend.cpu_us;
-        let commit = keeper.elapsed_us / f64::from(keeper.commits);
+        let kept_us = cpu_us() - before - keeper.cpu.as_secs_f64() * 1e6 - backend.cpu_us;
+        let commit = keeper.elapsed.as_secs_f64() * 1e6 / f64::from(keeper.commits);
         drop(file);
         std::fs::remove_file(path).unwrap();
         [("commit", commit), ("keep", kept_us / f64::from(TRIALS))].into()
@@ -229,8 +222,7 @@ impl Place {
 
 /// CPU time of this thread in µs.
 fn cpu_us() -> f64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec as f64 * 1e6 + time.tv_nsec as f64 / 1e3
+    cpu_time().as_secs_f64() * 1e6
 }
 
 /// A backend that has all records, and holds many of them.
@@ -257,37 +249,5 @@ impl Backend for Made<'_> {
 
     fn holds_last(&self) -> bool {
         !self.ran.is_multiple_of(BATCH)
-    }
-}
-
-/// Keeps records, and counts commits and their time.
-struct InFile<'a> {
-    file: &'a mut RunFile,
-    commits: u32,
-    elapsed_us: f64,
-    cpu_us: f64,
-}
-
-impl Keeper for InFile<'_> {
-    fn keep(&mut self, trial: &PlannedTrial, record: &Record) -> Result<(), BackendError> {
-        self.put(trial, record)?;
-        self.settle()
-    }
-
-    fn put(&mut self, trial: &PlannedTrial, record: &Record) -> Result<(), BackendError> {
-        self.file.put(trial, record).map_err(Into::into)
-    }
-
-    fn settle(&mut self) -> Result<(), BackendError> {
-        let (begun, before) = (Instant::now(), cpu_us());
-        let settled = self.file.settle();
-        let elapsed_us = begun.elapsed().as_secs_f64() * 1e6;
-        self.cpu_us += cpu_us() - before;
-        // One without records takes no time.
-        if elapsed_us > LEAST_COMMIT_US {
-            self.commits += 1;
-            self.elapsed_us += elapsed_us;
-        }
-        settled.map_err(Into::into)
     }
 }

@@ -13,13 +13,13 @@
 #![allow(clippy::print_stdout, reason = "a measuring program prints its figures")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a tool for measurements")]
 
-use rustix::time::{ClockId, clock_gettime};
+#[path = "shared/in_file.rs"]
+mod in_file;
+
+use in_file::{InFile, cpu_time};
 use seekwell_cluster::{Cluster, Others, Patience, Spool, Unit, Work};
-use seekwell_model::backend::{Backend, BackendError};
-use seekwell_model::lab::Effort;
-use seekwell_model::plan::PlannedTrial;
-use seekwell_model::record::{Record, Status};
-use seekwell_runner::execute::{Ended, Execution, Keeper};
+use seekwell_model::backend::Backend;
+use seekwell_runner::execute::{Ended, Execution};
 use seekwell_store::RunFile;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,39 +29,6 @@ use std::time::{Duration, Instant};
 
 /// Memory for the stack of a worker.
 const STACK_BYTES: usize = 256 << 10;
-
-/// Keeps records, and counts commits.
-struct InFile<'a> {
-    file: &'a mut RunFile,
-    commits: u32,
-    has_put: bool,
-    in_commits: Duration,
-}
-
-impl Keeper for InFile<'_> {
-    fn keep(&mut self, trial: &PlannedTrial, record: &Record) -> Result<(), BackendError> {
-        self.put(trial, record)?;
-        self.settle()
-    }
-
-    fn put(&mut self, trial: &PlannedTrial, record: &Record) -> Result<(), BackendError> {
-        self.has_put = true;
-        self.file.put(trial, record).map_err(Into::into)
-    }
-
-    fn settle(&mut self) -> Result<(), BackendError> {
-        self.commits += u32::from(std::mem::take(&mut self.has_put));
-        let begun = Instant::now();
-        let settled = self.file.settle();
-        self.in_commits += begun.elapsed();
-        settled.map_err(Into::into)
-    }
-}
-
-fn cpu_seconds() -> f64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
-}
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -74,13 +41,7 @@ fn main() {
     let all: Vec<f64> = text.split_whitespace().map(|word| word.parse().unwrap()).collect();
     let factor = seconds / (all.iter().sum::<f64>() / all.len() as f64);
     let time_of = |trial: u32| all[trial as usize * 7919 % all.len()] * factor;
-    let source = RunFile::open(Path::new(source)).expect("a run file");
-    let mut plan = source.plan().unwrap();
-    plan.candidates.truncate(2);
-    plan.race = None;
-    plan.lab.judge.effort = Effort::Rounds(trials / 2);
-    let records = source.records().unwrap().into_iter().map(|(_, record)| record);
-    let records: Vec<Record> = records.filter(|record| record.status == Status::Ok).collect();
+    let (plan, records) = in_file::source(source, trials / 2);
 
     let path = Path::new(folder).join("load.seekwell");
     let environment = serde_json::json!({});
@@ -105,13 +66,12 @@ fn main() {
         let others = Box::new(Others);
         let mut cluster =
             Cluster::new(spool.clone(), others, Patience::default(), Default::default());
-        let mut keeper =
-            InFile { file: &mut file, commits: 0, has_put: false, in_commits: Duration::ZERO };
-        let before = cpu_seconds();
+        let mut keeper = InFile::new(&mut file);
+        let before = cpu_time();
         let ended = execution.run(&mut cluster, &mut keeper, &stop, &mut |_| {}).unwrap();
         assert_eq!(ended, Ended::Complete);
-        let (wall, cpu) = (begun.elapsed().as_secs_f64(), cpu_seconds() - before);
-        let counted = (keeper.commits, keeper.in_commits.as_secs_f64());
+        let (wall, cpu) = (begun.elapsed().as_secs_f64(), (cpu_time() - before).as_secs_f64());
+        let counted = (keeper.commits, keeper.elapsed.as_secs_f64());
         Box::new(cluster).finish().unwrap();
         (wall, cpu, counted.0, counted.1)
     });
