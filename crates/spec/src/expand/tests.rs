@@ -110,6 +110,26 @@ fn a_machine() -> BackendFacts {
 }
 
 #[test]
+fn a_workload_whose_program_is_missing_is_left_out_with_its_package() {
+    let database = "[[workload]]\nname = \"database\"\nkind = \"pgbench\"\n";
+    let mail = "[[workload]]\nname = \"mail\"\nkind = \"mail\"\nfiles = 100\n";
+    let schedulers = "[scheduler]\nchoose = [\"none\", \"bfq\"]\n";
+    let lab = format!("{schedulers}{mail}{database}");
+    let expansion = expand(&file(&lab), &a_machine()).unwrap();
+    assert_eq!(expansion.candidates.len(), 2, "mail on each scheduler");
+    let warnings = expansion.warnings.iter().filter(|warning| warning.code == "not-available");
+    let told: Vec<&str> = warnings.clone().map(|warning| warning.text.as_str()).collect();
+    assert_eq!(told, ["workload \"database\" is left out: postgres is not installed"]);
+    let remedies: Vec<&str> = warnings.map(|warning| warning.remedy.as_str()).collect();
+    assert_eq!(remedies, ["install it: apt-get install postgresql"]);
+    let alone = expand(&file(&format!("{schedulers}{database}")), &a_machine()).unwrap_err();
+    assert!(alone.to_string().contains("postgres is not installed"), "{alone}");
+    let mut with_both = a_machine();
+    with_both.programs.extend(["postgres", "pgbench"].map(str::to_owned));
+    assert_eq!(expand(&file(&lab), &with_both).unwrap().candidates.len(), 4);
+}
+
+#[test]
 fn what_the_machine_lacks_is_left_out_with_a_warning_while_two_stacks_are_left() {
     let lab = |schedulers: &str, kinds: &[&str]| {
         let kinds: String =
