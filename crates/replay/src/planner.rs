@@ -94,7 +94,7 @@ pub(crate) struct Planner {
     actions: Vec<Action>,
     limits: Limits,
     files: Files,
-    /// How far calls have written files outside of the folder, bytes: a rename may bring them in.
+    /// Sizes of files outside of the folder as far as calls wrote them, bytes: a rename may bring them in.
     outside: HashMap<FileId, u64>,
     processes: Processes,
     tree: Tree,
