@@ -4,7 +4,7 @@
 //!
 //! Columns: calls, files, peak of memory until the plan is made and until the replay is over, MiB, and
 //! seconds of both. `reads` are 512-byte reads of one file; `files` opens, reads and closes a file of its own in each
-//! three calls, a million files at most; `threads` are 512 threads that read 1 MiB of one file at a time, a sixtieth of
+//! three calls, a million files at most; `threads` are 512 threads that read 1 MiB of one file at a time, a six-hundredth of
 //! the calls; `requests` is the plan alone of a fifth as many block requests, 6 million at most.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a program for developers")]
@@ -174,7 +174,7 @@ fn main() {
         replayed(folder.path(), shape, files);
     }
     let of_threads = folder();
-    write_threads(&of_threads.path().join("trace"), calls / 60);
+    write_threads(&of_threads.path().join("trace"), calls / 600);
     replayed(of_threads.path(), "threads", 1);
     planned(folder().path(), (calls / 5).min(MOST_REQUESTS));
 }
