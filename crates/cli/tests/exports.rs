@@ -164,7 +164,7 @@ fn others(writer: &mut TraceWriter) {
 
 /// A trace, and what has to be in its tables.
 fn trace(folder: &Path) -> Vec<String> {
-    let limits = Limits { bytes: 1 << 20, rows: 16 << 10, ..Limits::default() };
+    let limits = Limits { bytes: 64 << 10, rows: 16 << 10, ..Limits::default() };
     let meta = Meta { requests: true, ..Meta::new("test") };
     let mut writer = TraceWriter::create(folder, &meta, limits).unwrap();
     let sums = calls(&mut writer);
