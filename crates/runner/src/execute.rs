@@ -169,6 +169,10 @@ impl<'a> Execution<'a> {
         on_event: &mut dyn FnMut(Event<'_>),
     ) -> Result<Ended, RunError> {
         let ended = self.rounds(backend, keeper, stop, on_event);
+        if matches!(ended, Err(RunError::Keep { .. })) {
+            // What was put may be lost, so that the backend must not forget it.
+            return ended;
+        }
         let settled = self.settle(backend, keeper);
         ended.and_then(|ended| settled.map(|()| ended))
     }

@@ -279,6 +279,8 @@ fn every_kept_record_says_what_it_cost() {
 struct Together {
     put: Vec<u32>,
     durable: Vec<u32>,
+    /// The disk is full at this record: SQLite rolls back what was put.
+    full_at: Option<u32>,
     ran: u32,
     /// Number of durable records each time that the backend was told.
     settled: Vec<usize>,
@@ -324,7 +326,12 @@ impl Keeper for Held<'_> {
     }
 
     fn put(&mut self, trial: &PlannedTrial, _: &Record) -> Result<(), BackendError> {
-        self.0.borrow_mut().put.push(trial.index);
+        let mut state = self.0.borrow_mut();
+        if state.full_at == Some(trial.index) {
+            state.put.clear();
+            return Err("no space left".into());
+        }
+        state.put.push(trial.index);
         Ok(())
     }
 
@@ -347,4 +354,22 @@ fn records_that_a_backend_holds_are_durable_before_it_forgets_them_and_at_the_en
     let state = state.into_inner();
     assert_eq!((state.put, state.durable), (vec![], (0..7).collect()));
     assert_eq!(state.settled, [0, 3, 6, 7], "before the first, after each three, and at the end");
+}
+
+/// A backend that were told so after a full disk would remove the only copies of the records that were rolled back.
+#[test]
+fn a_backend_forgets_nothing_once_records_could_not_be_kept() {
+    let plan = fixture::plan(&["a"], Effort::Rounds(8));
+    let stop = AtomicBool::new(false);
+    // With a record that is put only, and with one that is kept at once.
+    for (full_at, settled) in [(1, vec![0]), (4, vec![0, 3]), (5, vec![0, 3])] {
+        let state =
+            std::cell::RefCell::new(Together { full_at: Some(full_at), ..Together::default() });
+        let mut execution = Execution::new(&plan, Outcomes::new());
+        let ended = execution.run(&mut Held(&state), &mut Held(&state), &stop, &mut |_| {});
+        assert!(matches!(ended, Err(RunError::Keep { index, .. }) if index == full_at));
+        let state = state.into_inner();
+        assert_eq!(state.settled, settled, "told once for what is durable before {full_at}");
+        assert_eq!(state.durable.len(), *state.settled.last().unwrap());
+    }
 }
