@@ -30,6 +30,12 @@ pub enum ClusterError {
         /// The folder.
         path: PathBuf,
     },
+    /// A run with the same name was started anew, with another plan.
+    #[error("{} has the work of another run now; workers of the one before end", path.display())]
+    OtherWork {
+        /// The folder.
+        path: PathBuf,
+    },
     /// A command of the scheduler cannot be run, or failed.
     #[error("{command} failed: {words}")]
     Command {
@@ -66,6 +72,14 @@ pub enum ClusterError {
         /// Index of the trial.
         index: u32,
         /// Its error.
+        words: String,
+    },
+    /// A node has ended a trial twice, which another one may run.
+    #[error(
+        "this node ended the trial twice: {words}; give workers more memory, such as --sbatch=--mem=1G, or more time"
+    )]
+    Node {
+        /// End of the trial.
         words: String,
     },
     /// A client that measures in step with others lost them, or one of them failed.

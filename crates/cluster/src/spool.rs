@@ -14,6 +14,7 @@
 //! | `beats/NAME` | all | a number that grows while the writer lives; the session's with the number of workers |
 //! | `disks/NAME` | worker | the one that may write to this disk, which several nodes may see |
 //! | `logs/TASK.txt` | scheduler | words of a worker |
+//! | `job` | session | the job of its workers, which the next session ends |
 //! | `stop` | session | tells workers to end |
 
 use crate::error::ClusterError;
@@ -31,9 +32,12 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 mod disks;
+mod files;
 mod sheet;
 #[cfg(test)]
 mod tests;
+
+use files::{empty, failed, names, read, read_sheet, remove, unless_torn};
 
 pub use disks::Writer;
 pub use sheet::{Line, Sheet};
@@ -50,11 +54,9 @@ const BEATS: &str = "beats";
 const DISKS: &str = "disks";
 const LOGS: &str = "logs";
 const STOP: &str = "stop";
+const JOB: &str = "job";
 /// Name of an offer that is being withdrawn.
 const ASIDE: &str = ".withdrawn";
-
-/// Times that a folder is emptied in which others still write.
-const EMPTIED_AT_MOST: usize = 100;
 
 /// Everything that a worker needs besides the trials.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -135,13 +137,13 @@ impl Spool {
         let same = read::<Work>(&spool.path(WORK)).is_ok_and(|kept| kept == Some(work.clone()));
         if same {
             // Numbers of a plan may be read as their neighbours, which makes another text of it.
-            spool.work = read(&spool.path(ID))?.unwrap_or(spool.work);
+            spool.work = unless_torn(read(&spool.path(ID)))?.unwrap_or(spool.work);
             remove(&spool.path(STOP))?;
             spool.rescue()?;
             // Emptied, not removed: workers that the interrupted session left may go on.
             [WANTED, TAKEN, BEATS].iter().try_for_each(|name| empty(&spool.path(name)))?;
         } else {
-            let old = [ID, WORK, WANTED, TAKEN, DONE, BEATS, LOGS, STOP];
+            let old = [ID, WORK, WANTED, TAKEN, DONE, BEATS, LOGS, STOP, ASIDE];
             old.iter().try_for_each(|name| remove(&spool.path(name)))?;
         }
         // Disks stay locked: workers of an earlier session may write to them still.
@@ -155,6 +157,23 @@ impl Spool {
         }
         spool.write(&spool.path(WORK), work)?;
         spool.write(&spool.path(ID), &spool.work)
+    }
+
+    /// The job of a session that died, if there was one.
+    pub(crate) fn earlier_job(&self) -> Option<String> {
+        // Anybody could write a number into the folder of others.
+        self.check_owner().ok()?;
+        read(&self.path(JOB)).ok().flatten()
+    }
+
+    /// Notes the job of this session.
+    pub(crate) fn note_job(&self, job: &str) -> Result<(), ClusterError> {
+        self.write(&self.path(JOB), &job)
+    }
+
+    /// Forgets the job, which is over.
+    pub(crate) fn forget_job(&self) -> Result<(), ClusterError> {
+        remove(&self.path(JOB))
     }
 
     /// Opens the folder of a session, as a worker.
@@ -263,7 +282,7 @@ impl Spool {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             moved => moved.map_err(failed("withdraw", &offered))?,
         }
-        if read_sheet(&aside)?.is_some_and(|sheet| !sheet.lines.is_empty()) {
+        if unless_torn(read_sheet(&aside))?.is_some_and(|sheet| !sheet.lines.is_empty()) {
             fs::rename(&aside, &offered).map_err(failed("put back", &offered))?;
             return Ok(false);
         }
@@ -275,7 +294,7 @@ impl Spool {
     /// lost.
     ///
     /// # Errors
-    /// When the folder cannot be read or written.
+    /// When the folder cannot be read or written, or has other work now.
     pub fn take(&self, task: &str) -> Result<Option<Sheet>, ClusterError> {
         let mut offered = names(&self.path(WANTED))?;
         let mut lost = 0_u32;
@@ -290,10 +309,17 @@ impl Spool {
                 }
                 _ => {}
             }
-            if let Some(sheet) = read_sheet(&to)? {
-                return Ok(Some(sheet));
+            match self.whole(&to)? {
+                Some(sheet) if sheet.work == self.work => return Ok(Some(sheet)),
+                // The folder has other work since this worker began: the share is for another one, which may have come
+                // before it was taken.
+                Some(_) => {
+                    let back = fs::rename(&to, self.path(WANTED).join(&chosen));
+                    back.map_err(failed("put back", &to))?;
+                    return Err(ClusterError::OtherWork { path: self.folder.clone() });
+                }
+                None => lost += 1,
             }
-            lost += 1;
         }
         Ok(None)
     }
@@ -305,7 +331,7 @@ impl Spool {
     pub fn add(&self, index: u32, line: &Line) -> Result<bool, ClusterError> {
         let path = self.path(TAKEN).join(format!("{}.{}", name(index), line.task));
         let damaged = |source| ClusterError::Damaged { path: path.clone(), source };
-        let text = line.text().map_err(damaged)?;
+        let text = line.text(self.work).map_err(damaged)?;
         let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let mut file = match open(&path, flags, Mode::empty()) {
             Err(rustix::io::Errno::NOENT) => return Ok(false),
@@ -343,7 +369,10 @@ impl Spool {
         let lines = share.trials.iter().zip(results).map(line).collect();
         let (name, share) = (name(share.index), share.clone());
         let sheet = Sheet { work: *work, share, lines };
-        self.put_sheet(&self.path(DONE).join(&name), &sheet, true)?;
+        // A result of the run that has the folder now stays.
+        if !self.is_other_work()? {
+            self.put_sheet(&self.path(DONE).join(&name), &sheet, true)?;
+        }
         remove(&self.path(TAKEN).join(format!("{name}.{task}")))
     }
 
@@ -379,7 +408,8 @@ impl Spool {
         }
         for folder in [WANTED, TAKEN].map(|name| self.path(name)) {
             for name in names(&folder)? {
-                if read_sheet(&folder.join(name))?.is_some_and(|sheet| !sheet.lines.is_empty()) {
+                let sheet = unless_torn(read_sheet(&folder.join(name)))?;
+                if sheet.is_some_and(|sheet| !sheet.lines.is_empty()) {
                     return Ok(true);
                 }
             }
@@ -392,7 +422,7 @@ impl Spool {
         let done = self.path(DONE);
         let mut left = Vec::new();
         for path in names(&done)?.into_iter().map(|name| done.join(name)) {
-            match read_sheet(&path)? {
+            match self.whole(&path)? {
                 // The node may be well again.
                 Some(sheet) if sheet.lines.iter().any(|line| line.result.is_err()) => {
                     remove(&path)?
@@ -403,29 +433,41 @@ impl Spool {
         Ok(left)
     }
 
-    /// Delivers the results of shares that are not whole, each by itself.
+    /// Delivers the results of shares that are not whole, each by itself, also of one that was being withdrawn.
     fn rescue(&self) -> Result<(), ClusterError> {
+        let mut paths = vec![self.path(ASIDE)];
         for folder in [WANTED, TAKEN].map(|name| self.path(name)).iter().filter(|one| one.exists())
         {
-            for name in names(folder)? {
-                let Some(Sheet { work, share, lines }) = read_sheet(&folder.join(name))? else {
-                    continue;
-                };
-                let of = |line: &Line| share.trials.iter().find(|one| one.index == line.trial);
-                let results = lines.into_iter().filter(|line| line.result.is_ok());
-                for (trial, line) in results.filter_map(|line| Some((*of(&line)?, line))) {
-                    let path = self.path(DONE).join(self::name(trial.index));
+            paths.extend(names(folder)?.into_iter().map(|name| folder.join(name)));
+        }
+        for path in paths {
+            let sheet = unless_torn(read_sheet(&path))?;
+            let Some(Sheet { work, share, lines }) = sheet else { continue };
+            let of = |line: &Line| share.trials.iter().find(|one| one.index == line.trial);
+            let results = lines.into_iter().filter(|line| line.result.is_ok());
+            for (trial, line) in results.filter_map(|line| Some((*of(&line)?, line))) {
+                let path = self.path(DONE).join(self::name(trial.index));
+                // What is delivered may have more results than this one.
+                if !path.exists() {
                     let sheet = Sheet { work, share: trial.into(), lines: vec![line] };
                     self.put_sheet(&path, &sheet, true)?;
                 }
             }
         }
-        Ok(())
+        remove(&self.path(ASIDE))
     }
 
-    /// The results that a taken share has so far.
+    /// The results that a taken share has so far; one whose file is torn is removed.
     pub(crate) fn begun(&self, index: u32, task: &str) -> Result<Option<Sheet>, ClusterError> {
-        read_sheet(&self.path(TAKEN).join(format!("{}.{task}", name(index))))
+        self.whole(&self.path(TAKEN).join(format!("{}.{task}", name(index))))
+    }
+
+    /// Reads the file of a share. One that is torn, as a power cut leaves it, is removed: its trials are wanted again.
+    fn whole(&self, path: &Path) -> Result<Option<Sheet>, ClusterError> {
+        match read_sheet(path) {
+            Err(ClusterError::Damaged { .. }) => remove(path).map(|()| None),
+            read => read,
+        }
     }
 
     /// Removes results that the run has kept.
@@ -457,6 +499,18 @@ impl Spool {
         }
     }
 
+    /// Offers a delivered share again, because the backend of its worker is broken. Results stay if they count alone.
+    pub(crate) fn offer_again(&self, index: u32, is_kept: bool) -> Result<(), ClusterError> {
+        let (name, aside) = (name(index), self.path(ASIDE));
+        let done = self.path(DONE).join(&name);
+        fs::rename(&done, &aside).map_err(failed("put back", &done))?;
+        if let Some(mut sheet) = unless_torn(read_sheet(&aside))? {
+            sheet.lines.retain(|line| is_kept && line.result.is_ok());
+            self.put_sheet(&self.path(WANTED).join(name), &sheet, true)?;
+        }
+        remove(&aside)
+    }
+
     /// Shows that a worker lives.
     ///
     /// # Errors
@@ -478,7 +532,7 @@ impl Spool {
 
     /// The number of the session's heartbeat, and of its workers.
     pub(crate) fn heard_session(&self) -> Result<Option<(u64, u32)>, ClusterError> {
-        read(&self.path(BEATS).join(SESSION))
+        unless_torn(read(&self.path(BEATS).join(SESSION)))
     }
 
     /// The number of each worker's heartbeat by name.
@@ -489,7 +543,8 @@ impl Spool {
         let folder = self.path(BEATS);
         let mut beats = BTreeMap::new();
         for name in names(&folder)?.into_iter().filter(|name| name != SESSION) {
-            if let Some(count) = read(&folder.join(&name))? {
+            // One that is torn is the last of a worker whose node lost its power, or of one that writes anew soon.
+            if let Some(count) = unless_torn(read(&folder.join(&name)))? {
                 beats.insert(name, count);
             }
         }
@@ -570,28 +625,11 @@ impl Spool {
     }
 
     fn put_text(&self, path: &Path, text: &[u8], is_kept: bool) -> Result<(), ClusterError> {
-        let wrong = failed("write", path);
-        // Two writers of one file have different process numbers, or are on different nodes.
         let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        let unfinished = self.folder.join(format!(".{host}-{}", std::process::id()));
         let thread = format!("{:?}", std::thread::current().id());
         let number: String = thread.chars().filter(char::is_ascii_digit).collect();
-        let unfinished = unfinished.with_extension(number);
-        let written = || -> io::Result<()> {
-            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC;
-            let mode = Mode::RUSR | Mode::WUSR;
-            let mut file = File::from(open(&unfinished, flags | OFlags::NOFOLLOW, mode)?);
-            file.write_all(text)?;
-            if is_kept {
-                file.sync_all()?;
-            }
-            fs::rename(&unfinished, path)
-        };
-        written().map_err(|error| {
-            // What is half written is of no use, and its name is ours alone.
-            let _ = fs::remove_file(&unfinished);
-            wrong(error)
-        })
+        let unfinished = self.folder.join(files::unfinished(&host, std::process::id(), &number));
+        files::write(path, &unfinished, text, is_kept)
     }
 }
 
@@ -614,53 +652,6 @@ fn name(index: u32) -> String {
     format!("{index:08}")
 }
 
-fn failed(action: &'static str, path: &Path) -> impl Fn(io::Error) -> ClusterError {
-    let path = path.to_owned();
-    move |source| ClusterError::Spool { action, path: path.clone(), source }
-}
-
-/// Names in a folder, sorted.
-fn names(folder: &Path) -> Result<Vec<String>, ClusterError> {
-    let wrong = failed("read", folder);
-    let mut names = Vec::new();
-    for entry in fs::read_dir(folder).map_err(&wrong)? {
-        names.push(entry.map_err(&wrong)?.file_name().to_string_lossy().into_owned());
-    }
-    names.sort();
-    Ok(names)
-}
-
-/// Removes all files of a folder, which may not be there.
-fn empty(folder: &Path) -> Result<(), ClusterError> {
-    if !folder.exists() {
-        return Ok(());
-    }
-    names(folder)?.iter().try_for_each(|name| remove(&folder.join(name)))
-}
-
-/// Reads a file; `None` if there is none.
-fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, ClusterError> {
-    read_as(path, |text| serde_json::from_slice(text))
-}
-
-/// Reads the file of a share; `None` if there is none.
-fn read_sheet(path: &Path) -> Result<Option<Sheet>, ClusterError> {
-    read_as(path, Sheet::read)
-}
-
-fn read_as<T>(
-    path: &Path,
-    parse: impl FnOnce(&[u8]) -> serde_json::Result<T>,
-) -> Result<Option<T>, ClusterError> {
-    let text = match fs::read(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(failed("read", path)(error)),
-    };
-    let damaged = |source| ClusterError::Damaged { path: path.to_owned(), source };
-    parse(&text).map(Some).map_err(damaged)
-}
-
 /// The results of a share that is whole.
 fn delivery_of(sheet: Sheet) -> Delivery {
     let Sheet { work, share, mut lines } = sheet;
@@ -676,36 +667,4 @@ fn delivery_of(sheet: Sheet) -> Delivery {
     });
     let results = results.map_while(|result| result).collect();
     Delivery { work, share, task, results, trial_ns }
-}
-
-/// Removes a file or a folder, which may be gone already.
-///
-/// A worker may write its heartbeat into a folder while it is emptied; the folder is then emptied
-/// again, at most [`EMPTIED_AT_MOST`] times.
-fn remove(path: &Path) -> Result<(), ClusterError> {
-    let is_folder = fs::symlink_metadata(path).is_ok_and(|facts| facts.is_dir());
-    if !is_folder {
-        return unless_gone(path, fs::remove_file(path));
-    }
-    // Under another name no worker finds it to write into it.
-    let mut name = path.as_os_str().to_owned();
-    name.push(".removed");
-    let aside = PathBuf::from(name);
-    let path = if fs::rename(path, &aside).is_ok() { &*aside } else { path };
-    let mut removed = fs::remove_dir_all(path);
-    for _ in 1..EMPTIED_AT_MOST {
-        let is_filled = |error: &io::Error| error.kind() == io::ErrorKind::DirectoryNotEmpty;
-        if !removed.as_ref().is_err_and(is_filled) {
-            break;
-        }
-        removed = fs::remove_dir_all(path);
-    }
-    unless_gone(path, removed)
-}
-
-fn unless_gone(path: &Path, removed: io::Result<()>) -> Result<(), ClusterError> {
-    match removed {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("remove", path)(error)),
-        _ => Ok(()),
-    }
 }

@@ -51,6 +51,7 @@ pub fn work(
     match ended {
         // A session that is done removes the folder, whatever its workers do just then.
         Err(_) if spool.is_gone() => Ok(Worked { trials, is_orphan: false }),
+        Err(ClusterError::OtherWork { .. }) => Ok(Worked { trials, is_orphan: true }),
         ended => ended.map(|is_orphan| Worked { trials, is_orphan }),
     }
 }
@@ -182,19 +183,22 @@ fn beat(
     over: &AtomicBool,
     silent: Duration,
 ) -> Result<bool, ClusterError> {
-    let (mut heard, mut since) = (None, Instant::now());
+    let (mut heard, mut workers, mut since) = (None, None, Instant::now());
     let mut count = 1_u64;
     while !over.load(Ordering::Relaxed) {
         count += 1;
         // The session's alone: all workers that read all heartbeats would read a million files at 1,000 nodes.
         let now = match spool.beat(task, count).and_then(|()| spool.heard_session()) {
             Ok(now) => now,
-            Err(error) => {
+            Err(error) if spool.is_gone() || since.elapsed() > silent => {
                 over.store(true, Ordering::Relaxed);
                 return Err(error);
             }
+            // A server that does not answer for a moment: the session is as silent as without it.
+            Err(_) => heard.zip(workers),
         };
-        let (now, workers) = now.unzip();
+        let (now, known) = now.unzip();
+        workers = known.or(workers);
         if now != heard {
             (heard, since) = (now, Instant::now());
         }

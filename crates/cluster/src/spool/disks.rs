@@ -8,7 +8,8 @@ use super::{DISKS, Spool, failed, fnv, names, read, remove};
 use crate::error::ClusterError;
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 #[cfg(test)]
 mod tests;
@@ -63,9 +64,23 @@ impl Spool {
     pub fn release_disk(&self, writer: &Writer) -> Result<(), ClusterError> {
         let path = self.lock_of(&writer.disk);
         if read::<Writer>(&path)?.as_ref() == Some(writer) {
-            remove(&path)?;
+            self.release_if(&path, writer)?;
         }
         Ok(())
+    }
+
+    /// Removes a lock that was this worker's when it was read. Since then the next worker of the node may have taken it over:
+    /// it is looked at under a name of this process alone, and put back if it is another one's.
+    fn release_if(&self, path: &Path, writer: &Writer) -> Result<(), ClusterError> {
+        let aside = self.path(DISKS).join(format!(".released-{}", writer.task));
+        match fs::rename(path, &aside) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            moved => moved.map_err(failed("release", path))?,
+        }
+        if read::<Writer>(&aside)?.as_ref() != Some(writer) {
+            fs::hard_link(&aside, path).map_err(failed("put back", path))?;
+        }
+        remove(&aside)
     }
 
     /// File of the lock on a disk.

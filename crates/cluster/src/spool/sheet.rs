@@ -1,7 +1,8 @@
 //! The file of a share on its way: the offer, and behind it a line for each result.
 //!
 //! A worker adds a result as soon as it has it, so that its death costs no trial but the one under way: whoever takes the
-//! file next continues behind the last line. A line that is damaged, because a node died or two workers wrote, is none.
+//! file next continues behind the last line. A line that is damaged, because a node died or two workers wrote, is none, and
+//! nor is one of other work: its checksum begins with the number of the work.
 
 use super::{Outcome, Share, fnv};
 use seekwell_model::plan::PlannedTrial;
@@ -58,7 +59,7 @@ impl Sheet {
         let offer = Offer { work: self.work, share: self.share.clone() };
         let mut text = serde_json::to_vec(&offer)?;
         for line in &self.lines {
-            text.extend(line.text()?);
+            text.extend(line.text(self.work)?);
         }
         Ok(text)
     }
@@ -68,7 +69,7 @@ impl Sheet {
         let mut parts = text.split(|byte| *byte == b'\n');
         let Offer { work, share } = serde_json::from_slice(parts.next().unwrap_or_default())?;
         let mut lines: Vec<Line> = Vec::new();
-        for line in parts.filter_map(Line::read) {
+        for line in parts.filter_map(|line| Line::read(line, work)) {
             let is_wanted = share.trials.iter().any(|trial| trial.index == line.trial);
             if is_wanted && lines.iter().all(|before| before.trial != line.trial) {
                 lines.push(line);
@@ -80,19 +81,24 @@ impl Sheet {
 
 impl Line {
     /// The line with its checksum. It begins with a line feed, so that what a dead worker left half written stays alone.
-    pub(crate) fn text(&self) -> serde_json::Result<Vec<u8>> {
+    pub(crate) fn text(&self, work: u64) -> serde_json::Result<Vec<u8>> {
         let json = serde_json::to_vec(self)?;
-        let mut text = format!("\n{:016x} ", fnv(&json)).into_bytes();
+        let mut text = format!("\n{:016x} ", sum(work, &json)).into_bytes();
         text.extend(json);
         Ok(text)
     }
 
-    fn read(text: &[u8]) -> Option<Self> {
+    fn read(text: &[u8], work: u64) -> Option<Self> {
         let (sum, json) = text.split_at_checked(SUM_DIGITS)?;
         let json = json.strip_prefix(b" ")?;
         let sum = u64::from_str_radix(std::str::from_utf8(sum).ok()?, 16).ok()?;
-        (sum == fnv(json)).then(|| serde_json::from_slice(json).ok()).flatten()
+        (sum == self::sum(work, json)).then(|| serde_json::from_slice(json).ok()).flatten()
     }
+}
+
+/// Checksum of a line of this work.
+fn sum(work: u64, json: &[u8]) -> u64 {
+    fnv(&[&work.to_le_bytes(), json].concat())
 }
 
 #[cfg(test)]

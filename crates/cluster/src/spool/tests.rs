@@ -132,18 +132,99 @@ fn files_are_for_their_owner_alone() {
     assert_eq!(mode(spool.path(WANTED).join("00000000")), 0o600);
 }
 
+/// Offers and heartbeats are not synced: after a power cut they may be there without their text.
 #[test]
-fn a_damaged_file_is_named() {
+fn an_offer_that_a_power_cut_has_torn_is_made_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = spool(&folder);
+    offer(&first, &[share(3), share(4), share(5)]);
+    took(&first, "a").unwrap();
+    for torn in [WANTED, TAKEN].map(|name| first.path(name)) {
+        let name = names(&torn).unwrap().remove(0);
+        fs::write(torn.join(name), "").unwrap();
+    }
+    assert!(!first.has_results().unwrap());
+    assert_eq!(first.begun(3, "a").unwrap(), None);
+    assert_eq!(first.taken().unwrap(), [], "or it would never be offered again");
+    assert_eq!(took(&first, "b"), Some(share(5)));
+    assert_eq!((first.taken().unwrap().len(), first.offered().unwrap().len()), (1, 0));
+    first.want(&share(4)).unwrap();
+    fs::write(first.path(WANTED).join("00000004"), "{\"work\":1").unwrap();
+    assert_eq!(spool(&folder).left().unwrap(), [], "a run can be continued");
+}
+
+#[test]
+fn a_delivered_share_that_is_torn_runs_again_in_the_next_session() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = spool(&folder);
+    first.deliver(&delivery(&first, 0, "a")).unwrap();
+    first.deliver(&delivery(&first, 1, "a")).unwrap();
+    fs::write(first.path_of_done(0), "").unwrap();
+    let message = first.delivered(&share(0)).unwrap_err().to_string();
+    let path = first.path_of_done(0);
+    assert!(message.starts_with(&format!("{} is damaged: ", path.display())), "{message}");
+    assert_eq!(spool(&folder).left().unwrap(), [share(1)]);
+    assert!(!first.path_of_done(0).exists());
+}
+
+#[test]
+fn a_heartbeat_that_is_torn_is_not_heard() {
     let folder = tempfile::tempdir().unwrap();
     let spool = spool(&folder);
-    fs::write(spool.path(WANTED).join("00000003"), "{").unwrap();
-    let message = spool.take("a").unwrap_err().to_string();
-    assert!(
-        message.starts_with(&format!(
-            "{} is damaged: ",
-            spool.path(TAKEN).join("00000003.a").display()
-        ))
-    );
+    spool.beat("a", 7).unwrap();
+    spool.beat("b", 8).unwrap();
+    spool.beat_session(9, 1).unwrap();
+    for name in ["a", SESSION] {
+        fs::write(spool.path(BEATS).join(name), "").unwrap();
+    }
+    assert_eq!(spool.beats().unwrap(), BTreeMap::from([("b".to_owned(), 8)]));
+    assert_eq!(spool.heard_session().unwrap(), None);
+}
+
+/// A run with the same name is started anew while a worker of the one before is in its trial.
+#[test]
+fn a_worker_of_the_work_before_takes_nothing_and_delivers_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let before = spool(&folder);
+    let other = Work { environment: serde_json::json!({"kernel": "6.13"}), ..some_work() };
+    let now = Spool::create(before.folder(), &other).unwrap();
+    offer(&now, &[share(0)]);
+    assert!(matches!(before.take("old"), Err(ClusterError::OtherWork { .. })));
+    assert_eq!((now.taken().unwrap(), now.offered().unwrap()), (vec![], vec![0]));
+    let taken = now.take("new").unwrap().unwrap();
+    assert_eq!(taken.share, share(0));
+    // Nor does it overwrite what the new run has.
+    now.deliver(&delivery(&now, 0, "new")).unwrap();
+    before.deliver(&before.delivery(share(0), "old", vec![Err("other".to_owned())])).unwrap();
+    assert_eq!(now.delivered(&share(0)).unwrap(), Some(delivery(&now, 0, "new")));
+}
+
+#[test]
+fn results_survive_a_session_that_died_while_it_withdrew_their_share() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = spool(&folder);
+    offer(&first, &[batch(0..3)]);
+    took(&first, "a").unwrap();
+    assert!(first.add(0, &line(1, "a")).unwrap());
+    fs::rename(first.path(TAKEN).join("00000000.a"), first.path(ASIDE)).unwrap();
+    let second = spool(&folder);
+    assert_eq!(second.left().unwrap(), [share(1)]);
+    assert!(!second.path(ASIDE).exists());
+}
+
+/// A share that was delivered has more results than the first one of an older copy.
+#[test]
+fn a_rescued_result_replaces_no_delivered_share() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = spool(&folder);
+    offer(&first, &[batch(0..2)]);
+    took(&first, "a").unwrap();
+    assert!(first.add(0, &line(0, "a")).unwrap());
+    let copy = fs::read(first.path(TAKEN).join("00000000.a")).unwrap();
+    assert!(first.add(0, &line(1, "a")).unwrap());
+    first.hand_over(0, "a").unwrap();
+    fs::write(first.path(WANTED).join("00000000"), copy).unwrap();
+    assert_eq!(spool(&folder).left().unwrap(), [batch(0..2)]);
 }
 
 #[test]

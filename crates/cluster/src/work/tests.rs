@@ -49,6 +49,34 @@ fn a_worker_leaves_a_session_that_is_silent() {
     assert!(over.load(Ordering::Relaxed));
 }
 
+/// A server that does not answer for a moment does not end a worker; one that stays away does.
+#[test]
+fn a_worker_tolerates_failed_heartbeats_as_long_as_a_silent_session() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    let beats = spool.folder().join("beats");
+    let over = AtomicBool::new(false);
+    let away = spool.folder().join("away");
+    std::fs::rename(&beats, &away).unwrap();
+    std::thread::scope(|scope| {
+        let beating = scope.spawn(|| beat(&spool, "a", &over, Duration::from_secs(60)));
+        std::thread::sleep(Duration::from_millis(50));
+        assert!(!beating.is_finished(), "its first beat failed");
+        std::fs::rename(&away, &beats).unwrap();
+        while spool.heard("a").unwrap().is_none() {
+            beating.thread().unpark();
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        over.store(true, Ordering::Relaxed);
+        beating.thread().unpark();
+        assert!(matches!(beating.join().unwrap(), Ok(false)));
+    });
+    std::fs::rename(&beats, &away).unwrap();
+    let over = AtomicBool::new(false);
+    assert!(beat(&spool, "a", &over, Duration::ZERO).is_err());
+    assert!(over.load(Ordering::Relaxed));
+}
+
 #[test]
 fn a_folder_that_is_removed_is_the_end_of_the_run() {
     let folder = tempfile::tempdir().unwrap();

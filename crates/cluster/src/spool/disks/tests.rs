@@ -64,3 +64,21 @@ fn disks_stay_locked_when_a_session_continues_or_another_begins() {
     let next = Spool::create(first.folder(), &other).unwrap();
     assert_eq!(next.writers().unwrap(), [writer]);
 }
+
+/// The next worker of the node takes the lock over between the look and the release.
+#[test]
+fn a_lock_that_was_taken_over_meanwhile_is_put_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    let [dead, next] = ["1--node1-20-7", "1-1-node1-33-7"].map(|task| writer("a", "node1", task));
+    assert_eq!(spool.lock_disk(&dead).unwrap(), None);
+    assert_eq!(spool.lock_disk(&next).unwrap(), None);
+    let path = spool.lock_of("a");
+    spool.release_if(&path, &dead).unwrap();
+    assert_eq!(spool.writers().unwrap(), std::slice::from_ref(&next));
+    let files = std::fs::read_dir(path.parent().unwrap()).unwrap().count();
+    assert_eq!(files, 1, "nothing is left aside");
+    spool.release_if(&path, &next).unwrap();
+    assert_eq!(spool.writers().unwrap(), []);
+    spool.release_if(&path, &next).unwrap();
+}

@@ -21,9 +21,9 @@ fn a_sheet_comes_back_as_it_was_written() {
 #[test]
 fn a_line_that_is_cut_off_or_changed_is_none_and_harms_no_other() {
     let whole = sheet(vec![line(4)]).text().unwrap();
-    let more = line(5).text().unwrap();
+    let more = line(5).text(9).unwrap();
     for cut in 0..more.len() {
-        let mut text = [&whole[..], &more[..cut], &line(6).text().unwrap()].concat();
+        let mut text = [&whole[..], &more[..cut], &line(6).text(9).unwrap()].concat();
         assert_eq!(Sheet::read(&text).unwrap(), sheet(vec![line(4), line(6)]), "{cut}");
         text.truncate(whole.len() + cut);
         assert_eq!(Sheet::read(&text).unwrap(), sheet(vec![line(4)]), "{cut}");
@@ -54,4 +54,11 @@ fn a_broken_backend_makes_a_sheet_whole() {
 fn an_offer_that_is_damaged_is_an_error() {
     assert!(Sheet::read(b"").is_err());
     assert!(Sheet::read(b"{\"work\":1").is_err());
+}
+
+/// Two plans may have the same trial, with other settings of the backend.
+#[test]
+fn a_line_of_other_work_is_none() {
+    let text = [sheet(vec![line(4)]).text().unwrap(), line(5).text(8).unwrap()].concat();
+    assert_eq!(Sheet::read(&text).unwrap(), sheet(vec![line(4)]));
 }
