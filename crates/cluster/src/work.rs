@@ -159,12 +159,14 @@ pub(crate) fn outcome(result: Result<Record, BackendError>) -> Outcome {
 
 /// Runs a trial whose result depends on nothing but its request, and after a pause again if it failed: a scheduler that
 /// ends a job kills the guest of a trial before its worker, which must not take that for a result. By the end of the
-/// pause such a worker is dead. A trial that fails by itself fails again.
+/// pause such a worker is dead. A trial that fails by itself fails again. One that its node has ended twice, as a record
+/// tells by `is_of_node`, is no result either.
 ///
 /// # Errors
-/// Those of the backend.
+/// Those of the backend, and [`ClusterError::Node`].
 pub fn confirmed(
     pause: Duration,
+    is_of_node: fn(&Record) -> bool,
     run: &mut dyn FnMut() -> Result<Record, BackendError>,
 ) -> Result<Record, BackendError> {
     let record = run()?;
@@ -172,7 +174,14 @@ pub fn confirmed(
         return Ok(record);
     }
     std::thread::sleep(pause);
-    run()
+    let record = run()?;
+    match &record.status {
+        Status::Failed { reason, .. } if is_of_node(&record) => {
+            let words = reason.lines().next().unwrap_or_default().to_owned();
+            Err(Box::new(ClusterError::Node { words }))
+        }
+        _ => Ok(record),
+    }
 }
 
 /// Shows that this worker lives, and raises the flag when the session does not any more; true if that

@@ -10,6 +10,7 @@ use crate::own_cpu::{CPUS, OwnCpu};
 use crate::setup::Opened;
 use seekwell_cluster::{Pipe, Spool, Work, Worked, confirmed};
 use seekwell_model::backend::Backend;
+use seekwell_virtual::was_ended_by_host;
 use std::path::Path;
 use std::time::Duration;
 
@@ -45,8 +46,11 @@ impl Session {
         let ran = seekwell_cluster::work(&spool, task, unit, &mut |trial| {
             let mut once = || backend.run(&work.plan, trial, &mut |_| {});
             let is_repeatable = node.is_none();
-            let mut record =
-                if is_repeatable { confirmed(UNTIL_KILLED, &mut once)? } else { once()? };
+            let mut record = if is_repeatable {
+                confirmed(UNTIL_KILLED, was_ended_by_host, &mut once)?
+            } else {
+                once()?
+            };
             if node.is_some() {
                 record.in_force.node.clone_from(&node);
             }
@@ -71,7 +75,8 @@ impl Session {
         let _own_cpu = options.own_cpu.then(|| OwnCpu::bind(Path::new(CPUS)));
         let mut backend = self.guests(&options, &work, folder)?;
         let ran = seekwell_cluster::work_by_pipe(pipe, &mut |trial| {
-            confirmed(UNTIL_KILLED, &mut || backend.run(&work.plan, trial, &mut |_| {}))
+            let mut once = || backend.run(&work.plan, trial, &mut |_| {});
+            confirmed(UNTIL_KILLED, was_ended_by_host, &mut once)
         });
         backend.finish().map_err(SessionError::PutBack)?;
         Ok(ran?)

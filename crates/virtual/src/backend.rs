@@ -3,6 +3,8 @@
 mod power_cut;
 mod transcript;
 
+pub use transcript::was_ended_by_host;
+
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs::File;

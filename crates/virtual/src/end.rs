@@ -64,7 +64,18 @@ pub enum End {
     },
 }
 
+/// `SIGKILL`.
+const KILLED: i32 = 9;
+
+/// `SIGBUS`.
+const NO_PAGE: i32 = 7;
+
 impl End {
+    /// Ends that the host made and not the trial: it killed the guest, for want of memory or with its job, had no memory for
+    /// one of its pages (`SIGBUS`), or gave it too little time.
+    pub(crate) const OF_HOST: [Self; 3] =
+        [Self::Crash { signal: KILLED }, Self::Crash { signal: NO_PAGE }, Self::WallLimit];
+
     /// Returns true if the command ran to its end and succeeded.
     #[must_use]
     pub fn is_success(&self) -> bool {

@@ -46,7 +46,7 @@ pub mod root;
 pub mod undo;
 pub mod vhost;
 
-pub use backend::{Lane, VirtualBackend, VirtualBackendError, VirtualOptions};
+pub use backend::{Lane, VirtualBackend, VirtualBackendError, VirtualOptions, was_ended_by_host};
 pub use check::{Difference, difference};
 pub use content::{Content, Frozen, Keeping, Key, Regenerator};
 pub use cuts::{Cut, CutError, Recording};

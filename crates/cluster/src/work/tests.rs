@@ -151,21 +151,26 @@ fn a_round_of_which_no_trial_is_wanted_any_more_is_not_delivered() {
 
 #[test]
 fn a_trial_that_fails_runs_again_and_one_that_ends_well_does_not() {
-    let failed = |reason: &str| Record {
-        status: seekwell_model::record::Status::Failed {
-            stage: "unpack".to_owned(),
-            reason: reason.to_owned(),
-        },
-        ..record(1)
-    };
+    fn failed(reason: &str) -> Record {
+        let (stage, reason) = ("unpack".to_owned(), reason.to_owned());
+        Record { status: Status::Failed { stage, reason }, ..record(1) }
+    }
     let run = |results: Vec<Record>| {
         let mut left = results.into_iter();
-        let ran = confirmed(Duration::ZERO, &mut || Ok(left.next().unwrap()));
-        (ran.unwrap(), left.len())
+        let is_of_node = |record: &Record| record.status == failed("killed").status;
+        let ran = confirmed(Duration::ZERO, is_of_node, &mut || Ok(left.next().unwrap()));
+        (ran.map_err(|error| error.to_string()), left.len())
     };
-    assert_eq!(run(vec![record(1), record(2)]), (record(1), 1));
-    assert_eq!(run(vec![failed("killed"), record(1)]), (record(1), 0));
-    assert_eq!(run(vec![failed("no space"), failed("no space")]), (failed("no space"), 0));
+    assert_eq!(run(vec![record(1), record(2)]), (Ok(record(1)), 1));
+    assert_eq!(run(vec![failed("killed"), record(1)]), (Ok(record(1)), 0));
+    assert_eq!(run(vec![failed("no space"), failed("no space")]), (Ok(failed("no space")), 0));
+    assert_eq!(run(vec![failed("killed"), failed("no space")]), (Ok(failed("no space")), 0));
+    // For want of memory, say: another node may have it.
+    let (twice, left) = run(vec![failed("no space"), failed("killed")]);
+    assert_eq!(
+        (twice.unwrap_err().split(';').next(), left),
+        (Some("this node ended the trial twice: killed"), 0)
+    );
 }
 
 /// Each result is in the folder before the next trial begins, and the worker ends between two trials.

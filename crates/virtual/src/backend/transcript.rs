@@ -1,7 +1,7 @@
 //! The transcript of a guest's agent, and the record made of it.
 
 use seekwell_model::agent::AgentMessage;
-use seekwell_model::record::Record;
+use seekwell_model::record::{Record, Status};
 
 use crate::end::{End, last_lines};
 use crate::machine::Outcome;
@@ -68,8 +68,21 @@ pub(super) fn record(transcript: Transcript, outcome: &Outcome) -> Record {
     }
 }
 
+/// Begin of the reason of a guest that ended without a record.
+fn no_record(end: &End) -> String {
+    format!("the guest ended without a record: {end}")
+}
+
+/// Returns true for the record of a guest that its host ended: on another one the trial may end well.
+#[must_use]
+pub fn was_ended_by_host(record: &Record) -> bool {
+    let Status::Failed { reason, .. } = &record.status else { return false };
+    let first = reason.lines().next().unwrap_or_default();
+    End::OF_HOST.iter().any(|end| no_record(end) == first)
+}
+
 fn why(end: &End, garbled: Option<&str>, outcome: &Outcome) -> String {
-    let mut parts = vec![format!("the guest ended without a record: {end}")];
+    let mut parts = vec![no_record(end)];
     parts.extend(garbled.map(|line| format!("unreadable message: {line}")));
     if matches!(end, End::KernelSpins { .. } | End::ProgramSpins { .. }) {
         // It was ended from outside: its console knows nothing of it.

@@ -34,3 +34,18 @@ fn an_unreadable_line_is_kept_for_the_reason() {
 fn step(name: &str) -> AgentMessage {
     AgentMessage::Step { name: name.to_owned() }
 }
+
+/// A node that kills a guest is not the trial's fault.
+#[test]
+fn guests_that_their_host_ended_are_told_from_those_that_failed() {
+    let ended = |end: &End| was_ended_by_host(&Record::failed("mkfs", no_record(end)));
+    for end in [End::Crash { signal: 9 }, End::Crash { signal: 7 }, End::WallLimit] {
+        assert!(ended(&end), "{end}");
+    }
+    let others = [End::Crash { signal: 11 }, End::Exited { code: 9 }, End::Deadlock, End::Stuck];
+    assert!(others.iter().all(|end| !ended(end)));
+    let console = format!("{}\nlast line of the console", no_record(&End::WallLimit));
+    assert!(was_ended_by_host(&Record::failed("mkfs", console)));
+    let quoted = format!("mkfs said: {}", no_record(&End::WallLimit));
+    assert!(!was_ended_by_host(&Record::failed("mkfs", quoted)));
+}
