@@ -49,10 +49,28 @@ fn on_this_machine(
     command: impl FnOnce(&Session) -> Result<Exit, Failure>,
 ) -> Result<Exit, Failure> {
     let session = machine::session()?;
+    put_back(&session);
+    command(&session)
+}
+
+/// Puts back what an interrupted run left behind; false if something stays changed.
+fn put_back(session: &Session) -> bool {
     seekwell_session::put_back(session.machine(), &mut |line| {
         terminal::talk(&terminal::harmless(line));
-    });
-    command(&session)
+    })
+}
+
+/// Runs `doctor`, with which the epilog of a node finds out whether something is left.
+fn doctor(arguments: &args::DoctorArgs) -> Result<Exit, Failure> {
+    let session = machine::session()?;
+    let is_put_back = put_back(&session);
+    let found = commands::doctor::run(session.machine(), arguments)?;
+    if is_put_back {
+        return Ok(found);
+    }
+    let text =
+        "an interrupted run left settings that cannot be put back, see above; restore them by hand";
+    Err(Failure::Error(text.to_owned()))
 }
 
 fn dispatch(command: args::Command) -> Result<Exit, Failure> {
@@ -70,6 +88,7 @@ fn dispatch(command: args::Command) -> Result<Exit, Failure> {
         Command::CaptureScreen => progress::recording::run(),
         Command::Completions(arguments) => commands::documents::completions(&arguments),
         Command::Documents(arguments) => commands::documents::documents(&arguments),
+        Command::Doctor(arguments) => doctor(&arguments),
         other => on_this_machine(|session| on_session(session, other)),
     }
 }
@@ -77,7 +96,6 @@ fn dispatch(command: args::Command) -> Result<Exit, Failure> {
 fn on_session(session: &Session, command: args::Command) -> Result<Exit, Failure> {
     use args::Command;
     match command {
-        Command::Doctor(arguments) => commands::doctor::run(session.machine(), &arguments),
         Command::Init(arguments) => commands::init::run(session, &arguments),
         Command::Plan(arguments) => commands::plan::run(session, &arguments),
         Command::Run(arguments) => commands::run::run(session, &arguments),
@@ -95,7 +113,8 @@ fn on_session(session: &Session, command: args::Command) -> Result<Exit, Failure
         Command::Calibrate => commands::calibrate::run(),
         Command::Work(arguments) => commands::work::run(session, &arguments),
         Command::Clients(arguments) => commands::clients::run(session, &arguments),
-        Command::Extract(_)
+        Command::Doctor(_)
+        | Command::Extract(_)
         | Command::Verify(_)
         | Command::Repair(_)
         | Command::Manifest(_)

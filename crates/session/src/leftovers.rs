@@ -13,10 +13,10 @@ const UNSAID: Duration = Duration::from_secs(1);
 
 /// Restores what a run left behind if all three of its processes died, and removes the tracing
 /// instances of killed watchers. `say` gets a line for each thing that was done or failed. Only
-/// root can leave something behind, and only root can restore it.
-pub fn put_back(machine: &Machine, say: &mut dyn FnMut(&str)) {
+/// root can leave something behind, and only root can restore it. Returns false if something stays changed.
+pub fn put_back(machine: &Machine, say: &mut dyn FnMut(&str)) -> bool {
     if !rustix::process::geteuid().is_root() {
-        return;
+        return true;
     }
     // Without tracing no instance can have been left.
     let _ = seekwell_observe::block_events::remove_dead_watchers();
@@ -24,12 +24,12 @@ pub fn put_back(machine: &Machine, say: &mut dyn FnMut(&str)) {
     loop {
         match undo::lock(&machine.system, &machine.undo()) {
             Ok(Some(held)) => {
-                put_back_lists(machine, say);
+                let is_done = put_back_lists(machine, say);
                 drop(held);
-                return;
+                return is_done;
             }
             // A run is under way: it has put back what it found, and its own list is its own.
-            Ok(None) if !something_died(machine) => return,
+            Ok(None) if !something_died(machine) => return true,
             // Its processes were killed and are not quite gone.
             Ok(None) if begun.elapsed() < DYING => {
                 if !said && begun.elapsed() > UNSAID {
@@ -39,13 +39,17 @@ pub fn put_back(machine: &Machine, say: &mut dyn FnMut(&str)) {
                 std::thread::sleep(DYING_POLL);
             }
             Ok(None) => {
-                return say(&format!(
+                say(&format!(
                     "{} is still cleaning up after an interrupted run; wait until it has finished, \
                      or end it and run seekwell doctor as root",
                     undo::holder(&machine.system, &machine.undo())
                 ));
+                return false;
             }
-            Err(error) => return say(&format!("cannot look for interrupted runs: {error}")),
+            Err(error) => {
+                say(&format!("cannot look for interrupted runs: {error}"));
+                return false;
+            }
         }
     }
 }
@@ -54,25 +58,35 @@ fn something_died(machine: &Machine) -> bool {
     undo::pending(&machine.system, &machine.undo()).is_ok_and(|lists| !lists.is_empty())
 }
 
-fn put_back_lists(machine: &Machine, say: &mut dyn FnMut(&str)) {
+fn put_back_lists(machine: &Machine, say: &mut dyn FnMut(&str)) -> bool {
     let lists = match undo::pending(&machine.system, &machine.undo()) {
         Ok(lists) => lists,
-        Err(error) => return say(&format!("cannot look for interrupted runs: {error}")),
+        Err(error) => {
+            say(&format!("cannot look for interrupted runs: {error}"));
+            return false;
+        }
     };
-    for error in undo::unreadable(&machine.undo()) {
+    let unreadable = undo::unreadable(&machine.undo());
+    for error in &unreadable {
         say(&format!("cannot restore settings of an earlier run: {error}"));
     }
     if !lists.is_empty() {
         seekwell_agent::guardian::remove_tracing_instances();
     }
+    let mut is_done = unreadable.is_empty();
     for list in lists {
         match undo::restore(&machine.system, &list) {
-            Ok(restored) => say_restored(&list, &restored, say),
+            Ok(restored) => {
+                say_restored(&list, &restored, say);
+                is_done &= restored.problems.is_empty();
+            }
             Err(error) => {
-                say(&format!("cannot restore the settings listed in {}: {error}", list.display()))
+                say(&format!("cannot restore the settings listed in {}: {error}", list.display()));
+                is_done = false;
             }
         }
     }
+    is_done
 }
 
 fn say_restored(list: &Path, restored: &Restored, say: &mut dyn FnMut(&str)) {

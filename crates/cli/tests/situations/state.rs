@@ -190,3 +190,34 @@ fn files_of_others_are_not_believed() {
         attempt(name, *make, "0022").map_err(|why| format!("{what} as {name}: {why}"))
     });
 }
+
+/// The epilog of a node finds out by the exit status whether something is left.
+#[test]
+fn doctor_fails_when_something_cannot_be_put_back() {
+    if !can_run("doctor_fails_when_something_cannot_be_put_back") {
+        return;
+    }
+    let doctor = |make: &dyn Fn(&Path)| {
+        let place = Place::new();
+        let state = place.home().join("state");
+        for name in ["", "seekwell", "seekwell/undo"] {
+            let mode = if name == "seekwell" { 0o755 } else { 0o700 };
+            folder(&state.join(name), mode);
+        }
+        make(&state.join("seekwell/undo/0123456789abcdef.undo"));
+        let script = format!(
+            "mount --make-rprivate / && mount --bind '{}' /var/lib || exit 99; exec '{}' doctor",
+            state.display(),
+            env!("CARGO_BIN_EXE_seekwell")
+        );
+        place.run_program("unshare", &["--mount", "--uts", "sh", "-c", &script]).unwrap()
+    };
+    let told = doctor(&|_| {});
+    assert_eq!(told.code, 0, "{}", told.text);
+    let told = doctor(&|list| {
+        fs::write(list, CANARY).unwrap();
+        fs::set_permissions(list, Permissions::from_mode(0o600)).unwrap();
+    });
+    assert_eq!(told.code, 1, "{}", told.text);
+    assert!(told.text.contains("cannot be put back"), "{}", told.text);
+}
