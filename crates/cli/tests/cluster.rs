@@ -116,6 +116,11 @@ fn run_of(folder: &Path, file: &str) -> (Value, Vec<Value>) {
     (run["verdict"].clone(), prints.collect())
 }
 
+/// Number of records in a run file, also of those that another attempt of their trial replaced.
+fn attempts(folder: &Path, file: &str) -> usize {
+    seekwell_store::RunFile::open(&folder.join(file)).unwrap().attempts().unwrap().len()
+}
+
 /// The cluster runs the lab while its nodes fail: a daemon is killed with its worker in the middle of a trial and
 /// started again, the controller is restarted, and a worker alone is killed. Trials and verdict are those of a run
 /// on this machine.
@@ -157,6 +162,7 @@ fn a_lab_on_nodes_that_fail_ends_as_on_one_machine() {
     let (clustered, plain) =
         (run_of(folder.path(), "cluster.seekwell"), run_of(folder.path(), "plain.seekwell"));
     assert_eq!(clustered.1.len(), 12);
+    assert_eq!(attempts(folder.path(), "cluster.seekwell"), 12, "none is doubled");
     assert_eq!(clustered, plain);
 }
 
@@ -404,6 +410,7 @@ const FAULTS: &str = r#"
             status=0
             wait "$run" || status=$?
             # Status 2 comes back however often the run is started.
+            echo "$status" >>../statuses
             case $status in 0 | 2 | 4) break ;; esac
             sleep 0.5
             start
@@ -438,12 +445,18 @@ fn trials_survive_random_faults() {
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let talk = std::fs::read_to_string(folder.path().join("talk")).unwrap_or_default();
     assert!(output.status.success(), "{output:?}\n{talk}");
-    println!("{said}");
+    let statuses = std::fs::read_to_string(folder.path().join("statuses")).unwrap();
+    println!("{said}sessions ended with status {}", statuses.trim().replace('\n', ", "));
     assert_eq!(said.lines().count(), faults as usize, "{said}");
+    // A session ends with an error when it cannot write its folder, and for no other fault.
+    let errors = statuses.lines().filter(|status| *status == "1").count();
+    let full = said.lines().filter(|line| line.contains("shared folder full")).count();
+    assert!(errors <= full, "{statuses}\n{said}\n{talk}");
     seekwell(folder.path(), &["run", "lab.toml", "--place", "virtual", "-o", "plain.seekwell"]);
     let (clustered, plain) =
         (run_of(folder.path(), "x.seekwell"), run_of(folder.path(), "plain.seekwell"));
     assert_eq!(clustered.1.len(), 2 * rounds as usize);
+    assert_eq!(attempts(folder.path(), "x.seekwell"), 2 * rounds as usize, "none is doubled");
     assert_eq!(clustered, plain);
 }
 
