@@ -30,8 +30,8 @@ pub(crate) enum Word {
     Ready(String),
     /// It lives.
     Beat,
-    /// Results of the next trials of the share that it was given.
-    Results(Vec<Outcome>),
+    /// Results of trials of the share that it was given, with their numbers.
+    Results(Vec<(u32, Outcome)>),
     /// It has ended.
     Gone,
 }
@@ -149,7 +149,7 @@ fn run_all(
             let result = outcome(run(trial));
             let is_broken = result.is_err();
             trials += 1;
-            say(output, &Word::Results(vec![result]))?;
+            say(output, &Word::Results(vec![(trial.index, result)]))?;
             if is_broken {
                 break 'shares;
             }

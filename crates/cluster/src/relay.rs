@@ -87,10 +87,17 @@ struct State {
 struct Given {
     share: Share,
     task: String,
-    /// Number of results heard.
-    heard: usize,
+    /// Trials whose results were not heard yet.
+    left: BTreeSet<u32>,
     /// Time of the last one, or of the share.
     since: Instant,
+}
+
+impl Given {
+    fn new(share: Share, task: String) -> Self {
+        let left = share.trials.iter().map(|trial| trial.index).collect();
+        Self { share, task, left, since: Instant::now() }
+    }
 }
 
 impl Allocation {
@@ -128,7 +135,7 @@ export at
 {bring}srun --label --input=all --wait=0 sh -c '
     umask 077
     mine=$at.$SLURM_PROCID
-    trap "rm -rf \"$mine\"" EXIT
+    trap "rm -rf \"\$mine\"" EXIT
     trap exit TERM INT HUP
     kernel=$mine/cache/seekwell/kernels/{id}
     mkdir -p "$kernel"
@@ -180,7 +187,7 @@ impl Queue for Relay {
         }
         let here = lock(&running.state).here.clone();
         let waiting = self.allocation.tasks.saturating_sub(here.len() as u32);
-        Ok(Some(Live { on_nodes: here.clone(), running: here, waiting, delayed: 0 }))
+        Ok(Some(Live { on_nodes: here.clone(), running: here, waiting, ..Live::default() }))
     }
 
     fn cancel(&mut self, _job: &JobId) -> Result<(), ClusterError> {
@@ -276,7 +283,8 @@ impl State {
                 }
             }
             Word::Results(results) => {
-                results.into_iter().try_for_each(|result| self.take(spool, rank, result))?;
+                let mut results = results.into_iter();
+                results.try_for_each(|(trial, result)| self.take(spool, rank, trial, result))?;
             }
             Word::Gone => {
                 self.here.remove(&rank);
@@ -287,13 +295,22 @@ impl State {
     }
 
     /// Adds a result to the share of a worker; with the last one the share is delivered.
-    fn take(&mut self, spool: &Spool, rank: u32, result: Outcome) -> Result<(), ClusterError> {
+    fn take(
+        &mut self,
+        spool: &Spool,
+        rank: u32,
+        trial: u32,
+        result: Outcome,
+    ) -> Result<(), ClusterError> {
         let Some(given) = self.given.get_mut(&rank) else { return Ok(()) };
-        let Some(trial) = given.share.trials.get(given.heard) else { return Ok(()) };
+        // Of a share that it had before: a word was lost on the way.
+        if !given.left.remove(&trial) {
+            return Ok(());
+        }
         let wall_ns = u64::try_from(given.since.elapsed().as_nanos()).ok();
-        let is_last = result.is_err() || given.heard + 1 == given.share.trials.len();
-        let line = Line { trial: trial.index, task: given.task.clone(), wall_ns, result };
-        (given.heard, given.since) = (given.heard + 1, Instant::now());
+        let is_last = result.is_err() || given.left.is_empty();
+        let line = Line { trial, task: given.task.clone(), wall_ns, result };
+        given.since = Instant::now();
         let (index, is_kept) = (given.share.index, spool.add(given.share.index, &line)?);
         if is_last && is_kept {
             spool.hand_over(index, &line.task)?;
@@ -310,7 +327,11 @@ fn give(spool: &Spool, state: &Mutex<State>, mut input: ChildStdin) {
     while !lock(state).is_over && !spool.is_stopped() && !spool.is_gone() {
         let ready = lock(state).ready.clone();
         for (rank, task) in ready {
-            let Ok(Some(sheet)) = spool.take(&task) else { break };
+            let sheet = match spool.take(&task) {
+                Ok(Some(sheet)) => sheet,
+                Err(ClusterError::OtherWork { .. }) => return,
+                _ => break,
+            };
             let share = Share { index: sheet.share.index, trials: sheet.missing() };
             if share.trials.is_empty() {
                 // Its worker died between the last result and the delivery.
@@ -320,7 +341,7 @@ fn give(spool: &Spool, state: &Mutex<State>, mut input: ChildStdin) {
             let Ok(line) = order(rank, &share) else { continue };
             let mut state = lock(state);
             state.ready.remove(&rank);
-            state.given.insert(rank, Given { share, task, heard: 0, since: Instant::now() });
+            state.given.insert(rank, Given::new(share, task));
             drop(state);
             if input.write_all(line.as_bytes()).and_then(|()| input.flush()).is_err() {
                 return;

@@ -34,7 +34,9 @@ fn labelled(rank: u32, line: &[u8]) -> Vec<u8> {
 #[test]
 fn words_of_two_workers_come_whole_out_of_mixed_pieces() {
     // Characters of several bytes fall on the borders of pieces.
-    let long = |text: &str| Word::Results(vec![Ok(Box::new(record(1))), Err(text.repeat(2_000))]);
+    let long = |text: &str| {
+        Word::Results(vec![(1, Ok(Box::new(record(1)))), (2, Err(text.repeat(2_000)))])
+    };
     let (one, other) = (long("größer"), long("longer"));
     let (of_one, of_other) = (lines(&one), lines(&other));
     assert!(of_one.len() > 2 && of_one.iter().all(|line| line.len() <= PIECE + 2));
@@ -79,7 +81,7 @@ fn a_worker_runs_the_shares_with_its_rank_and_tells_its_end() {
     let found = lines.filter_map(|line| words.take(&labelled(0, &[line, b"\n"].concat())));
     let found: Vec<Word> = found.map(|(_, word)| word).filter(|word| *word != Word::Beat).collect();
     let ready = || Word::Ready("0--n-1-9".to_owned());
-    let results = |index| Word::Results(vec![Ok(Box::new(record(index)))]);
+    let results = |index| Word::Results(vec![(index, Ok(Box::new(record(index))))]);
     assert_eq!(found, [ready(), results(4), ready(), results(6), ready(), Word::Gone]);
 }
 
@@ -92,7 +94,7 @@ fn a_broken_backend_is_told_and_ends_the_worker() {
     let worked = work_by_pipe(pipe, &mut |_| Err("no guest".into())).unwrap();
     assert_eq!(worked.trials, 1);
     let text = String::from_utf8(output.0.lock().unwrap().clone()).unwrap();
-    assert!(text.contains(r#"{"Results":[{"Err":"no guest"}]}"#), "{text}");
+    assert!(text.contains(r#"{"Results":[[4,{"Err":"no guest"}]]}"#), "{text}");
     assert!(text.ends_with("=\"Gone\"\n"), "{text}");
 }
 

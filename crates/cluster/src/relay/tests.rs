@@ -60,7 +60,7 @@ fn words_of_workers_become_deliveries_and_heartbeats() {
     state.hear(&spool, 2, Word::Beat).unwrap();
     state.hear(&spool, 2, Word::Beat).unwrap();
     assert_eq!(spool.heard(&task).unwrap(), Some(2));
-    state.hear(&spool, 2, Word::Results(vec![Ok(Box::new(record(4)))])).unwrap();
+    state.hear(&spool, 2, Word::Results(vec![(4, Ok(Box::new(record(4))))])).unwrap();
     let delivery = spool.delivered(&share(4)).unwrap().unwrap();
     assert_eq!((delivery.task, delivery.results), (task, vec![Ok(Box::new(record(4)))]));
     assert_eq!(spool.taken().unwrap(), []);
@@ -71,7 +71,7 @@ fn words_of_workers_become_deliveries_and_heartbeats() {
 }
 
 fn given(share: Share, task: &str) -> Given {
-    Given { share, task: task.to_owned(), heard: 0, since: Instant::now() }
+    Given::new(share, task.to_owned())
 }
 
 /// The results of a worker are in the folder one by one, and stay when it is lost.
@@ -85,14 +85,51 @@ fn a_share_of_several_trials_comes_back_trial_by_trial() {
     let rest = Share { index: 4, trials: batch(5..7).trials };
     let mut state = State::default();
     state.given.insert(2, given(rest, "2--n-1-9"));
-    let result = |index| Word::Results(vec![Ok(Box::new(record(index)))]);
+    let result = |index| Word::Results(vec![(index, Ok(Box::new(record(index))))]);
     state.hear(&spool, 2, result(5)).unwrap();
     assert_eq!(spool.begun(4, "2--n-1-9").unwrap().unwrap().lines.len(), 2);
     assert_eq!(spool.delivered(&batch(4..7)).unwrap(), None);
+    // The word with a result was lost with its line: no other trial gets its place.
+    state.hear(&spool, 2, result(9)).unwrap();
+    state.hear(&spool, 2, result(5)).unwrap();
+    assert_eq!(spool.begun(4, "2--n-1-9").unwrap().unwrap().lines.len(), 2);
     state.hear(&spool, 2, result(6)).unwrap();
     let results = spool.delivered(&batch(4..7)).unwrap().unwrap().results;
     assert_eq!(results, [4, 5, 6].map(|index| Ok(Box::new(record(index)))));
     assert!(state.given.is_empty());
+}
+
+/// The share whose first result was lost is not delivered with the second one in its place.
+#[test]
+fn a_result_counts_for_its_own_trial() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    spool.want(&batch(4..6)).unwrap();
+    let taken = took(&spool, "2--n-1-9").unwrap();
+    let mut state = State::default();
+    state.given.insert(2, given(taken, "2--n-1-9"));
+    state.hear(&spool, 2, Word::Results(vec![(5, Ok(Box::new(record(5))))])).unwrap();
+    assert_eq!(spool.begun(4, "2--n-1-9").unwrap().unwrap().missing(), [batch(4..5).trials[0]]);
+    assert_eq!(spool.delivered(&batch(4..6)).unwrap(), None);
+}
+
+/// The trap runs when the shell ends: by then the text is read once more.
+#[test]
+fn a_directory_of_a_node_is_no_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let marker = folder.path().join("ran");
+    let script = allocation().script();
+    let trap = script.lines().find(|line| line.contains("trap \"rm")).unwrap();
+    let mine = folder.path().join("$(touch ran)");
+    std::fs::create_dir(&mine).unwrap();
+    let ran = Command::new("sh")
+        .args(["-c", trap])
+        .env("mine", &mine)
+        .current_dir(folder.path())
+        .status()
+        .unwrap();
+    assert!(ran.success() && !mine.exists(), "{trap}");
+    assert!(!marker.exists(), "{trap}");
 }
 
 /// An allocation by a shell: its worker is a script that answers each share with a record.
@@ -101,7 +138,7 @@ fn shares_go_out_and_records_come_back() {
     let folder = tempfile::tempdir().unwrap();
     let spool = spool(&folder);
     let answer = Mutex::new(Vec::new());
-    crate::pipe::say(&answer, &Word::Results(vec![Ok(Box::new(record(4)))])).unwrap();
+    crate::pipe::say(&answer, &Word::Results(vec![(4, Ok(Box::new(record(4))))])).unwrap();
     let answer: String = String::from_utf8(answer.into_inner().unwrap())
         .unwrap()
         .lines()
