@@ -7,6 +7,20 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobId(pub String);
 
+impl JobId {
+    /// Its number; the name of a job on one of several clusters is `NUMBER;CLUSTER`.
+    #[must_use]
+    pub fn number(&self) -> &str {
+        self.0.split(';').next().unwrap_or_default()
+    }
+
+    /// The cluster that it is on, if there are several.
+    #[must_use]
+    pub fn cluster(&self) -> Option<&str> {
+        self.0.split_once(';').map(|(_, cluster)| cluster)
+    }
+}
+
 /// Tasks of a job that have not ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Live {
@@ -18,6 +32,8 @@ pub struct Live {
     pub delayed: u32,
     /// Numbers of all tasks of which a process may be on a node: those that run, are suspended or are being ended.
     pub on_nodes: BTreeSet<u32>,
+    /// Reason for which tasks wait.
+    pub reason: Option<String>,
 }
 
 impl Live {
@@ -48,6 +64,11 @@ pub trait Queue {
     /// When the scheduler cannot be reached, or refuses.
     fn hasten(&mut self, _job: &JobId) -> Result<(), ClusterError> {
         Ok(())
+    }
+
+    /// True if its jobs go on when this process dies, so that the next session has to end them.
+    fn outlives_session(&self) -> bool {
+        false
     }
 
     /// Ends the tasks of a job.

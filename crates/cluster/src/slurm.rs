@@ -3,19 +3,54 @@
 use crate::error::ClusterError;
 use crate::queue::{JobId, Live, Queue};
 use std::ffi::OsString;
-use std::io::Write as _;
+use std::io::{Read, Write as _};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::thread::sleep;
-use std::time::Duration;
+use std::thread::{JoinHandle, sleep};
+use std::time::{Duration, Instant};
 
 #[cfg(test)]
 mod tests;
 
-/// Options of `sbatch` that Seekwell sets itself.
-const OURS: [&str; 9] =
-    ["array", "a", "output", "o", "error", "e", "parsable", "wrap", "open-mode"];
+/// Options of `sbatch` that Seekwell sets itself, and those with which it would not answer with a number at once.
+const OURS: [&str; 7] = ["array", "output", "error", "parsable", "wrap", "wait", "open-mode"];
+
+/// The same by one letter.
+const OUR_LETTERS: [char; 4] = ['a', 'o', 'e', 'W'];
+
+/// Letters of options without a value, after which others may follow in one word.
+const ALONE: [char; 7] = ['H', 'k', 'K', 'O', 'Q', 's', 'v'];
+
+/// Variables that change what the commands of Slurm print or do, and not where their controller is.
+const FORMATS: [&str; 16] = [
+    "SBATCH_ERROR",
+    "SBATCH_WAIT",
+    "SINFO_FORMAT",
+    "SINFO_PARTITION",
+    "SINFO_SORT",
+    "SLURM_BITSTR_LEN",
+    "SQUEUE_ARRAY_UNIQUE",
+    "SQUEUE_FORMAT",
+    "SQUEUE_FORMAT2",
+    "SQUEUE_LICENSES",
+    "SQUEUE_NAMES",
+    "SQUEUE_PARTITION",
+    "SQUEUE_QOS",
+    "SQUEUE_SORT",
+    "SQUEUE_STATES",
+    "SQUEUE_USERS",
+];
+
+/// Time for an answer of a command. One that asks a controller or an authentication which hangs may wait for ever.
+const ANSWER_TIME: Duration = Duration::from_secs(20);
+
+/// The same for `sbatch`: one that was ended may have submitted its job.
+const SUBMIT_TIME: Duration = Duration::from_secs(120);
+
+/// Time between two looks for the end of a command.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// Attempts to reach a controller that does not answer: a minute of them.
 const ATTEMPTS: u32 = 13;
@@ -52,30 +87,42 @@ pub struct Array {
 #[derive(Clone, Debug)]
 pub struct Slurm {
     array: Array,
+    /// The cluster of the job, if Slurm has several.
+    cluster: Option<String>,
 }
 
 impl Slurm {
     /// Slurm for these workers.
     #[must_use]
     pub fn new(array: Array) -> Self {
-        Self { array }
+        Self { array, cluster: None }
     }
 
     /// The name of the first option that Seekwell sets itself, if one is among these.
     #[must_use]
     pub fn set_by_us(options: &[String]) -> Option<&str> {
         options.iter().map(String::as_str).find(|option| {
-            let name = option.trim_start_matches('-');
-            let name = name.split_once('=').map_or(name, |(name, _)| name);
-            OURS.contains(&name)
+            if let Some(long) = option.strip_prefix("--") {
+                let name = long.split_once('=').map_or(long, |(name, _)| name);
+                // Slurm takes names that are cut short.
+                return !name.is_empty() && OURS.iter().any(|ours| ours.starts_with(name));
+            }
+            let letters = option.strip_prefix('-').unwrap_or_default();
+            let last = letters.chars().find(|letter| !ALONE.contains(letter));
+            last.is_some_and(|letter| OUR_LETTERS.contains(&letter))
         })
     }
 
     /// Arguments of `sbatch` before the script.
     fn arguments(&self) -> Vec<OsString> {
         let Array { logs, tasks, options, is_exclusive, .. } = &self.array;
-        let mut log = OsString::from("--output=");
-        log.push(logs.join("%a.txt"));
+        let mut log = b"--output=".to_vec();
+        for byte in logs.as_os_str().as_bytes() {
+            // A pattern of Slurm begins with it.
+            log.extend(if *byte == b'%' { &b"%%"[..] } else { std::slice::from_ref(byte) });
+        }
+        log.extend(b"/%a.txt");
+        let log = OsString::from_vec(log);
         let array = format!("--array=1-{tasks}");
         let share = if *is_exclusive { "--exclusive" } else { "--cpus-per-task=1" };
         let fixed = ["--parsable", "--job-name=seekwell", "--ntasks=1", share];
@@ -84,6 +131,22 @@ impl Slurm {
         let fixed = fixed.into_iter().chain(again).map(OsString::from);
         let given = options.iter().map(OsString::from);
         fixed.chain([array.into(), log]).chain(given).collect()
+    }
+
+    /// The option that names the cluster of a job, if there are several.
+    fn of_cluster(&self, job: &JobId) -> Vec<OsString> {
+        // A worker's name tells the number of its job alone.
+        let cluster = job.cluster().or(self.cluster.as_deref());
+        cluster.map(|cluster| format!("--clusters={cluster}").into()).into_iter().collect()
+    }
+
+    /// Arguments of `squeue` about the tasks of a job.
+    fn question(&self, job: &JobId) -> Vec<OsString> {
+        let mut arguments = self.of_cluster(job);
+        // Also in partitions that are hidden from others.
+        let words = ["--noheader", "--all", "--format=%T %K %r", "--jobs", job.number()];
+        arguments.extend(words.map(OsString::from));
+        arguments
     }
 
     /// Script of a task.
@@ -110,19 +173,18 @@ impl Queue for Slurm {
         arguments.push(path.clone().into());
         let words = output("sbatch", &arguments)?;
         // With several clusters: number;cluster.
-        let number = words.trim().split(';').next().unwrap_or_default();
+        let job = JobId(words.trim().to_owned());
+        let number = job.number();
         if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
             let words = format!("its answer {:?} has no job number", words.trim());
             return Err(ClusterError::Command { command: "sbatch", words });
         }
-        Ok(JobId(number.to_owned()))
+        self.cluster = job.cluster().map(str::to_owned);
+        Ok(job)
     }
 
     fn live(&mut self, job: &JobId) -> Result<Option<Live>, ClusterError> {
-        let arguments = ["--noheader", "--format=%T %K %r", "--jobs"].map(OsString::from);
-        let arguments: Vec<OsString> =
-            arguments.into_iter().chain([job.0.clone().into()]).collect();
-        match output("squeue", &arguments) {
+        match output("squeue", &self.question(job)) {
             Ok(text) => Ok(Some(live(&text))),
             // Slurm forgets a job some minutes after its end.
             Err(ClusterError::Command { words, .. }) if words.contains("Invalid job id") => {
@@ -132,15 +194,21 @@ impl Queue for Slurm {
         }
     }
 
+    fn outlives_session(&self) -> bool {
+        true
+    }
+
     fn hasten(&mut self, job: &JobId) -> Result<(), ClusterError> {
-        let arguments =
-            ["update".to_owned(), format!("jobid={}", job.0), "starttime=now".to_owned()];
-        output("scontrol", &arguments.map(OsString::from)).map(drop)
+        let mut arguments = self.of_cluster(job);
+        let update = ["update", &format!("jobid={}", job.number()), "starttime=now"];
+        arguments.extend(update.map(OsString::from));
+        output("scontrol", &arguments).map(drop)
     }
 
     fn cancel(&mut self, job: &JobId) -> Result<(), ClusterError> {
-        let options = which_to_cancel(self.array.is_exclusive).iter().map(OsString::from);
-        let arguments: Vec<OsString> = options.chain([job.0.clone().into()]).collect();
+        let mut arguments = self.of_cluster(job);
+        arguments.extend(which_to_cancel(self.array.is_exclusive).iter().map(OsString::from));
+        arguments.push(job.number().into());
         let mut cancel = || output("scancel", &arguments).map(drop);
         match patiently(&mut cancel, &mut || sleep(UNTIL_NEXT_ATTEMPT)) {
             // All its tasks have ended.
@@ -189,7 +257,11 @@ fn live(text: &str) -> Live {
         if WAITING.contains(&state) {
             let waiting = tasks.map_or(1, elements);
             live.waiting += waiting;
-            live.delayed += if words.next() == Some(DELAYED) { waiting } else { 0 };
+            // Names of nodes may follow.
+            let reason = words.next().map(|reason| reason.trim_end_matches(','));
+            live.delayed += if reason == Some(DELAYED) { waiting } else { 0 };
+            let told = reason.filter(|reason| *reason != "None").map(str::to_owned);
+            live.reason = live.reason.take().or(told);
         } else if RUNNING.contains(&state) {
             live.running.extend(number);
         }
@@ -215,17 +287,55 @@ pub(crate) fn output(
     command: &'static str,
     arguments: &[OsString],
 ) -> Result<String, ClusterError> {
-    let failed = |words: String| ClusterError::Command { command, words };
-    let ran = Command::new(command)
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| failed(error.to_string()))?;
-    if ran.status.success() {
-        return Ok(String::from_utf8_lossy(&ran.stdout).into_owned());
+    let mut words = Command::new(command);
+    words.args(arguments);
+    for name in FORMATS {
+        words.env_remove(name);
     }
-    let words = String::from_utf8_lossy(&ran.stderr);
-    Err(failed(words.trim().lines().collect::<Vec<_>>().join("; ")))
+    let longest = if command == "sbatch" { SUBMIT_TIME } else { ANSWER_TIME };
+    answer(command, words, longest)
+}
+
+/// The same, ended after this time.
+fn answer(
+    command: &'static str,
+    mut words: Command,
+    longest: Duration,
+) -> Result<String, ClusterError> {
+    let failed = |words: String| ClusterError::Command { command, words };
+    words.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = words.spawn().map_err(|error| failed(error.to_string()))?;
+    let (stdout, stderr) = (child.stdout.take().map(text_of), child.stderr.take().map(text_of));
+    let begun = Instant::now();
+    let status = loop {
+        match child.try_wait().map_err(|error| failed(error.to_string()))? {
+            Some(status) => break status,
+            None if begun.elapsed() < longest => sleep(LOOK),
+            None => {
+                // It may have ended just now.
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(failed(format!("no answer within {} s", longest.as_secs())));
+            }
+        }
+    };
+    let text = |reader: Option<JoinHandle<String>>| {
+        reader.and_then(|reader| reader.join().ok()).unwrap_or_default()
+    };
+    if status.success() {
+        return Ok(text(stdout));
+    }
+    Err(failed(text(stderr).trim().lines().collect::<Vec<_>>().join("; ")))
+}
+
+/// Reads a pipe to its end, in a thread.
+fn text_of(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
+    std::thread::spawn(move || {
+        let mut text = Vec::new();
+        // What was read before an error is still worth telling.
+        let _ = pipe.read_to_end(&mut text);
+        String::from_utf8_lossy(&text).into_owned()
+    })
 }
 
 /// A path as one word of a shell.

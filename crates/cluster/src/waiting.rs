@@ -39,17 +39,24 @@ impl Waiting {
     /// Returns true if it waits for something that other jobs cannot give by their end.
     #[must_use]
     pub fn is_in_vain(&self) -> bool {
-        IN_VAIN.contains(&self.reason.as_str())
+        is_in_vain(&self.reason)
     }
 }
 
-/// The job of this name, if it waits.
+/// Returns true for the reason of a job that no end of other jobs lets begin.
+pub(crate) fn is_in_vain(reason: &str) -> bool {
+    IN_VAIN.contains(&reason)
+}
+
+/// The newest job of this user with this name, if it waits.
 ///
 /// # Errors
 /// When the controller cannot be reached.
 pub fn waiting(name: &str) -> Result<Option<Waiting>, ClusterError> {
     let name = format!("--name={name}");
-    Ok(parsed(&ask("squeue", &["--noheader", "--format=%i|%T|%P|%r", &name])?))
+    // Newest first: a name that the user has chosen may be that of other jobs too.
+    let words = ["--noheader", "--all", "--me", "--sort=-i", "--format=%i|%T|%P|%r", &name];
+    Ok(parsed(&ask("squeue", &words)?))
 }
 
 /// The nodes of a partition in words; those of the default one without a name.

@@ -50,8 +50,26 @@ fn options_that_seekwell_sets_are_found() {
         Slurm::set_by_us(&options).map(str::to_owned)
     };
     assert_eq!(find(&["--time=60", "--array=1-3"]).as_deref(), Some("--array=1-3"));
-    assert_eq!(find(&["-o"]).as_deref(), Some("-o"));
-    assert_eq!(find(&["--time=60", "--qos=low", "--oversubscribe"]), None);
+    for ours in [
+        "-o",
+        "-ox.txt",
+        "-a1-3",
+        "-W",
+        "-HW",
+        "-e",
+        "--array",
+        "--arr=1-3",
+        "--outp=x",
+        "--wait",
+        "--wai",
+        "--wr",
+        "--parsable",
+    ] {
+        assert_eq!(find(&["--time=60", ours]).as_deref(), Some(ours));
+    }
+    let others = ["--time=60", "--qos=low", "--oversubscribe", "--account=a", "--exclusive", "-Aa"];
+    assert_eq!(find(&others), None);
+    assert_eq!(find(&["-p", "batch", "-H", "--wait-all-nodes=1", "--nodelist=a"]), None);
 }
 
 #[test]
@@ -118,4 +136,59 @@ fn a_controller_that_starts_again_is_asked_again() {
     assert_eq!(asked(3, false), (true, 4, 3));
     assert_eq!(asked(99, false), (false, ATTEMPTS, ATTEMPTS - 1));
     assert_eq!(asked(99, true), (false, 1, 0));
+}
+
+#[test]
+fn per_cents_in_the_path_of_the_run_are_no_patterns() {
+    let mut slurm = slurm(&[]);
+    slurm.array.logs = PathBuf::from("/home/50%a/x.nodes/logs");
+    let expected = "--output=/home/50%%a/x.nodes/logs/%a.txt";
+    assert!(slurm.arguments().contains(&expected.into()), "{:?}", slurm.arguments());
+}
+
+#[test]
+fn a_job_on_one_of_several_clusters_is_asked_for_there() {
+    let mut slurm = slurm(&[]);
+    let question = |slurm: &Slurm, job: &str| {
+        let words = slurm.question(&JobId(job.to_owned())).into_iter();
+        words.map(|word| word.into_string().unwrap()).collect::<Vec<_>>()
+    };
+    let alone = ["--noheader", "--all", "--format=%T %K %r", "--jobs", "12"];
+    assert_eq!(question(&slurm, "12"), alone);
+    let there = [&["--clusters=east"], &alone[..]].concat();
+    assert_eq!(question(&slurm, "12;east"), there);
+    // That of an earlier worker, whose name tells the number alone.
+    slurm.cluster = Some("east".to_owned());
+    assert_eq!(question(&slurm, "12"), there);
+}
+
+#[test]
+fn the_reason_of_tasks_that_wait_is_known() {
+    let reason = |text| live(text).reason;
+    assert_eq!(reason("PENDING 3-4 JobHeldUser\n").as_deref(), Some("JobHeldUser"));
+    let long = "PENDING 1 ReqNodeNotAvail, UnavailableNodes:node1\n";
+    assert_eq!(reason(long).as_deref(), Some("ReqNodeNotAvail"));
+    assert_eq!(reason("PENDING 3 None\nRUNNING 2 None\n"), None);
+}
+
+/// A script of the shell with a time of its own.
+fn script(text: &str, longest: Duration) -> (Result<String, String>, Duration) {
+    let mut command = Command::new("sh");
+    command.args(["-c", text]);
+    let begun = Instant::now();
+    let answer = answer("squeue", command, longest).map_err(|error| error.to_string());
+    (answer, begun.elapsed())
+}
+
+#[test]
+fn a_command_that_hangs_is_ended() {
+    let long = Duration::from_secs(60);
+    assert_eq!(script("echo yes; echo no >&2", long).0, Ok("yes\n".to_owned()));
+    let failed = script("echo yes; printf 'a\nb\n' >&2; exit 3", long).0;
+    assert_eq!(failed, Err("squeue failed: a; b".to_owned()));
+    // More than a pipe holds.
+    assert_eq!(script("yes | head -c 1000000", long).0.map(|text| text.len()), Ok(1_000_000));
+    let (hung, took) = script("exec sleep 100", Duration::from_millis(200));
+    assert_eq!(hung, Err("squeue failed: no answer within 0 s".to_owned()));
+    assert!(took < Duration::from_secs(50), "{took:?}");
 }

@@ -22,6 +22,8 @@ const REFUSED: &str = "Unable to allocate resources";
 /// The job of a measurement until its clients run.
 pub(super) struct Queued<'a> {
     folder: PathBuf,
+    /// Name of the job: its own, or that of the user's options.
+    job: String,
     asked: String,
     /// The partition that was asked for; `None` is the default one.
     partition: Option<String>,
@@ -40,6 +42,7 @@ impl<'a> Queued<'a> {
         let partition = options.iter().find_map(|option| option.strip_prefix("--partition="));
         Self {
             folder: folder.to_owned(),
+            job: given_name(options).map_or_else(|| job_name(folder), str::to_owned),
             asked: asked(plan, nodes),
             partition: partition.map(str::to_owned),
             next: Some(Instant::now() + SOON),
@@ -54,7 +57,7 @@ impl<'a> Queued<'a> {
             let has_begun = clients_have_met(&self.folder);
             self.next = (!has_begun).then(|| Instant::now() + UNTIL_NEXT);
             // A controller that does not answer is asked again.
-            if let (false, Ok(Some(waits))) = (has_begun, waiting(&job_name(&self.folder))) {
+            if let (false, Ok(Some(waits))) = (has_begun, waiting(&self.job)) {
                 self.tell(waits, &offered);
             }
         }
@@ -81,6 +84,20 @@ impl<'a> Queued<'a> {
         let offered = offered(in_vain.map(|waits| waits.partition).or(self.partition).as_deref());
         Some(SessionError::ClientsInVain { asked: self.asked, reason, offered })
     }
+}
+
+/// The name of the job in these options, of which the last one counts.
+fn given_name(options: &[String]) -> Option<&str> {
+    let mut name = None;
+    let mut words = options.iter().map(String::as_str);
+    while let Some(word) = words.next() {
+        if word == "-J" || word == "--job-name" {
+            name = words.next().or(name);
+        } else if let Some(given) = word.strip_prefix("--job-name=").or(word.strip_prefix("-J")) {
+            name = Some(given);
+        }
+    }
+    name
 }
 
 /// The nodes and clients that are asked for.

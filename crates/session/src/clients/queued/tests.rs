@@ -47,3 +47,15 @@ fn words_of_a_client_are_no_lack_of_nodes() {
     assert_eq!(queued.asked, "1 node with 1 client each");
     assert!(queued.error("srun: error: node1: task 0: Exited with exit code 1").is_none());
 }
+
+#[test]
+fn a_job_that_the_user_names_is_asked_for_by_that_name() {
+    let name = |options: &[&str]| {
+        let options: Vec<String> = options.iter().map(|option| (*option).to_owned()).collect();
+        given_name(&options).map(str::to_owned)
+    };
+    assert_eq!(name(&["--partition=batch", "--time=5"]), None);
+    assert_eq!(name(&["--job-name=x"]).as_deref(), Some("x"));
+    assert_eq!(name(&["-Jx", "--job-name", "y", "--time=5"]).as_deref(), Some("y"));
+    assert_eq!(name(&["--job-name=x", "-J", "z"]).as_deref(), Some("z"));
+}
