@@ -2,18 +2,22 @@
 
 use crate::error::ClusterError;
 use crate::pace;
-use crate::queue::{JobId, Live, Queue};
+use crate::queue::{JobId, Queue};
+use crate::say::Say;
 use crate::spool::{Delivery, Outcome, Share, Sheet, Spool, Work};
 use seekwell_model::backend::{Backend, BackendError};
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::Record;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 mod disks;
+mod jobs;
+mod life;
+mod named;
 mod shares;
 #[cfg(test)]
 mod tests;
@@ -40,6 +44,8 @@ impl Default for Patience {
     }
 }
 
+use life::Life;
+use named::{are_of_one_task, node};
 use shares::Shares;
 
 /// Trials that a worker takes together.
@@ -78,6 +84,9 @@ const MOST_BARREN: u32 = 3;
 /// Workers that may vanish with the same trial.
 const MOST_LOSSES: u32 = 3;
 
+/// Nodes that may be unable to run one trial.
+const MOST_SICK: usize = 3;
+
 /// Heartbeats that a worker may miss until another one of its task has taken its place.
 const MISSED_BEATS: u32 = 3;
 
@@ -110,17 +119,23 @@ pub struct Cluster {
     trial_ns: Option<f64>,
     patience: Patience,
     stop: Arc<AtomicBool>,
+    say: Say,
     job: Option<JobId>,
+    /// Tasks of the job that waited when the scheduler was asked.
+    waiting: u32,
+    /// The reason that was told why no task runs.
+    told: Option<String>,
     /// True once a task of the job ran.
     has_begun: bool,
     /// Jobs submitted since the last result.
     barren: u32,
     /// Workers lost with a share since its last result, and the number of its results then.
     losses: BTreeMap<u32, (u32, usize)>,
+    /// Nodes whose backend was broken, by the share that they had.
+    sick: BTreeMap<u32, BTreeSet<String>>,
     /// Last heartbeat of each worker, and when it was first seen.
     heard: BTreeMap<String, (u64, Instant)>,
-    beats: u64,
-    next_beat: Instant,
+    life: Option<Life>,
     next_listening: Instant,
     next_question: Instant,
     next_refill: Instant,
@@ -157,13 +172,16 @@ impl Cluster {
             trial_ns: None,
             patience,
             stop,
+            say: Say::default(),
             job: None,
+            waiting: 0,
+            told: None,
             has_begun: false,
             barren: 0,
             losses: BTreeMap::new(),
+            sick: BTreeMap::new(),
             heard: BTreeMap::new(),
-            beats: 0,
-            next_beat: now,
+            life: None,
             next_listening: now,
             next_question: now,
             next_refill: now,
@@ -193,6 +211,13 @@ impl Cluster {
         self
     }
 
+    /// The same, which tells the user this way what it meets.
+    #[must_use]
+    pub fn saying(mut self, say: Say) -> Self {
+        self.say = say;
+        self
+    }
+
     fn announced(&mut self, trials: &[PlannedTrial]) -> Result<(), ClusterError> {
         self.make()?;
         let spool = self.spool.clone();
@@ -214,10 +239,16 @@ impl Cluster {
     }
 
     fn make(&mut self) -> Result<(), ClusterError> {
-        if let Some(work) = &self.unmade {
-            self.spool.make(work)?;
-            self.unmade = None;
+        if let Some(work) = self.unmade.take() {
+            self.end_earlier_job();
+            if let Err(error) = self.spool.make(&work) {
+                self.unmade = Some(work);
+                return Err(error);
+            }
             self.spool.left()?.into_iter().for_each(|share| self.shares.adopt(share));
+        }
+        if self.life.is_none() {
+            self.life = Some(Life::begin(&self.spool)?);
         }
         Ok(())
     }
@@ -231,8 +262,8 @@ impl Cluster {
         let share = self.shares.of(self.unit, trial);
         let mut step = "";
         loop {
-            // Also between results that are there already: a session that only keeps them must not seem dead.
-            self.show_life(Instant::now())?;
+            // Also between results that are there already: workers are heard, and offers follow.
+            self.attend(Instant::now())?;
             if let Some(result) = self.result(trial, &share)? {
                 return result;
             }
@@ -260,7 +291,9 @@ impl Cluster {
         if self.ready.as_ref().is_none_or(|ready| ready.index != share.index) {
             self.ready = None;
             let Some(delivery) = self.spool.delivered(share)? else { return Ok(None) };
-            self.barren = 0;
+            if self.is_for_another_node(&delivery)? {
+                return Ok(None);
+            }
             self.losses.remove(&share.index);
             self.measure(delivery.trial_ns);
             self.ready = Some(self.ready_from(delivery, trial));
@@ -274,6 +307,26 @@ impl Cluster {
         self.put_aside();
         self.held += 1;
         Ok(Some(result))
+    }
+
+    /// Offers a share again whose worker could not run it, unless no other node could either.
+    fn is_for_another_node(&mut self, delivery: &Delivery) -> Result<bool, ClusterError> {
+        let Delivery { share, task, results, .. } = delivery;
+        let Some(Err(words)) = results.iter().find(|result| result.is_err()) else {
+            self.barren = 0;
+            self.sick.remove(&share.index);
+            return Ok(false);
+        };
+        let sick = self.sick.entry(share.index).or_default();
+        sick.insert(node(task).to_owned());
+        let well = self.heard.keys().any(|task| !sick.contains(node(task)));
+        if sick.len() >= MOST_SICK || (self.waiting == 0 && !well) {
+            return Ok(false);
+        }
+        self.spool.offer_again(share.index, self.unit == Unit::Trial)?;
+        let unit = if self.unit == Unit::Trial { "a trial" } else { "a round" };
+        self.say.say(&format!("{task} could not run {unit}, which another node runs: {words}"));
+        Ok(true)
     }
 
     /// The results of a share that the run will ask for.
@@ -307,13 +360,9 @@ impl Cluster {
         Ok(())
     }
 
-    /// Shows that this session lives, and hears its workers.
-    fn show_life(&mut self, now: Instant) -> Result<(), ClusterError> {
-        if now >= self.next_beat {
-            self.next_beat = now + pace::BEAT;
-            self.beats += 1;
-            self.spool.beat_session(self.beats, self.workers(now) as u32)?;
-        }
+    /// Hears the workers, and offers as much as they need.
+    fn attend(&mut self, now: Instant) -> Result<(), ClusterError> {
+        self.life.as_ref().map_or(Ok(()), |life| life.with(self.workers(now) as u32))?;
         if now >= self.next_listening {
             self.listen(now)?;
             // As often as they beat: each of them is a file to read.
@@ -328,7 +377,7 @@ impl Cluster {
 
     /// Offers the trials of lost workers again, and sees to it that there are workers.
     fn tend(&mut self, now: Instant) -> Result<(), ClusterError> {
-        self.show_life(now)?;
+        self.attend(now)?;
         if now >= self.next_question {
             self.next_question = now + self.patience.ask;
             self.provide()?;
@@ -359,9 +408,8 @@ impl Cluster {
     /// True if another worker of the same task was heard after this one: the scheduler starts a task
     /// again when its worker is dead.
     fn is_replaced(&self, task: &str, last: Instant) -> bool {
-        let others = self.heard.iter().filter(|(other, _)| other.as_str() != task);
-        let is_same = |other: &str| number(other).is_some() && number(other) == number(task);
-        others.into_iter().any(|(other, (_, heard))| is_same(other) && *heard > last)
+        let mut others = self.heard.iter().filter(|(other, _)| other.as_str() != task);
+        others.any(|(other, (_, heard))| are_of_one_task(other, task) && *heard > last)
     }
 
     fn lose(&mut self, index: u32, task: &str) -> Result<(), ClusterError> {
@@ -380,58 +428,6 @@ impl Cluster {
         Ok(())
     }
 
-    /// Submits workers if there are none. A scheduler that cannot be reached just now is asked again
-    /// later: a controller is restarted more often than a cluster ends.
-    fn provide(&mut self) -> Result<(), ClusterError> {
-        let live = match &self.job {
-            Some(job) => match self.queue.live(job) {
-                Ok(Some(live)) => live,
-                Ok(None) | Err(_) => return Ok(()),
-            },
-            None => Live::default(),
-        };
-        self.release_disks(&live)?;
-        if !live.is_over() {
-            self.has_begun |= !live.running.is_empty();
-            self.hasten(&live);
-            return self.lose_ended(&live);
-        }
-        if self.barren >= MOST_BARREN {
-            let words = self.spool.last_words();
-            return Err(ClusterError::Barren { submissions: self.barren, words });
-        }
-        // Workers of a job that is over are gone; what they had is wanted by the next ones.
-        for (index, task) in self.spool.taken()? {
-            self.spool.put_back(index, &task)?;
-        }
-        self.job = Some(self.queue.submit()?);
-        self.has_begun = false;
-        self.barren += 1;
-        Ok(())
-    }
-
-    /// Ends the pause that a scheduler makes before it starts a requeued task again, if no other task runs meanwhile. A
-    /// task that has not run before waits for the time that the user wished.
-    fn hasten(&mut self, live: &Live) {
-        if let (Some(job), true) = (&self.job, self.has_begun)
-            && live.running.is_empty()
-            && live.delayed > 0
-        {
-            // Without it the run waits as long as the site wishes.
-            let _ = self.queue.hasten(job);
-        }
-    }
-
-    /// Offers the trials again whose workers the scheduler has ended.
-    fn lose_ended(&mut self, live: &Live) -> Result<(), ClusterError> {
-        for (index, task) in self.spool.taken()? {
-            if number(&task).is_some_and(|number| !live.running.contains(&number)) {
-                self.lose(index, &task)?;
-            }
-        }
-        Ok(())
-    }
-
     /// True if the folder has logs that an error names, or results that the run has not kept: its next session does.
     fn is_needed_again(&self) -> Result<bool, ClusterError> {
         let is_stopped = self.stop.load(Ordering::Relaxed);
@@ -442,13 +438,9 @@ impl Cluster {
     fn end(&mut self) -> Result<(), ClusterError> {
         let stopped = self.spool.stop();
         let cancelled = self.job.take().map_or(Ok(()), |job| self.queue.cancel(&job));
-        stopped.and(cancelled)
+        // One that could not be ended is ended by the next session.
+        stopped.and(cancelled).and_then(|()| self.spool.forget_job())
     }
-}
-
-/// Number of the task that a worker's name begins with.
-fn number(task: &str) -> Option<u32> {
-    task.split('-').next()?.parse().ok()
 }
 
 impl Backend for Cluster {
@@ -499,7 +491,11 @@ impl Backend for Cluster {
         self.end()?;
         // A worker that still writes to a disk keeps its lock.
         if !self.is_needed_again()? && self.no_disk_is_written()? {
-            self.spool.remove()?;
+            self.life = None;
+            if let Err(error) = self.spool.remove() {
+                // The verdict is in the run file: what is left over costs space alone.
+                self.say.say(&format!("{error}; it is not needed any more and can be removed"));
+            }
         }
         Ok(())
     }

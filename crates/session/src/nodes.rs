@@ -121,7 +121,8 @@ pub(crate) fn cluster(
     let work = Work { plan: plan.clone(), environment: environment.clone(), settings };
     let spool = folder(run_file);
     let queue = queue(machine, kernel, options, &on.workers, &spool)?;
-    Ok(Cluster::later(&spool, work, queue, Patience::default(), on.stop.clone()).by(unit))
+    let cluster = Cluster::later(&spool, work, queue, Patience::default(), on.stop.clone());
+    Ok(cluster.by(unit).saying(on.say.clone()))
 }
 
 /// Starts the workers.

@@ -1,5 +1,6 @@
 //! Options of a run that are not part of the lab.
 
+use seekwell_cluster::Say;
 use seekwell_virtual::CpuCharge;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -60,6 +61,8 @@ pub struct OnCluster {
     pub workers: Workers,
     /// Ends the run while it waits for a node.
     pub stop: Arc<AtomicBool>,
+    /// Tells the user what the cluster does meanwhile.
+    pub say: Say,
 }
 
 /// The one that starts the workers of a run.

@@ -1,9 +1,10 @@
 //! Arguments of runs on other machines: on the nodes of Slurm, in the pods of Kubernetes, and of a worker there.
 
+use crate::terminal;
 use clap::Args;
 use seekwell_model::clients::ClientsPlan;
 use seekwell_model::units::{Bytes, Nanos};
-use seekwell_session::{InCluster, Launch, OnCluster, Workers};
+use seekwell_session::{InCluster, Launch, OnCluster, Say, Workers};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -45,11 +46,12 @@ impl ClusterArgs {
         is_apart: bool,
         stop: Arc<AtomicBool>,
     ) -> OnCluster {
+        let say = Say::new(|words| terminal::talk(&terminal::harmless(words)));
         if !on.iter().any(|word| word == SLURM) {
-            return OnCluster { workers: Workers::Others, stop };
+            return OnCluster { workers: Workers::Others, stop, say };
         }
         let (tasks, options) = (self.nodes, self.options());
-        OnCluster { workers: Workers::Slurm { tasks, options, is_apart }, stop }
+        OnCluster { workers: Workers::Slurm { tasks, options, is_apart }, stop, say }
     }
 
     /// Options of `sbatch` and `srun`.

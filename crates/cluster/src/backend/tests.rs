@@ -1,8 +1,11 @@
 use super::*;
 use crate::fixture::{batch, line, offer, record, share, some_work, spool, took, trial};
-use crate::spool::Writer;
+use crate::queue::Live;
 use std::collections::BTreeSet;
 use std::sync::Mutex;
+
+mod disks;
+mod jobs;
 
 /// A scheduler by script: each submission takes the next course.
 #[derive(Default)]
@@ -12,6 +15,8 @@ struct ScriptedQueue {
     on_submit: Vec<Box<dyn FnMut()>>,
     /// Answers about live tasks, last one repeated.
     live: Vec<Option<Live>>,
+    /// Jobs of other sessions, which are asked about by their numbers.
+    others: BTreeMap<String, Live>,
 }
 
 impl Queue for ScriptedQueue {
@@ -26,7 +31,11 @@ impl Queue for ScriptedQueue {
         Ok(JobId(number.to_string()))
     }
 
-    fn live(&mut self, _job: &JobId) -> Result<Option<Live>, ClusterError> {
+    fn live(&mut self, job: &JobId) -> Result<Option<Live>, ClusterError> {
+        if let Some(live) = self.others.get(&job.0) {
+            self.log.lock().unwrap().push(format!("live {}", job.0));
+            return Ok(Some(live.clone()));
+        }
         let next = match self.live.len() {
             0 | 1 => self.live.first().cloned().flatten(),
             _ => self.live.remove(0),
@@ -35,6 +44,10 @@ impl Queue for ScriptedQueue {
             command: "squeue",
             words: "Unable to contact slurm controller".to_owned(),
         })
+    }
+
+    fn outlives_session(&self) -> bool {
+        true
     }
 
     fn hasten(&mut self, job: &JobId) -> Result<(), ClusterError> {
@@ -90,36 +103,6 @@ fn the_scheduler_is_asked_seldom() {
 fn running(tasks: &[u32]) -> Option<Live> {
     let tasks: BTreeSet<u32> = tasks.iter().copied().collect();
     Some(Live { running: tasks.clone(), on_nodes: tasks, ..Live::default() })
-}
-
-/// Slurm lets a requeued task wait for two minutes, also when no other one runs.
-#[test]
-fn requeued_tasks_do_not_wait_while_no_other_one_runs() {
-    let folder = tempfile::tempdir().unwrap();
-    let spool = spool(&folder);
-    let delayed = |run: &[u32]| {
-        let live = running(run).unwrap();
-        Some(Live { waiting: 2, delayed: 1, ..live })
-    };
-    let waits = Some(Live { waiting: 2, ..Live::default() });
-    let live = vec![delayed(&[]), delayed(&[1]), waits, delayed(&[]), running(&[]), delayed(&[])];
-    let (mut cluster, log) = cluster(&spool, ScriptedQueue { live, ..Default::default() });
-    let logs = [0; 7].map(|_| {
-        cluster.provide().unwrap();
-        log.lock().unwrap().drain(..).collect::<Vec<_>>()
-    });
-    let expected: [&[&str]; 7] = [
-        &["submit 0"],
-        // Its begin is the wish of the user.
-        &[],
-        &[],
-        &[],
-        &["hasten 0"],
-        // The next job has not begun.
-        &["submit 0"],
-        &[],
-    ];
-    assert_eq!(logs, expected);
 }
 
 fn fast() -> Patience {
@@ -263,19 +246,92 @@ fn a_trial_of_a_worker_whose_task_began_again_is_put_back_soon() {
     assert_eq!(took(&spool, "1--node1-99"), Some(share(0)));
 }
 
+/// A node that is broken costs the others nothing but its own share of the work.
 #[test]
-fn a_trial_of_a_task_that_slurm_has_ended_is_offered_at_once() {
+fn the_trial_of_a_sick_node_runs_on_another_one() {
     let folder = tempfile::tempdir().unwrap();
     let spool = spool(&folder);
-    offer(&spool, &[share(0), share(1)]);
-    took(&spool, "1-0-node7-99");
-    took(&spool, "2-0-node8-99");
-    let (mut cluster, _) =
-        cluster(&spool, ScriptedQueue { live: vec![running(&[2])], ..Default::default() });
-    cluster.job = Some(JobId("0".to_owned()));
-    cluster.provide().unwrap();
-    assert_eq!(spool.taken().unwrap(), [(1, "2-0-node8-99".to_owned())]);
-    assert_eq!(took(&spool, "2-0-node8-99"), Some(share(0)));
+    offer(&spool, &[batch(0..3)]);
+    let said = Arc::new(Mutex::new(Vec::new()));
+    let tell = said.clone();
+    let (cluster, _) = cluster(&spool, with_a_task());
+    let mut cluster =
+        cluster.saying(Say::new(move |words| tell.lock().unwrap().push(words.to_owned())));
+    let breaks = |task: &str, at: u32| {
+        took(&spool, task).unwrap();
+        let broken = crate::spool::Line { result: Err("no memory".to_owned()), ..line(at, task) };
+        assert!(spool.add(0, &broken).unwrap());
+        spool.hand_over(0, task).unwrap();
+    };
+    cluster.heard.insert("2--node2-9-0".to_owned(), (1, Instant::now()));
+    took(&spool, "1--node1-9-0").unwrap();
+    assert!(spool.add(0, &line(0, "1--node1-9-0")).unwrap());
+    spool.put_back(0, "1--node1-9-0").unwrap();
+    breaks("1--node1-9-0", 1);
+    assert!(cluster.result(&trial(0), &batch(0..3)).unwrap().is_none());
+    // Its good result stays, and so the next worker begins behind it.
+    assert_eq!(spool.take("3--node1-8-0").unwrap().unwrap().missing(), [trial(1), trial(2)]);
+    spool.put_back(0, "3--node1-8-0").unwrap();
+    breaks("3--node1-8-0", 1);
+    assert!(cluster.result(&trial(0), &batch(0..3)).unwrap().is_none(), "the same node again");
+    breaks("2--node2-9-0", 1);
+    cluster.waiting = 1;
+    assert!(cluster.result(&trial(0), &batch(0..3)).unwrap().is_none(), "more are to come");
+    assert_eq!(said.lock().unwrap().len(), 3);
+    let expected = "1--node1-9-0 could not run a trial, which another node runs: no memory";
+    assert_eq!(said.lock().unwrap()[0], expected);
+    // The third node: the trial, or what is common to all of them, is broken.
+    breaks("4--node3-9-0", 1);
+    assert_eq!(cluster.result(&trial(0), &batch(0..3)).unwrap().unwrap().unwrap(), record(0));
+    let message = cluster.result(&trial(1), &batch(0..3)).unwrap().unwrap().unwrap_err();
+    assert_eq!(message.to_string(), "4--node3-9-0 could not run trial 1: no memory");
+}
+
+/// A round counts only together.
+#[test]
+fn the_round_of_a_sick_node_begins_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    let round = Share { index: 0, trials: vec![trial(0), trial(1)] };
+    let results = vec![Ok(Box::new(record(0))), Err("no disk".to_owned())];
+    spool.deliver(&spool.delivery(round.clone(), "1--node1-9-0", results)).unwrap();
+    let (cluster, _) = cluster(&spool, with_a_task());
+    let mut cluster = cluster.by(Unit::Round);
+    cluster.heard.insert("2--node2-9-0".to_owned(), (1, Instant::now()));
+    assert!(cluster.result(&trial(0), &round).unwrap().is_none());
+    assert_eq!(spool.take("2--node2-9-0").unwrap().unwrap().missing(), [trial(0), trial(1)]);
+}
+
+/// The verdict is reached: a folder that a log of another node keeps is no error.
+#[test]
+fn a_folder_that_cannot_be_removed_is_told_and_ends_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    let (cluster, _) = cluster(&spool, with_a_task());
+    let said = Arc::new(Mutex::new(Vec::new()));
+    let tell = said.clone();
+    let cluster =
+        cluster.saying(Say::new(move |words| tell.lock().unwrap().push(words.to_owned())));
+    if !seekwell_testing::root() {
+        return seekwell_testing::skip("a_folder_that_cannot_be_removed", "needs root for a mount");
+    }
+    let kept = folder.path().join("kept");
+    std::fs::create_dir(&kept).unwrap();
+    if rustix::mount::mount_bind(&kept, spool.logs()).is_err() {
+        return seekwell_testing::skip("a_folder_that_cannot_be_removed", "no mounts here");
+    }
+    let ended = Box::new(cluster).finish();
+    for place in ["x.nodes/logs", "x.nodes.removed/logs"] {
+        // It is at one of them.
+        let _ =
+            rustix::mount::unmount(folder.path().join(place), rustix::mount::UnmountFlags::DETACH);
+    }
+    ended.unwrap();
+    let said = said.lock().unwrap();
+    assert!(
+        said.len() == 1 && said[0].contains("busy") && said[0].contains("can be removed"),
+        "{said:?}"
+    );
 }
 
 #[test]
@@ -353,71 +409,6 @@ fn a_lost_round_is_named_as_one_and_of_some_trials_the_one_under_way() {
     assert_eq!(Unit::Round.words(&sheet(vec![])), "round 1");
     assert_eq!(Unit::Trial.words(&sheet(vec![])), "trial 0");
     assert_eq!(Unit::Trial.words(&sheet(vec![line(0, "a")])), "trial 1");
-}
-
-/// Locks the disk of a node for a worker.
-fn locked(spool: &Spool, node: &str, task: &str) -> Writer {
-    let [disk, node, boot, task] =
-        [&format!("disk of {node}"), node, node, task].map(str::to_owned);
-    let writer = Writer { disk, node, boot, task };
-    assert_eq!(spool.lock_disk(&writer).unwrap(), None);
-    writer
-}
-
-/// A disk is free when the scheduler has no process of its worker any more, and not for its silence.
-#[test]
-fn the_disk_of_a_worker_is_released_once_slurm_says_that_it_has_ended() {
-    let folder = tempfile::tempdir().unwrap();
-    let spool = spool(&folder);
-    let ended = locked(&spool, "node1", "1--node1-99-5");
-    let runs = locked(&spool, "node2", "2--node2-99-5");
-    let by_hand = locked(&spool, "node3", "node3-99");
-    let (mut cluster, _) =
-        cluster(&spool, ScriptedQueue { live: vec![running(&[2])], ..Default::default() });
-    cluster.job = Some(JobId("5".to_owned()));
-    cluster.listen(Instant::now() + Duration::from_secs(100_000)).unwrap();
-    assert_eq!(spool.writers().unwrap(), [ended, runs.clone(), by_hand.clone()]);
-    cluster.provide().unwrap();
-    assert_eq!(spool.writers().unwrap(), [runs.clone(), by_hand.clone()]);
-    // The scheduler runs the task again, which it does when the first worker is gone.
-    spool.beat("2-1-node1-42-5", 1).unwrap();
-    cluster.listen(Instant::now()).unwrap();
-    cluster.provide().unwrap();
-    assert_eq!(spool.writers().unwrap(), [by_hand]);
-}
-
-/// The workers of a session that died may write on: the scheduler is asked about their job.
-#[test]
-fn the_disks_of_an_earlier_job_are_released_when_that_is_over() {
-    let folder = tempfile::tempdir().unwrap();
-    let spool = spool(&folder);
-    let earlier = [locked(&spool, "node1", "1--node1-99-4")];
-    // Not reached, it runs, it has ended.
-    let live = vec![None, running(&[1]), running(&[])];
-    let (mut cluster, _) = cluster(&spool, ScriptedQueue { live, ..Default::default() });
-    cluster.job = Some(JobId("5".to_owned()));
-    for _ in 0..2 {
-        cluster.release_disks(&Live::default()).unwrap();
-        assert_eq!(spool.writers().unwrap(), earlier);
-    }
-    cluster.release_disks(&Live::default()).unwrap();
-    assert_eq!(spool.writers().unwrap(), []);
-}
-
-/// The folder, and so the lock, outlives a run whose worker is not done with its disk.
-#[test]
-fn a_run_ends_after_its_workers_or_leaves_their_locks() {
-    let folder = tempfile::tempdir().unwrap();
-    let spool = spool(&folder);
-    let writer = locked(&spool, "node1", "1--node1-99-0");
-    let queue = |live| ScriptedQueue { live: vec![live], ..Default::default() };
-    let (mut first, _) = cluster(&spool, queue(running(&[1])));
-    first.patience.silent = Duration::ZERO;
-    Box::new(first).finish().unwrap();
-    assert_eq!(spool.writers().unwrap(), [writer]);
-    let (second, _) = cluster(&spool, queue(running(&[])));
-    Box::new(second).finish().unwrap();
-    assert!(spool.is_gone());
 }
 
 /// A queue whose worker runs on while the test does its work.

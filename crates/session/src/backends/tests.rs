@@ -2,6 +2,7 @@ use super::*;
 use crate::machine::Machine;
 use crate::options::{OnCluster, Workers};
 use crate::resolved::LabText;
+use seekwell_cluster::Say;
 use seekwell_host::sysfs::System;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,7 +37,11 @@ fn every_option_belongs_to_one_backend_and_the_others_refuse_it() {
         cpu: Some("1,1".parse().unwrap()),
         check: true,
         record: Some(PathBuf::from("traces")),
-        cluster: Some(OnCluster { workers: Workers::Others, stop: Arc::default() }),
+        cluster: Some(OnCluster {
+            workers: Workers::Others,
+            stop: Arc::default(),
+            say: Say::default(),
+        }),
         scratch: None,
         prices: vec![],
         more: None,

@@ -3,7 +3,10 @@ use super::*;
 fn on_slurm(backend: &str, is_apart: bool, options: &[&str]) -> Options {
     let options = options.iter().map(|option| (*option).to_owned()).collect();
     let workers = Workers::Slurm { tasks: 40, options, is_apart };
-    Options { cluster: Some(OnCluster { workers, stop: Arc::default() }), ..Options::of(backend) }
+    Options {
+        cluster: Some(OnCluster { workers, stop: Arc::default(), say: Say::default() }),
+        ..Options::of(backend)
+    }
 }
 
 fn again(options: &Options) -> String {
@@ -23,7 +26,7 @@ fn a_run_is_continued_where_it_ran() {
     assert_eq!(again(&on_slurm("host", false, &[])), "--place host --on slurm --nodes 40");
     let apart = Options { scratch: Some("/local".into()), ..on_slurm("virtual", true, &[]) };
     assert_eq!(again(&apart), "--on slurm --nodes 40 --sbcast --scratch /local");
-    let others = OnCluster { workers: Workers::Others, stop: Arc::default() };
+    let others = OnCluster { workers: Workers::Others, stop: Arc::default(), say: Say::default() };
     let pods = Options { cluster: Some(others), ..Options::of("virtual") };
     assert_eq!(again(&pods), "--on workers");
 }

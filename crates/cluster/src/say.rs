@@ -1,0 +1,28 @@
+//! Words for the user while a run goes on.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// The way in which the user is told something; by default none.
+#[derive(Clone, Default)]
+pub struct Say(Option<Arc<dyn Fn(&str) + Send + Sync>>);
+
+impl Say {
+    /// Tells it so.
+    #[must_use]
+    pub fn new(say: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(say)))
+    }
+
+    pub(crate) fn say(&self, words: &str) {
+        if let Some(say) = &self.0 {
+            say(words);
+        }
+    }
+}
+
+impl fmt::Debug for Say {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(if self.0.is_some() { "Say(..)" } else { "Say" })
+    }
+}
