@@ -1,11 +1,13 @@
-//! Words for the user while a run goes on.
+//! Words for the user during a run.
 
 use std::fmt;
 use std::sync::Arc;
 
+type Told = dyn Fn(&str) + Send + Sync;
+
 /// The way in which the user is told something; by default none.
 #[derive(Clone, Default)]
-pub struct Say(Option<Arc<dyn Fn(&str) + Send + Sync>>);
+pub struct Say(Option<Arc<Told>>);
 
 impl Say {
     /// Tells it so.

@@ -43,7 +43,7 @@ const FORMATS: [&str; 16] = [
     "SQUEUE_USERS",
 ];
 
-/// Time for an answer of a command. One that asks a controller or an authentication which hangs may wait for ever.
+/// Time for an answer of a command. One that asks a controller or an authentication which hangs may never end.
 const ANSWER_TIME: Duration = Duration::from_secs(20);
 
 /// The same for `sbatch`: one that was ended may have submitted its job.
