@@ -4,7 +4,6 @@ mod computing;
 mod debt;
 mod gate;
 mod lane;
-mod processor;
 mod progress;
 
 use crate::error::ReplayError;
@@ -17,7 +16,6 @@ use crate::slot::{Slot, close};
 use gate::Gate;
 use lane::Shared;
 pub(crate) use lane::fine_sleep;
-use processor::Processor;
 use progress::Progress;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -80,7 +78,6 @@ pub fn replay(plan: &Plan, target: &Path, options: &Options) -> Result<Replayed,
         began: OnceLock::new(),
         awake: if options.awake { lane::oversleeps() } else { Duration::ZERO },
         own: if options.awake { debt::own_time(&data) } else { debt::own_time_in_guest() },
-        processor: Processor::default(),
     };
     let result = jail::within(target, || run(&shared, target));
     for slot in &slots {

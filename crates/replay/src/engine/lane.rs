@@ -3,7 +3,6 @@
 use super::computing::Computing;
 use super::debt::Debt;
 use super::gate::Gate;
-use super::processor::{Machine, Processor};
 use super::progress::Progress;
 use super::{Options, Speed};
 use crate::action::Action;
@@ -57,8 +56,6 @@ pub(super) struct Shared<'a> {
     pub(super) awake: Duration,
     /// Time of each call that is the engine's own.
     pub(super) own: Duration,
-    /// The processor of a guest.
-    pub(super) processor: Processor,
 }
 
 impl Shared<'_> {
@@ -334,7 +331,7 @@ impl<'a> Runner<'a> {
         let known = self.shared.plan.tells_computing;
         let moved = match self.shared.options.awake {
             true => self.spend_awake(pause, known),
-            false => self.spend_in_guest(pause, known),
+            false => self.spend_in_guest(pause),
         };
         Due { planned: pause.due, moved }
     }
@@ -355,15 +352,11 @@ impl<'a> Runner<'a> {
         own.end()
     }
 
-    /// Computes by sleeping, in turn with the other threads of the guest.
-    fn spend_in_guest(&self, pause: &Pause, known: bool) -> Instant {
-        let computing = if known { pause.computing } else { Duration::ZERO };
-        let start = pause.due.checked_sub(computing).unwrap_or(pause.due);
-        if !self.sleep(start, Duration::ZERO, &mut self.now()) {
-            return pause.due;
-        }
-        let (processor, stopped) = (&self.shared.processor, || self.shared.stopped());
-        processor.compute(start, computing, &Machine, stopped)
+    /// Computes by sleeping. Threads of a guest do not take turns: what is left of a pause is not computing
+    /// alone, and a parent that waits for its child in a call that is not repeated would be slept twice.
+    fn spend_in_guest(&self, pause: &Pause) -> Instant {
+        self.sleep(pause.due, Duration::ZERO, &mut self.now());
+        pause.due
     }
 
     /// Sleeps until less than `awake` is left; false when the replay was stopped. Asleep to the end, it does not look

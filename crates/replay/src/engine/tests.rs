@@ -353,38 +353,6 @@ fn a_thread_that_only_sleeps_makes_a_replay_no_longer() {
     assert!(slept < Duration::from_millis(250), "{slept:?} {:?}", plan.recorded());
 }
 
-/// A replay of two processes that compute for 30 ms at the same time, as in a guest.
-#[test]
-fn threads_of_a_guest_compute_in_turn_and_are_late() {
-    if !root("threads_of_a_guest") {
-        return;
-    }
-    const COMPUTED: Duration = Duration::from_millis(30);
-    let mut script = Script::default();
-    for path in ["/a", "/b"] {
-        script.known(path, REGULAR, 0);
-    }
-    script.at(1, "newfstatat", "/a", 0);
-    script.at(2, "newfstatat", "/b", 0);
-    script.now_ns += 30_000_000;
-    for (process, path) in [(1, "/a"), (2, "/b")] {
-        let last = script.at(process, "newfstatat", path, 0);
-        (last.cpu_ns, last.waited_ns) = (Some(30_000_000), Some(0));
-        script.now_ns -= 2000;
-    }
-    let run = |speed| {
-        let options = Options { speed, awake: false, ..Options::default() };
-        let (_target, _plan, replayed) = run_script(&script, &options);
-        assert_eq!((replayed.issued, replayed.lateness.count()), (4, 4));
-        let late = Duration::from_nanos(replayed.lateness.max_ns().unwrap());
-        (Duration::from_nanos(replayed.elapsed_ns), late)
-    };
-    let (elapsed, late) = run(Speed::Recorded(1.0));
-    assert!(elapsed >= COMPUTED * 2, "{elapsed:?}");
-    // The other one had the processor for all but the first call and the last part of it.
-    assert!(late >= COMPUTED - Duration::from_millis(5), "{late:?}");
-}
-
 #[test]
 fn calls_that_are_due_at_once_are_late_by_those_before_them() {
     if !root("calls_that_are_due_at_once") {

@@ -5,7 +5,7 @@ use super::flights::Flights;
 use crate::action::Action;
 use crate::error::ReplayError;
 use crate::lanes::Lane;
-use crate::order::{Stamp, put};
+use crate::order::Stamp;
 use crate::plan::Reason;
 use seekwell_trace::{Event, FileId, ProcessEntry};
 use std::collections::HashMap;
@@ -300,7 +300,8 @@ impl Processes {
         if let Some(parent) = parent.and_then(|parent| self.processes.get_mut(&parent))
             && stamp.number > 0
         {
-            put(&mut parent.ended, stamp);
+            // Also an earlier one of the same lane: the parent's call may lie between both ends.
+            parent.ended.push(stamp);
         }
         true
     }

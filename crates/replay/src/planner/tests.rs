@@ -697,3 +697,30 @@ fn a_sync_of_the_machine_is_left_out_with_its_time() {
     assert_eq!(think, 2 * 1000, "between the three calls");
     assert_eq!(plan.recorded().skipped[&Reason::Machine], 1);
 }
+
+/// The shell starts two programs in turn by vfork, which both end before vfork returns for the second.
+/// They share a lane, as threads do of which there were many.
+#[test]
+fn a_parent_waits_for_each_child_of_one_lane() {
+    let mut script = Script::default();
+    let child = |process, parent| ProcessEntry { process, parent, start_ns: 0, name: None };
+    for process in 10..80 {
+        script.processes.push(child(process, None));
+        script.at(process, "newfstatat", "/w/a", 0);
+    }
+    script.processes.extend([child(2, Some(1)), child(3, Some(1))]);
+    script.at(1, "newfstatat", "/w/a", 0);
+    script.now_ns += 7_000_000;
+    script.at(2, "newfstatat", "/w/b", 0);
+    let start_ns = script.now_ns;
+    script.at(3, "newfstatat", "/w/c", 0).start_ns = start_ns + 1000;
+    let vfork = script.call(1, "vfork", 3);
+    (vfork.start_ns, vfork.duration_ns) = (start_ns, Some(3000));
+    (vfork.cpu_ns, vfork.waited_ns) = (Some(1000), Some(7_000_000));
+    let plan = script.plan(&Choice::default()).unwrap();
+    let parent = (0..plan.lanes()).map(|lane| plan.operations(lane));
+    let forks = parent.flatten().filter(|one| one.call.call().name == "vfork");
+    let pauses: Vec<u64> = forks.map(|one| one.think_ns + one.wait_ns).collect();
+    assert_eq!(pauses.len(), 1);
+    assert!(pauses[0] < 100_000, "{pauses:?}");
+}
