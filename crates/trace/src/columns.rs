@@ -22,6 +22,9 @@ use std::sync::Arc;
 /// Words of a group that are found by their memory alone.
 const MOST_WORDS: usize = 256;
 
+/// Most rows of a group that are read: the writer makes groups of 128 Ki.
+const MOST_ROWS: usize = 1 << 24;
+
 /// Type of a column, and how it is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -324,6 +327,11 @@ impl Reading {
         let failed = |error| TraceError::segment("read", &self.path)(error);
         let group = self.reader.get_row_group(at).map_err(failed)?;
         let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
+        // The footer of a hostile segment may say anything, and room is made by it.
+        if rows > MOST_ROWS {
+            let text = format!("a group of {rows} rows; traces have {MOST_ROWS} at most");
+            return Err(failed(ParquetError::General(text)));
+        }
         let columns = wanted.iter().map(|column| {
             let values = match left_out.contains(&column.0) {
                 true => Some(unknown(column.1, rows)),

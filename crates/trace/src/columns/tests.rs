@@ -1,3 +1,7 @@
+use bytes::Bytes;
+use parquet::file::metadata::ParquetMetaDataWriter;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+
 use crate::event::{Event, FileEntry, FileId};
 use crate::info::Summary;
 use crate::meta::Meta;
@@ -45,4 +49,33 @@ fn no_wrong_byte_of_a_segment_is_more_than_an_error() {
     }
     assert!(refused > 1000, "{refused}");
     assert!(read().is_ok());
+}
+
+#[test]
+fn a_footer_with_more_rows_than_any_group_is_refused_before_room_is_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let meta = Meta::new("test");
+    let mut writer = TraceWriter::create(folder.path(), &meta, Limits::default()).unwrap();
+    writer.event(Event::new(1, 1, 1, CallId::named("write").unwrap())).unwrap();
+    writer.finish(&meta).unwrap();
+    let path = folder.path().join("calls-000000.parquet");
+    let whole = std::fs::read(&path).unwrap();
+    let reader = SerializedFileReader::new(Bytes::from(whole.clone())).unwrap();
+    let footer = u32::from_le_bytes(whole[whole.len() - 8..][..4].try_into().unwrap()) as usize;
+    let with_rows = |rows: i64| {
+        let groups = reader.metadata().row_groups().iter();
+        let groups = groups.map(|group| group.clone().into_builder().set_num_rows(rows).build());
+        let groups = groups.collect::<Result<Vec<_>, _>>().unwrap();
+        let changed = reader.metadata().clone().into_builder().set_row_groups(groups).build();
+        let mut bytes = whole[..whole.len() - 8 - footer].to_vec();
+        ParquetMetaDataWriter::new(&mut bytes, &changed).finish().unwrap();
+        std::fs::write(&path, bytes).unwrap();
+        Trace::open(folder.path()).and_then(|trace| Summary::of(&trace))
+    };
+    assert_eq!(with_rows(1).unwrap().calls, 1);
+    let error = with_rows(1 << 40).unwrap_err().to_string();
+    assert!(
+        error.contains("a group of 1099511627776 rows; traces have 16777216 at most"),
+        "{error}"
+    );
 }

@@ -11,6 +11,8 @@ use std::collections::BinaryHeap;
 
 /// Size of a block, bytes.
 pub(super) const BLOCK: u64 = 4096;
+/// No call of Linux moves more, bytes; a hostile trace may say more.
+const LONGEST_BYTES: u64 = 2 << 30;
 /// Most blocks that are followed.
 const BLOCKS: usize = 1 << 15;
 /// Places in the tree until it is packed again.
@@ -85,6 +87,7 @@ impl Distances {
 
     /// Adds an access to a part of a file.
     pub(super) fn add(&mut self, file: FileId, offset: u64, bytes: u64) {
+        let bytes = bytes.min(LONGEST_BYTES);
         let Some(last) = offset.checked_add(bytes).and_then(|end| end.checked_sub(1)) else {
             return;
         };

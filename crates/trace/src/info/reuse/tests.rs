@@ -85,3 +85,10 @@ fn an_access_counts_each_block_it_touches() {
     assert_eq!((reuse.accesses, reuse.working_set_bytes), (2, 8192));
     assert_eq!(Distances::new().finish(), None);
 }
+
+#[test]
+fn a_call_that_says_it_moved_everything_is_followed_to_what_calls_can_move() {
+    let mut distances = Distances::with_limit(16);
+    distances.add(FileId(1), 0, u64::MAX >> 1);
+    assert_eq!(distances.finish().unwrap().accesses, LONGEST_BYTES / BLOCK);
+}
