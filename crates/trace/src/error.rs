@@ -39,6 +39,42 @@ pub enum TraceError {
         /// Folder.
         path: PathBuf,
     },
+    /// The folder holds the parts of a recording, each a trace.
+    #[error("{} holds {count} parts of a recording, each a trace: {first} to {last}; name one of them, or join them: seekwell trace merge {}/part-* -o DIR", path.display(), path.display())]
+    Parts {
+        /// Folder.
+        path: PathBuf,
+        /// Number of parts.
+        count: usize,
+        /// Name of the first.
+        first: String,
+        /// Name of the last.
+        last: String,
+    },
+    /// A packed trace is shorter than it was.
+    #[error("{}: the pack ends inside of {member}; copy it again, or pack the folder again", path.display())]
+    CutShort {
+        /// File.
+        path: PathBuf,
+        /// Member, or the end of the archive.
+        member: String,
+    },
+    /// The description is too long for one.
+    #[error("{} is longer than {} MiB: it is not the description of a trace", path.display(), limit_bytes >> 20)]
+    Long {
+        /// File.
+        path: PathBuf,
+        /// Longest description that is read, bytes.
+        limit_bytes: u64,
+    },
+    /// A filter keeps nothing.
+    #[error("{} has {what}; `seekwell trace info` names its length, processes and files", path.display())]
+    NothingKept {
+        /// Trace.
+        path: PathBuf,
+        /// What it does not have.
+        what: String,
+    },
     /// The trace has a newer format.
     #[error("{} has trace format {found}, this program reads up to {known}; use a newer Seekwell", path.display())]
     Newer {

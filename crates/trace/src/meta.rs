@@ -4,14 +4,19 @@ use crate::error::TraceError;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// Version of the format, `MAJOR.MINOR`. A newer major version is refused.
-pub const FORMAT: &str = "1.3";
+pub const FORMAT: &str = "1.4";
 /// Name of the description in the folder.
 pub const FILE: &str = "trace.json";
+
+/// Longest description that is read, bytes.
+const LONGEST_BYTES: u64 = 16 << 20;
+/// Start of the names of the parts of a recording.
+const PART: &str = "part-";
 
 /// Kinds of lost events.
 pub const LOST_CALLS: &str = "calls";
@@ -44,6 +49,14 @@ pub struct Meta {
     /// Length of the trace, nanoseconds; `None` while it grows or after a crash.
     #[serde(default)]
     pub duration_ns: Option<u64>,
+    /// Times in which nothing was recorded, between the parts of a merged trace: start and end of each,
+    /// nanoseconds from the start of the trace, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unrecorded_ns: Vec<(u64, u64)>,
+    /// Segments that were complete when this was written: of each table the first and the last number of
+    /// every row of numbers without a gap. The writer fills it; empty in traces before format 1.4.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub segments: BTreeMap<String, Vec<(u32, u32)>>,
     /// Directories that the trace is limited to; empty for all.
     #[serde(default)]
     pub paths: Vec<String>,
@@ -109,6 +122,8 @@ impl Meta {
             kernel: None,
             started_unix_ns: None,
             duration_ns: None,
+            unrecorded_ns: Vec::new(),
+            segments: BTreeMap::new(),
             paths: Vec::new(),
             requests: false,
             faults: false,
@@ -172,20 +187,23 @@ impl Meta {
     /// When there is none, or it is damaged or of a newer major version.
     pub fn read(folder: &Path) -> Result<Self, TraceError> {
         let path = folder.join(FILE);
-        let text = match std::fs::read(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Err(TraceError::NotATrace { path: folder.to_owned() });
-            }
-            Err(error) => return Err(TraceError::io("read", &path)(error)),
-        };
-        Self::of(&text, folder)
+        match File::open(&path) {
+            Ok(file) => Self::of(file, folder),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(parts(folder)),
+            Err(error) => Err(TraceError::io("read", &path)(error)),
+        }
     }
 
-    /// Reads the description in `text`, of the trace at `folder`.
-    pub(crate) fn of(text: &[u8], folder: &Path) -> Result<Self, TraceError> {
+    /// Reads the description from `from`, of the trace at `folder`.
+    pub(crate) fn of(from: impl Read, folder: &Path) -> Result<Self, TraceError> {
         let path = folder.join(FILE);
-        let meta: Self = serde_json::from_slice(text)
+        let mut text = Vec::new();
+        let read = from.take(LONGEST_BYTES + 1).read_to_end(&mut text);
+        read.map_err(TraceError::io("read", &path))?;
+        if text.len() as u64 > LONGEST_BYTES {
+            return Err(TraceError::Long { path, limit_bytes: LONGEST_BYTES });
+        }
+        let meta: Self = serde_json::from_slice(&text)
             .map_err(|source| TraceError::Description { path, source })?;
         let major = |format: &str| format.split('.').next().and_then(|major| major.parse().ok());
         let newer = major(&meta.format) > major(FORMAT).or(Some(0_u32));
@@ -213,10 +231,31 @@ impl Meta {
             serde_json::to_writer_pretty(&mut file, self)?;
             file.write_all(b"\n")?;
             file.sync_all()?;
-            std::fs::rename(&open, &path)
+            std::fs::rename(&open, &path)?;
+            sync_folder(folder)
         };
         write().map_err(TraceError::io("write", &path))
     }
+}
+
+/// What a folder without a description is: a recording in parts, or no trace.
+fn parts(folder: &Path) -> TraceError {
+    let path = folder.to_owned();
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut names: Vec<String> = names
+        .filter(|name| name.starts_with(PART) && folder.join(name).join(FILE).is_file())
+        .collect();
+    names.sort();
+    match (names.first().cloned(), names.last().cloned()) {
+        (Some(first), Some(last)) => TraceError::Parts { path, count: names.len(), first, last },
+        _ => TraceError::NotATrace { path },
+    }
+}
+
+/// Makes the names of a folder durable.
+pub(crate) fn sync_folder(folder: &Path) -> std::io::Result<()> {
+    File::open(folder)?.sync_all()
 }
 
 /// A new file that its owner alone can read. A file or link that has the name is an error: a folder of
@@ -225,3 +264,6 @@ impl Meta {
 pub(crate) fn private_file(path: &Path) -> std::io::Result<File> {
     File::options().write(true).create_new(true).mode(0o600).open(path)
 }
+
+#[cfg(test)]
+mod tests;

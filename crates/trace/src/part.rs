@@ -14,6 +14,11 @@ use std::sync::Arc;
 /// Most members that are read: a day of segments has some ten thousand.
 const MEMBERS: usize = 1 << 20;
 
+/// Block of an archive, bytes.
+const BLOCK: u64 = 512;
+/// Name in messages of what is before a member.
+const HEADER: &str = "the header of a member";
+
 /// Members of a packed trace.
 #[derive(Debug)]
 pub(crate) struct Pack {
@@ -49,15 +54,33 @@ impl Pack {
         let entries = archive.entries_with_seek().map_err(|_| failed())?;
         let mut members = BTreeMap::new();
         // Raw: an archive of others must not have its long names collected in memory.
+        let cut = |member: &str| {
+            let (path, member) = (path.to_owned(), member.to_owned());
+            TraceError::CutShort { path, member }
+        };
+        let (mut count, mut last_end) = (0, Some(0_u64));
         for entry in entries.raw(true).take(MEMBERS) {
-            let entry = entry.map_err(|_| failed())?;
+            let is_first = members.is_empty();
+            let entry = entry.map_err(|_| if is_first { failed() } else { cut(HEADER) })?;
             let (offset, bytes) = (entry.raw_file_position(), entry.size());
-            let is_inside = offset.checked_add(bytes).is_some_and(|end| end <= length);
             let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-            if !is_inside || !entry.header().entry_type().is_file() || name.contains('/') {
+            // Archives hold whole blocks.
+            last_end =
+                bytes.checked_next_multiple_of(BLOCK).and_then(|all| all.checked_add(offset));
+            if last_end.is_none_or(|end| end > length) {
+                return Err(cut(&name));
+            }
+            count += 1;
+            if !entry.header().entry_type().is_file() || name.contains('/') {
                 continue;
             }
             members.insert(name, (offset, bytes));
+        }
+        // Two blocks of zeros end an archive: without them it may have had more members.
+        let ended =
+            last_end.and_then(|end| end.checked_add(2 * BLOCK)).is_some_and(|end| end <= length);
+        if count < MEMBERS && !members.is_empty() && !ended {
+            return Err(cut("its last blocks, after which members may be missing"));
         }
         Ok(Self { file: Arc::new(file), members })
     }

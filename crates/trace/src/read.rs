@@ -11,11 +11,16 @@ use crate::meta::{self, Meta};
 use crate::part::{Pack, Part};
 use crate::write::{CALLS, FILES, INITIAL, PROCESSES, REQUESTS};
 use parquet::data_type::ByteArray;
-use std::io::Read;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 
+/// Most segments of a table that are looked for: a day has some ten thousand.
+const SEGMENTS: usize = 1 << 20;
+/// What a recording without an end lacks.
+const NOT_ENDED: &str = "the end: the recording still runs or was killed; what came after its last segment \
+                         is lost";
 /// Row groups that are decoded while another one is read: each is 25 MiB.
 const AHEAD: usize = 2;
 
@@ -25,6 +30,8 @@ pub struct Trace {
     path: PathBuf,
     packed: Option<Arc<Pack>>,
     meta: Meta,
+    /// First and last segment of each row of them that is missing.
+    missing: Vec<(String, String)>,
 }
 
 /// A segment: its name in messages, and its bytes.
@@ -39,16 +46,61 @@ impl Trace {
         let path = path.to_owned();
         if !path.is_file() {
             let meta = Meta::read(&path)?;
-            return Ok(Self { path, packed: None, meta });
+            return Self { path, packed: None, meta, missing: Vec::new() }.completed();
         }
         let pack = Pack::open(&path)?;
         let Some(part) = pack.part(meta::FILE) else {
             return Err(TraceError::NotATrace { path });
         };
-        let mut text = Vec::new();
-        part.from(0).read_to_end(&mut text).map_err(TraceError::io("read", &path))?;
-        let meta = Meta::of(&text, &path)?;
-        Ok(Self { path, packed: Some(Arc::new(pack)), meta })
+        let meta = Meta::of(part.from(0), &path)?;
+        Self { path, packed: Some(Arc::new(pack)), meta, missing: Vec::new() }.completed()
+    }
+
+    /// Finds the segments that are missing, and adds what the trace lacks to the gaps of its description.
+    fn completed(mut self) -> Result<Self, TraceError> {
+        let names: HashSet<String> = self.names()?.into_iter().collect();
+        for (table, runs) in &self.meta.segments {
+            let mut is_open = false;
+            for number in runs.iter().flat_map(|(first, last)| *first..=*last).take(SEGMENTS) {
+                let name = format!("{table}-{number:06}");
+                let is_missing = !names.contains(&format!("{name}.parquet"));
+                match self.missing.last_mut().filter(|_| is_missing && is_open) {
+                    Some((_, last)) => *last = name,
+                    None if is_missing => self.missing.push((name.clone(), name)),
+                    None => {}
+                }
+                is_open = is_missing;
+            }
+        }
+        if let Some(missing) = self.missing() {
+            self.meta.gaps.push(format!("{missing}: what they held is lost"));
+        }
+        // Parts of such a trace say it already.
+        if !self.has_ended() && !self.meta.gaps.iter().any(|gap| gap == NOT_ENDED) {
+            self.meta.gaps.push(NOT_ENDED.to_owned());
+        }
+        Ok(self)
+    }
+
+    /// Names of segments that were written and are not there, in words.
+    #[must_use]
+    pub fn missing(&self) -> Option<String> {
+        const SHOWN: usize = 4;
+        let one = |(first, last): &(String, String)| match first == last {
+            true => first.clone(),
+            false => format!("{first} to {last}"),
+        };
+        let mut told: Vec<String> = self.missing.iter().take(SHOWN).map(one).collect();
+        if self.missing.len() > SHOWN {
+            told.push(format!("{} more gaps", self.missing.len() - SHOWN));
+        }
+        (!told.is_empty()).then(|| format!("missing segments {}", told.join(", ")))
+    }
+
+    /// False for a recording that still runs, or that was killed.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.meta.source != "capture" || self.meta.duration_ns.is_some()
     }
 
     /// Its folder or file.

@@ -9,7 +9,8 @@ use crate::error::TraceError;
 use crate::event::{
     Content, Event, FileEntry, InitialEntry, Operation, ProcessEntry, Request, RequestFlags,
 };
-use crate::meta::Meta;
+use crate::meta::{Meta, sync_folder};
+use std::collections::BTreeMap;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -219,6 +220,8 @@ pub struct TraceWriter {
     limits: Limits,
     anonymizer: Option<Anonymizer>,
     number: u32,
+    /// Numbers of the sealed segments of each table, as rows without a gap.
+    segments: BTreeMap<String, Vec<(u32, u32)>>,
     /// Bytes of sealed segments.
     sealed: u64,
     opened: Instant,
@@ -266,6 +269,7 @@ impl TraceWriter {
             limits,
             anonymizer,
             number: 0,
+            segments: BTreeMap::new(),
             sealed: 0,
             opened: Instant::now(),
             calls: Rows::of(&CALLS),
@@ -282,10 +286,12 @@ impl TraceWriter {
     }
 
     fn describe(&self, meta: &Meta) -> Result<(), TraceError> {
-        match &self.anonymizer {
-            Some(anonymizer) => anonymizer.meta(meta).write(&self.folder),
-            None => meta.write(&self.folder),
-        }
+        let mut meta = match &self.anonymizer {
+            Some(anonymizer) => anonymizer.meta(meta),
+            None => meta.clone(),
+        };
+        meta.segments.clone_from(&self.segments);
+        meta.write(&self.folder)
     }
 
     /// Adds a call.
@@ -413,26 +419,39 @@ impl TraceWriter {
         if !self.initial.is_empty() {
             let mut segment = Segment::create(&self.segment("initial"), &INITIAL)?;
             segment.group(&initial_columns(&self.initial))?;
-            self.sealed += segment.seal()?;
+            self.complete("initial", segment)?;
             self.initial.clear();
         }
         if !self.files.is_empty() {
             let mut segment = Segment::create(&self.segment("files"), &FILES)?;
             segment.group(&file_columns(&self.files))?;
-            self.sealed += segment.seal()?;
+            self.complete("files", segment)?;
             self.files.clear();
         }
         if !self.processes.is_empty() {
             let mut segment = Segment::create(&self.segment("processes"), &PROCESSES)?;
             segment.group(&process_columns(&self.processes))?;
-            self.sealed += segment.seal()?;
+            self.complete("processes", segment)?;
             self.processes.clear();
         }
-        for segment in [self.open_calls.take(), self.open_requests.take()].into_iter().flatten() {
-            self.sealed += segment.seal()?;
+        let open = [("calls", self.open_calls.take()), ("requests", self.open_requests.take())];
+        for (table, segment) in open {
+            segment.map_or(Ok(()), |segment| self.complete(table, segment))?;
         }
+        sync_folder(&self.folder).map_err(TraceError::io("sync", &self.folder))?;
         self.number += 1;
         self.opened = Instant::now();
+        Ok(())
+    }
+
+    /// Seals a segment and notes its number.
+    fn complete(&mut self, table: &str, segment: Segment) -> Result<(), TraceError> {
+        self.sealed += segment.seal()?;
+        let runs = self.segments.entry(table.to_owned()).or_default();
+        match runs.last_mut().filter(|(_, last)| last.checked_add(1) == Some(self.number)) {
+            Some((_, last)) => *last = self.number,
+            None => runs.push((self.number, self.number)),
+        }
         Ok(())
     }
 

@@ -105,7 +105,18 @@ fn archives_of_others_and_cut_ones_are_no_traces() {
     assert!(opened(b"").is_err());
     assert!(opened(b"PAR1 and more").is_err());
     assert!(opened(&whole[..600]).is_err());
-    // The end is missing: the last segment is not there, or the archive is refused.
-    let cut = opened(&whole[..whole.len() / 2]);
-    assert!(cut.is_err() || cut.unwrap().bytes().unwrap() == whole.len() as u64 / 2);
+    let parts = trace.parts().unwrap();
+    let mut named = std::collections::BTreeSet::new();
+    for length in (1..whole.len()).step_by(97).chain([whole.len() - 1, whole.len() - 512]) {
+        let error = opened(&whole[..length]).map(drop).unwrap_err();
+        if let TraceError::CutShort { member, .. } = &error {
+            named.insert(member.clone());
+            let said = format!("the pack ends inside of {member}; copy it again");
+            assert!(error.to_string().contains(&said), "{error}");
+        }
+    }
+    for (name, _) in &parts {
+        assert!(named.contains(name), "{name} is not in {named:?}");
+    }
+    assert!(opened(&whole).is_ok());
 }
