@@ -2,6 +2,8 @@
 
 use crate::error::TraceError;
 use crate::event::{FileEntry, FileId};
+use crate::info::text::time;
+use crate::meta::Meta;
 use crate::read::Trace;
 use crate::write::{Limits, TraceWriter};
 use std::collections::HashSet;
@@ -62,6 +64,31 @@ impl Filter {
             && (self.processes.is_empty() || process.is_some_and(known))
     }
 
+    /// True when anything limits.
+    fn limits(&self) -> bool {
+        self.from_ns > 0
+            || self.to_ns.is_some()
+            || !self.paths.is_empty()
+            || !self.processes.is_empty()
+    }
+
+    fn kept_nothing(&self, trace: &Trace) -> TraceError {
+        let mut what =
+            if self.paths.is_empty() { "no call or block request" } else { "no call" }.to_owned();
+        if !self.paths.is_empty() {
+            what.push_str(&format!(" on files at or below {}", self.paths.join(", ")));
+        }
+        if !self.processes.is_empty() {
+            let processes: Vec<String> = self.processes.iter().map(u32::to_string).collect();
+            what.push_str(&format!(" of process {}", processes.join(", ")));
+        }
+        if self.from_ns > 0 || self.to_ns.is_some() {
+            let to = self.to_ns.map_or_else(|| "its end".to_owned(), time);
+            what.push_str(&format!(" from {} to {to}", time(self.from_ns)));
+        }
+        TraceError::NothingKept { path: trace.path().to_owned(), what }
+    }
+
     fn keeps_file(&self, file: &FileEntry) -> bool {
         let Some(path) = &file.path else { return false };
         self.paths.iter().any(|limit| is_below(path, limit))
@@ -74,21 +101,20 @@ pub(crate) fn is_below(path: &str, limit: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Writes the kept events of `trace` as the trace `output`, as a stream. Returns their number.
-///
-/// # Errors
-/// When a segment is damaged or the output cannot be written.
-pub fn filter(trace: &Trace, output: &Path, filter: &Filter) -> Result<u64, TraceError> {
-    let files = trace.files()?;
-    let wanted: HashSet<FileId> =
-        files.iter().filter(|file| filter.keeps_file(file)).map(|file| file.id).collect();
-    let mut meta = trace.meta().clone();
+/// Description of the part, before its borders are known.
+fn description(meta: &Meta, filter: &Filter) -> Meta {
+    let mut meta = meta.clone();
     let end_ns = match (filter.to_ns, meta.duration_ns) {
         (Some(to_ns), Some(duration_ns)) => Some(to_ns.min(duration_ns)),
         (to_ns, duration_ns) => to_ns.or(duration_ns),
     };
     meta.duration_ns = end_ns.map(|end_ns| end_ns.saturating_sub(filter.from_ns));
     meta.started_unix_ns = meta.started_unix_ns.map(|start| start.saturating_add(filter.from_ns));
+    let inside = |ns: u64| ns.min(end_ns.unwrap_or(u64::MAX)).saturating_sub(filter.from_ns);
+    meta.unrecorded_ns
+        .iter_mut()
+        .for_each(|(from, to)| (*from, *to) = (inside(*from), inside(*to)));
+    meta.unrecorded_ns.retain(|(from, to)| from < to);
     if !filter.paths.is_empty() {
         meta.paths.clone_from(&filter.paths);
         meta.gaps.push("block requests are those of all files".to_owned());
@@ -97,12 +123,24 @@ pub fn filter(trace: &Trace, output: &Path, filter: &Filter) -> Result<u64, Trac
     if filter.from_ns > 0 {
         meta.initial.clear();
     }
+    meta
+}
+
+/// Writes the kept events of `trace` as the trace `output`, as a stream. Returns their number.
+///
+/// # Errors
+/// When nothing is kept, a segment is damaged or the output cannot be written.
+pub fn filter(trace: &Trace, output: &Path, filter: &Filter) -> Result<u64, TraceError> {
+    let files = trace.files()?;
+    let wanted: HashSet<FileId> =
+        files.iter().filter(|file| filter.keeps_file(file)).map(|file| file.id).collect();
+    let mut meta = description(trace.meta(), filter);
     let mut writer = TraceWriter::create(output, &meta, Limits::default())?;
     if filter.from_ns == 0 {
         trace.initial(|entry| writer.initial(entry))?;
     }
     let mut written = vec![false; files.len()];
-    let (mut processes, mut borders) = (HashSet::new(), Borders::default());
+    let (mut processes, mut borders, mut calls) = (HashSet::new(), Borders::default(), 0_u64);
     trace.events(|mut event| {
         let named = [event.file, event.to_file];
         let is_wanted =
@@ -121,10 +159,16 @@ pub fn filter(trace: &Trace, output: &Path, filter: &Filter) -> Result<u64, Trac
             }
         }
         processes.insert(event.process);
+        calls += 1;
         event.duration_ns = borders.cut(filter, event.start_ns, event.duration_ns);
         event.start_ns -= filter.from_ns;
         writer.event(event)
     })?;
+    // Requests have no path: without a call there is no part to which they belong.
+    if calls == 0 && !filter.paths.is_empty() {
+        writer.abandon();
+        return Err(filter.kept_nothing(trace));
+    }
     trace.requests(|mut request| {
         if !filter.keeps(request.start_ns, request.process) {
             if filter.keeps(filter.from_ns, request.process) {
@@ -137,6 +181,10 @@ pub fn filter(trace: &Trace, output: &Path, filter: &Filter) -> Result<u64, Trac
         request.start_ns -= filter.from_ns;
         writer.request(request)
     })?;
+    if writer.events() == 0 && filter.limits() {
+        writer.abandon();
+        return Err(filter.kept_nothing(trace));
+    }
     for mut process in trace.processes()? {
         if processes.contains(&process.process) {
             process.start_ns = process.start_ns.saturating_sub(filter.from_ns);

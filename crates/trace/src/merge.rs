@@ -74,7 +74,9 @@ fn description(traces: &[Trace], first_ns: Option<u64>, later_ns: &[u64]) -> Met
     meta.requests = metas().any(|meta| meta.requests);
     // A mapping without faults would look untouched.
     meta.faults = metas().all(|meta| meta.faults);
-    meta.anonymous = metas().any(|meta| meta.anonymous);
+    // One trace with names has names.
+    meta.anonymous = metas().all(|meta| meta.anonymous);
+    meta.unrecorded_ns = unrecorded(traces, later_ns, meta.duration_ns);
     // A trace without limits has everything.
     if metas().all(|meta| !meta.paths.is_empty()) {
         meta.paths = metas().flat_map(|meta| meta.paths.clone()).collect();
@@ -95,6 +97,32 @@ fn description(traces: &[Trace], first_ns: Option<u64>, later_ns: &[u64]) -> Met
     }
     meta.initial.dedup_by(|next: &mut Tree, before| next == before);
     meta
+}
+
+/// Times of the output in which no trace recorded; none when the end of a trace is not known.
+fn unrecorded(traces: &[Trace], later_ns: &[u64], duration_ns: Option<u64>) -> Vec<(u64, u64)> {
+    let Some(duration_ns) = duration_ns else { return Vec::new() };
+    // Borders of what is recorded: 1 where it begins, -1 where it ends.
+    let mut borders: Vec<(u64, i32)> = Vec::new();
+    for (trace, later_ns) in traces.iter().zip(later_ns) {
+        let meta = trace.meta();
+        let at = |ns: u64| ns.saturating_add(*later_ns);
+        borders.extend([(at(0), 1), (at(meta.duration_ns.unwrap_or(0)), -1)]);
+        borders.extend(
+            meta.unrecorded_ns.iter().flat_map(|(from, to)| [(at(*from), -1), (at(*to), 1)]),
+        );
+    }
+    borders.push((duration_ns, 1));
+    borders.sort_by_key(|(ns, change)| (*ns, -change));
+    let (mut since_ns, mut depth, mut all) = (0, 0, Vec::new());
+    for (ns, change) in borders {
+        if depth == 0 && ns > since_ns {
+            all.push((since_ns, ns));
+        }
+        depth += change;
+        since_ns = ns;
+    }
+    all
 }
 
 /// Writes the files; the number in the output of each file of each trace, by its number there.

@@ -1,7 +1,6 @@
 use super::*;
 use crate::calls::CallId;
 use crate::event::{Event, Operation, ProcessEntry, Request, RequestFlags};
-use crate::meta::Meta;
 
 /// Ten calls of two processes on two files, one every 10 ns, each with a request.
 fn trace(folder: &Path) -> Trace {
@@ -127,4 +126,28 @@ fn durations_end_with_the_part_and_what_began_before_it_is_counted() {
         "1 calls and block requests ended after the end of this part: their durations are cut there",
     ];
     assert_eq!(part.meta().gaps, expected);
+}
+
+#[test]
+fn a_part_without_anything_is_refused_and_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (whole, output) = (trace(&folder.path().join("whole")), folder.path().join("part"));
+    let all = Filter::default;
+    let cases = [
+        (Filter { processes: vec![99], ..all() }, "no call or block request of process 99;"),
+        (
+            Filter { paths: vec!["/no/such".to_owned()], ..all() },
+            "no call on files at or below /no/such;",
+        ),
+        (Filter { from_ns: 2_000, ..all() }, "no call or block request from 2.00 µs to its end;"),
+        (
+            Filter { from_ns: 10, to_ns: Some(5), ..all() },
+            "no call or block request from 10 ns to 5 ns;",
+        ),
+    ];
+    for (filter, expected) in cases {
+        let error = super::filter(&whole, &output, &filter).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+        assert!(!output.exists());
+    }
 }

@@ -132,3 +132,41 @@ fn a_damaged_trace_is_an_error() {
     std::fs::write(path("2").join("calls-000000.parquet"), b"PAR1").unwrap();
     assert!(matches!(merge(&[one, two], &path("out")), Err(TraceError::Segment { .. })));
 }
+
+#[test]
+fn the_time_between_the_parts_is_not_recorded_and_stays_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let part = |name: &str, started_unix_ns| {
+        trace(&path(name), started_unix_ns, &[file(0, "/a", 1)], &[0])
+    };
+    let made = |traces: &[Trace], name: &str| {
+        merge(traces, &path(name)).unwrap();
+        Trace::open(&path(name)).unwrap()
+    };
+    // Each is 1,000 ns long; the second and third overlap.
+    let both = made(&[part("1", 5_000), part("2", 8_000), part("3", 8_500)], "both");
+    assert_eq!(both.meta().unrecorded_ns, [(1_000, 3_000)]);
+    let more = made(&[both, part("4", 6_500)], "more");
+    assert_eq!(more.meta().unrecorded_ns, [(1_000, 1_500), (2_500, 3_000)]);
+    let cut = Filter { from_ns: 1_200, to_ns: Some(2_700), ..Filter::default() };
+    filter(&more, &path("cut"), &cut).unwrap();
+    let cut = Trace::open(&path("cut")).unwrap();
+    assert_eq!(cut.meta().unrecorded_ns, [(0, 300), (1_300, 1_500)]);
+}
+
+#[test]
+fn one_trace_with_names_makes_a_trace_with_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let part = |name: &str, anonymous| {
+        let meta = Meta { anonymous, ..Meta::new("test") };
+        TraceWriter::create(&path(name), &meta, Limits::default()).unwrap().finish(&meta).unwrap();
+        Trace::open(&path(name)).unwrap()
+    };
+    for (name, (one, two), expected) in [("a", (true, false), false), ("b", (true, true), true)] {
+        let parts = [part(&format!("{name}1"), one), part(&format!("{name}2"), two)];
+        merge(&parts, &path(name)).unwrap();
+        assert_eq!(Trace::open(&path(name)).unwrap().meta().anonymous, expected);
+    }
+}
