@@ -1,17 +1,17 @@
 //! Block requests of single calls: "this fsync caused these writes".
 //!
 //! Calls and requests are joined by time and process. A request that was issued while a call was in
-//! progress is the call's own when its process issued it. When a process without any call in the trace
-//! issued it, such as the kernel's thread of the journal, it may be of every call in progress then.
-//! Requests of other processes that have calls belong to those.
+//! progress is the call's own when its process issued it. When a thread of the kernel issued it, such as
+//! that of the journal, it may be of every call in progress then. Requests of other processes that have
+//! calls belong to those; those of other programs are counted, and are no call's.
 
 mod text;
 
 pub use text::text;
 
-use crate::calls::{CallId, Class};
+use crate::calls::CallId;
 use crate::error::TraceError;
-use crate::event::{Event, FileEntry, FileId, Request};
+use crate::event::{Event, FileEntry, FileId, ProcessEntry, Request};
 use crate::filter::is_below;
 use crate::read::Trace;
 use serde::Serialize;
@@ -23,6 +23,44 @@ const NOT_NEEDED: [&str; 8] =
     ["fd", "offset", "length", "cpu_ns", "waited_ns", "waker", "woken_ns", "awaited_ns"];
 /// Requests of a call that are named; all are counted.
 const NAMED: usize = 100;
+
+/// Process that makes the kernel's threads.
+const KTHREADD: u32 = 2;
+/// Starts of the names of the kernel's threads that issue requests.
+const THREADS: [&str; 30] = [
+    "kworker/",
+    "jbd2/",
+    "xfsaild/",
+    "xfs-",
+    "xfs_",
+    "btrfs-",
+    "f2fs_",
+    "ext4-",
+    "ext4lazyinit",
+    "kswapd",
+    "khugepaged",
+    "kcompactd",
+    "ksoftirqd/",
+    "kdmflush",
+    "dmcrypt_",
+    "kcryptd",
+    "kcopyd",
+    "dm-",
+    "dm_",
+    "bcache",
+    "md_",
+    "raid",
+    "flush-",
+    "kblockd",
+    "kthreadd",
+    "nilfs",
+    "jfs",
+    "nfsd",
+    "zvol",
+    "txg_sync",
+];
+/// Names that have a number at their end: `loop0`, `md127_raid1`.
+const NUMBERED: [&str; 3] = ["loop", "md", "mmcqd/"];
 
 /// Calls to look at. What is not given does not limit.
 #[derive(Clone, Debug, Default)]
@@ -71,9 +109,11 @@ pub struct CausedBy {
     pub path: Option<String>,
     /// Requests that its process issued meanwhile.
     pub own: Total,
-    /// Those of processes without calls in the trace.
+    /// Those of the kernel's threads.
     pub others: Total,
-    /// Both, in the order of their completion, the first hundred.
+    /// Those of programs without calls in the trace: the call did not cause them.
+    pub unrelated: Total,
+    /// Own ones and those of the kernel's threads, in the order of their completion, the first hundred.
     pub requests: Vec<CausedRequest>,
 }
 
@@ -141,7 +181,12 @@ pub fn caused(trace: &Trace, wanted: &Wanted) -> Result<Caused, TraceError> {
         ..Caused::default()
     };
     let (chosen, calling) = choose(trace, wanted, &files, &mut caused)?;
-    let names = trace.processes()?.into_iter().filter_map(|row| Some((row.process, row.name?)));
+    let processes = trace.processes()?;
+    let mut kernel: HashSet<u32> =
+        processes.iter().filter(|row| is_kernel(row)).map(|row| row.process).collect();
+    // Interrupts of an idle CPU.
+    kernel.insert(0);
+    let names = processes.into_iter().filter_map(|row| Some((row.process, row.name?)));
     let names: HashMap<u32, String> = names.collect();
     let path = |id: FileId| {
         let at = files.binary_search_by_key(&id, |file| file.id).ok()?;
@@ -151,11 +196,14 @@ pub fn caused(trace: &Trace, wanted: &Wanted) -> Result<Caused, TraceError> {
     let spans = Spans::of(&chosen);
     trace.requests(|request| {
         let is_calling = request.process.is_some_and(|process| calling.contains(&process));
+        let is_kernel = request.process.is_some_and(|process| kernel.contains(&process));
         spans.at(request.start_ns, |at| {
             let call = &mut longest[at];
             let own = request.process == Some(call.process);
-            if own || !is_calling {
+            if own || (!is_calling && is_kernel) {
                 call.add(&request, own, &names);
+            } else if !is_calling {
+                call.unrelated.add(&request);
             }
         });
         Ok(())
@@ -179,7 +227,7 @@ fn choose(
     let is_wanted = |event: &Event| {
         let named = [event.file, event.to_file];
         let is_named = match wanted.calls.is_empty() {
-            true => event.call.call().class == Class::Sync,
+            true => event.is_sync(),
             false => wanted.calls.contains(&event.call),
         };
         is_named
@@ -226,15 +274,34 @@ fn described(chosen: &Chosen, path: impl Fn(FileId) -> Option<String>) -> Caused
         path: chosen.file.and_then(path),
         own: Total::default(),
         others: Total::default(),
+        unrelated: Total::default(),
         requests: Vec::new(),
+    }
+}
+
+/// True for a thread of the kernel: a child of kthreadd, or a name as the kernel gives its threads. No source
+/// names the parents of threads that ran before.
+fn is_kernel(entry: &ProcessEntry) -> bool {
+    let named = |name: &String| {
+        let end = name.find(|letter: char| letter.is_ascii_digit()).unwrap_or(name.len());
+        THREADS.iter().any(|start| name.starts_with(start)) || NUMBERED.contains(&&name[..end])
+    };
+    entry.parent == Some(KTHREADD)
+        || entry.process == KTHREADD
+        || entry.name.as_ref().is_some_and(named)
+}
+
+impl Total {
+    fn add(&mut self, request: &Request) {
+        self.count += 1;
+        self.bytes = self.bytes.saturating_add(request.bytes);
     }
 }
 
 impl CausedBy {
     fn add(&mut self, request: &Request, own: bool, names: &HashMap<u32, String>) {
         let total = if own { &mut self.own } else { &mut self.others };
-        total.count += 1;
-        total.bytes = total.bytes.saturating_add(request.bytes);
+        total.add(request);
         if self.requests.len() >= NAMED {
             return;
         }

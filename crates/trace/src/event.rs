@@ -1,6 +1,9 @@
 //! Rows of a trace.
 
-use crate::calls::CallId;
+use crate::calls::{CallId, Class};
+
+/// `SYNC_FILE_RANGE_WAIT_BEFORE` and `SYNC_FILE_RANGE_WAIT_AFTER`.
+const SYNC_FILE_RANGE_WAITS: u64 = 1 | 4;
 
 /// Number of a file in a trace; [`FileEntry`] names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -80,6 +83,15 @@ impl Event {
         self.result
             .filter(|_| self.call.call().moves_data())
             .and_then(|result| u64::try_from(result).ok())
+    }
+
+    /// True for a call that returns when data is on the device. `sync_file_range` waits with some of its
+    /// flags alone: one that only starts writing is no sync.
+    #[must_use]
+    pub fn is_sync(&self) -> bool {
+        let call = self.call.call();
+        let waits = || self.flags.is_none_or(|flags| flags & SYNC_FILE_RANGE_WAITS != 0);
+        call.class == Class::Sync && (call.name != "sync_file_range" || waits())
     }
 
     /// True when the call is known to have failed.

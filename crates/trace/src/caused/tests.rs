@@ -9,6 +9,8 @@ const US: u64 = 1_000;
 const DB: u32 = 100;
 const OTHER: u32 = 200;
 const JOURNAL: u32 = 7;
+/// A program that the capture did not record.
+const BACKUP: u32 = 900;
 
 fn call(name: &str, process: u32, start_us: u64, us: u64, file: u32) -> Event {
     Event {
@@ -43,6 +45,8 @@ fn found(events: &[Event], requests: &[Request], wanted: &Wanted) -> Caused {
     }
     let name = Some("jbd2/sda1-8".to_owned());
     writer.process(ProcessEntry { process: JOURNAL, parent: None, start_ns: 0, name });
+    let name = Some("backup".to_owned());
+    writer.process(ProcessEntry { process: BACKUP, parent: None, start_ns: 0, name });
     events.iter().for_each(|event| writer.event(*event).unwrap());
     requests.iter().for_each(|request| writer.request(*request).unwrap());
     writer.finish(&meta).unwrap();
@@ -135,18 +139,44 @@ fn only_the_first_hundred_requests_are_named() {
     assert!(text(&many).ends_with("          30 more\n"), "{}", text(&many));
 }
 
+#[test]
+fn requests_of_programs_outside_of_the_trace_are_no_calls() {
+    let (events, mut requests) = commit();
+    requests.push(request(BACKUP, 2_500, 100, 70_000));
+    let mut unknown = request(BACKUP, 2_600, 100, 70_008);
+    unknown.process = None;
+    requests.push(unknown);
+    let found = found(&events, &requests, &Wanted { longest: 1, ..Wanted::default() });
+    let long = &found.longest[0];
+    assert_eq!((long.own.count, long.others.count, long.unrelated.count), (2, 1, 2));
+    assert!(long.requests.iter().all(|row| row.sector < 70_000), "{:?}", long.requests);
+    assert!(text(&found).contains("\n  of other programs, not its own: 2 requests (8 KiB)\n"));
+}
+
+#[test]
+fn a_call_that_only_starts_writing_is_no_sync() {
+    let range = |flags, start| Event { flags, ..call("sync_file_range", DB, start, 50, 0) };
+    let events = [range(Some(2), 0), range(Some(7), 100), range(None, 200), range(Some(0), 300)];
+    let found = found(&events, &[], &Wanted { longest: 9, ..Wanted::default() });
+    let starts: Vec<u64> = found.longest.iter().map(|call| call.start_ns / US).collect();
+    assert_eq!((found.calls, starts), (2, vec![100, 200]));
+}
+
 proptest! {
     /// Against a look at every pair.
     #[test]
     fn every_request_meets_the_calls_in_progress(
         calls in proptest::collection::vec((0..60_u64, 0..30_u64, 0..3_u32), 1..12),
-        requests in proptest::collection::vec((0..100_u64, 0..5_u32), 0..40),
+        requests in proptest::collection::vec((0..100_u64, 0..6_u32), 0..40),
         longest in 1..12_usize,
     ) {
         let events: Vec<_> =
             calls.iter().map(|(start, us, process)| call("fsync", DB + process, *start, *us, 0)).collect();
         let requests: Vec<_> =
-            (0..).zip(&requests).map(|(nth, (at, process))| request(DB + process, *at, 1, nth)).collect();
+            (0..).zip(&requests).map(|(nth, (at, process))| {
+                let process = if *process == 5 { JOURNAL } else { DB + process };
+                request(process, *at, 1, nth)
+            }).collect();
         let found = found(&events, &requests, &Wanted { longest, ..Wanted::default() });
         prop_assert_eq!(found.longest.len(), longest.min(events.len()));
         let shortest = found.longest.iter().map(|one| one.duration_ns).min().unwrap();
@@ -158,7 +188,7 @@ proptest! {
                 let issuer = row.process.unwrap();
                 row.start_ns >= one.start_ns
                     && row.start_ns <= one.start_ns + one.duration_ns
-                    && (issuer == one.process || !is_calling(issuer))
+                    && (issuer == one.process || (issuer == JOURNAL && !is_calling(issuer)))
             };
             let expected: Vec<u64> = requests.iter().filter(is_its).map(|row| row.sector).collect();
             let sectors: Vec<u64> = one.requests.iter().map(|row| row.sector).collect();

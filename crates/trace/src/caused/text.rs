@@ -38,7 +38,10 @@ fn one(out: &mut String, call: &CausedBy) {
         many => format!("{} requests ({})", count(many), bytes(of.bytes)),
     };
     let (own, others) = (sum(call.own), sum(call.others));
-    let _ = writeln!(out, "  its own: {own}; of processes without calls meanwhile: {others}");
+    let _ = writeln!(out, "  its own: {own}; of the kernel's threads meanwhile: {others}");
+    if call.unrelated.count > 0 {
+        let _ = writeln!(out, "  of other programs, not its own: {}", sum(call.unrelated));
+    }
     if call.requests.is_empty() {
         return;
     }
