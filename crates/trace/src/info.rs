@@ -1,5 +1,6 @@
 //! The kind of load that a trace holds: three sentences, then numbers.
 
+mod active;
 mod before;
 mod by_id;
 mod histogram;
@@ -54,6 +55,19 @@ pub struct Summary {
     pub lost: u64,
     /// The same in words, by kind and CPU.
     pub losses: Option<String>,
+    /// Segments of the trace that were written and are not there, in words.
+    pub missing: Option<String>,
+    /// False when the recording still runs or was killed.
+    pub ended: bool,
+    /// Time in which at least one thread computed, was in a call on files or asleep in a page fault of a
+    /// mapped file, or an asynchronous operation was in progress. Time of which the trace cannot tell counts.
+    pub active_ns: u64,
+    /// The rest of the recorded time.
+    pub idle_ns: u64,
+    /// Time between the parts of a merged trace.
+    pub unrecorded_ns: u64,
+    /// Time in calls on files of filesystems that issue no block request which the trace has, such as NFS.
+    pub unseen_ns: u64,
     /// Time in which at least one thread was in a call on files.
     pub calling_ns: u64,
     /// Time in calls on files, of all threads together.
@@ -70,6 +84,10 @@ pub struct Summary {
     pub untimed: u64,
     /// Time in calls on pipes, sockets, terminals and locks, of all threads together.
     pub elsewhere_ns: u64,
+    /// Such calls; they are in no class.
+    pub elsewhere: u64,
+    /// Those that failed.
+    pub elsewhere_failed: u64,
     /// Time between the first and last call of each thread, all together.
     pub thread_ns: u64,
     /// Calls on files by purpose, the longest time first.
@@ -207,7 +225,7 @@ pub struct DeviceSummary {
     pub sync: u64,
     /// Requests for metadata of the filesystem.
     pub meta: u64,
-    /// Mean number of requests at the device when one is issued.
+    /// Mean number of requests at the device when one is issued, that one included.
     pub mean_depth: Option<f64>,
 }
 

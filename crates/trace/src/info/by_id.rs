@@ -39,6 +39,11 @@ impl<T> ById<T> {
         at
     }
 
+    /// True when the number was asked for.
+    pub(super) fn has(&self, id: u32) -> bool {
+        self.places.contains_key(&id)
+    }
+
     pub(super) fn len(&self) -> usize {
         self.all.len()
     }

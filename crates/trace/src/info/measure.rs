@@ -1,5 +1,6 @@
 //! One pass over a trace.
 
+use super::active::Active;
 use super::before::Before;
 use super::by_id::ById;
 use super::histogram::Histogram;
@@ -11,14 +12,14 @@ use super::{
     ASYNCHRONOUS, ClassSummary, DeviceSummary, FilePlaces, OperationSummary, SYNCED_WRITE, Seeks,
     Share, Summary, Transfer,
 };
-use crate::calls::{CALLS, Call, Class, PAGE_FAULT};
+use crate::calls::{CALLS, Call, CallId, Class, PAGE_FAULT};
 use crate::error::TraceError;
 use crate::event::{Event, FileEntry, FileId, Operation, Request, RequestFlags};
 use crate::read::Trace;
 use std::collections::HashMap;
 
 /// Columns of calls that no number of the summary comes from.
-const NOT_NEEDED: [&str; 6] = ["fd", "cpu_ns", "waited_ns", "waker", "woken_ns", "awaited_ns"];
+const NOT_NEEDED: [&str; 3] = ["fd", "waited_ns", "woken_ns"];
 /// Spans kept for a union: 64 MiB.
 const SPANS: usize = 4 << 20;
 /// Devices with a picture of their places.
@@ -79,8 +80,16 @@ pub(super) fn measure(trace: &Trace) -> Result<Summary, TraceError> {
     }
     summary.gaps.clone_from(&trace.meta().gaps);
     summary.mounts.clone_from(&trace.meta().mounts);
+    summary.missing = trace.missing();
+    summary.ended = trace.has_ended();
     let in_progress = calls.calling.joined(&calls.flying);
     summary.in_progress_ns = in_progress.length();
+    let may_fault = summary.shared_mapping && !trace.meta().faults;
+    let unrecorded = &trace.meta().unrecorded_ns;
+    let times = calls.active.times(summary.duration_ns, unrecorded, &in_progress, may_fault);
+    (summary.active_ns, summary.idle_ns) = (times.active_ns, times.idle_ns);
+    summary.unrecorded_ns = times.unrecorded_ns;
+    summary.unseen_ns = calls.unseen_ns(&requests.majors);
     summary.device = requests.summary(&in_progress, trace.meta().requests);
     Ok(summary)
 }
@@ -161,6 +170,12 @@ enum Act {
     Open,
     Remove,
     Map,
+    /// Changes mappings, of a file or of memory alone.
+    Unmap,
+    /// Moves data from one file to another.
+    Copy,
+    /// Starts writing, and waits with some flags alone.
+    Range,
     /// Writes with flags.
     Write,
     /// An operation of asynchronous I/O.
@@ -178,6 +193,9 @@ impl Act {
             "open" | "openat" => Self::Open,
             "unlink" | "unlinkat" | "rmdir" => Self::Remove,
             "mmap" => Self::Map,
+            "munmap" | "mremap" | "madvise" => Self::Unmap,
+            "sendfile" | "splice" | "copy_file_range" => Self::Copy,
+            "sync_file_range" => Self::Range,
             "pwritev2" => Self::Write,
             _ if call.is_operation() => Self::Operation,
             _ if call.number == PAGE_FAULT => Self::Fault,
@@ -200,13 +218,20 @@ struct OfFile {
     created: bool,
     /// Number of its picture.
     picture: u8,
+    /// Major number of the device with its filesystem.
+    major: Option<u16>,
 }
 
 /// Everything about calls.
 struct Calls {
     /// By the number of the call.
     acts: Vec<Act>,
+    /// The plain write.
+    write: CallId,
     files: PerFile<OfFile>,
+    active: Active,
+    /// Time in calls on files by the major number of their device.
+    by_major: Vec<(u16, u64)>,
     calling: Spans,
     /// Asynchronous operations in progress.
     flying: Spans,
@@ -227,11 +252,16 @@ impl Calls {
     fn new(files: &[FileEntry]) -> Self {
         let mut known = PerFile::<OfFile>::of(files);
         for file in files {
-            known.get(file.id).elsewhere = !waits_for_device(file);
+            let of = known.get(file.id);
+            of.elsewhere = !waits_for_device(file);
+            of.major = file.device.and_then(|device| u16::try_from(device >> 20).ok());
         }
         Self {
             acts: CALLS.iter().map(Act::of).collect(),
+            write: CallId::named("write").unwrap_or(CallId(0)),
             files: known,
+            active: Active::new(),
+            by_major: Vec::new(),
             calling: Spans::new(SPANS),
             flying: Spans::new(SPANS),
             last_ns: 0,
@@ -252,10 +282,48 @@ impl Calls {
         self.acts.get(usize::from(event.call.0)).copied().unwrap_or(Act::Other)
     }
 
-    /// Calls of programs and locks wait for other programs, those on pipes and terminals too.
+    /// Calls of programs and locks wait for other programs, those on pipes and terminals too; mappings
+    /// without a file are memory.
     fn reaches_files(&mut self, event: &Event) -> bool {
-        self.act(event) != Act::Wait
-            && !event.file.is_some_and(|file| self.files.get(file).elsewhere)
+        match (self.act(event), event.file) {
+            (Act::Wait, _) | (Act::Map | Act::Unmap, None) => false,
+            (_, file) => !file.is_some_and(|file| self.files.get(file).elsewhere),
+        }
+    }
+
+    /// A copy into a file as a write of that file, whatever it comes from: the writing side waits for the
+    /// device. Other calls as they are.
+    fn as_written(&mut self, event: &Event) -> Event {
+        let to = event.to_file.filter(|_| self.act(event) == Act::Copy);
+        match to.filter(|file| !self.files.get(*file).elsewhere) {
+            // The offset is that in the source.
+            Some(file) => Event {
+                call: self.write,
+                file: Some(file),
+                to_file: None,
+                offset: None,
+                flags: None,
+                ..*event
+            },
+            None => *event,
+        }
+    }
+
+    /// Adds what the row tells about its thread.
+    fn follow(&mut self, event: &Event, end_ns: u64) {
+        let is_operation = self.act(event) == Act::Operation;
+        let silent = event.waker.is_some_and(|waker| !self.threads.has(waker));
+        let known = self.threads.len();
+        let thread = self.threads.get(event.thread, || (event.start_ns, end_ns));
+        thread.1 = thread.1.max(if is_operation { event.start_ns } else { end_ns });
+        let is_first = self.threads.len() > known;
+        self.active.add(event, is_first || is_operation, silent);
+    }
+
+    /// Time in calls on files whose filesystem issues no block request that the trace has.
+    fn unseen_ns(&self, requested: &[u16]) -> u64 {
+        let unseen = self.by_major.iter().filter(|(major, _)| !requested.contains(major));
+        unseen.map(|(_, ns)| *ns).fold(0, u64::saturating_add)
     }
 
     /// Adds a call; true when it can reach files.
@@ -263,15 +331,17 @@ impl Calls {
         let duration_ns = event.duration_ns.unwrap_or(0);
         let end_ns = event.start_ns.saturating_add(duration_ns);
         if self.act(event) == Act::Fault {
+            self.active.add(event, true, false);
+            self.active.asleep(event);
             self.sum.faults.get_or_insert_default().add(event);
             return false;
         }
         self.sum.calls += 1;
         self.sum.failed += u64::from(event.failed());
         self.last_ns = self.last_ns.max(end_ns);
-        let thread = self.threads.get(event.thread, || (event.start_ns, end_ns));
-        let is_operation = self.acts.get(usize::from(event.call.0)) == Some(&Act::Operation);
-        thread.1 = thread.1.max(if is_operation { event.start_ns } else { end_ns });
+        self.follow(event, end_ns);
+        let event = &self.as_written(event);
+        let is_operation = self.act(event) == Act::Operation;
         if let Ok(tenth) = usize::try_from(event.start_ns / TENTH_NS)
             && tenth < TENTHS
         {
@@ -283,6 +353,8 @@ impl Calls {
         if !self.reaches_files(event) {
             self.processes.get(event.process, Total::default).calls += 1;
             self.sum.elsewhere_ns += duration_ns;
+            self.sum.elsewhere += 1;
+            self.sum.elsewhere_failed += u64::from(event.failed());
             return false;
         }
         if is_operation {
@@ -326,6 +398,13 @@ impl Calls {
             self.sum.sizes_and_times.add(bytes, duration_ns);
         }
         let mut file = event.file.map(|file| self.files.get(file));
+        if let Some(major) = file.as_ref().and_then(|file| file.major) {
+            let at = self.by_major.iter().position(|(known, _)| *known == major);
+            match at {
+                Some(at) => self.by_major[at].1 = self.by_major[at].1.saturating_add(duration_ns),
+                None => self.by_major.push((major, duration_ns)),
+            }
+        }
         if let (Some(file), Some(id)) = (&mut file, event.file) {
             if let (Some(offset), Some(_)) = (event.offset, moved) {
                 let before = file.total.calls;
@@ -355,6 +434,9 @@ impl Calls {
             Class::Sync if call.is_operation() => OPERATIONS + 2,
             _ if call.is_operation() => OPERATIONS + 3,
             _ if self.is_synced(event) => SYNCED,
+            Class::Sync if self.act(event) == Act::Range && !event.is_sync() => {
+                Class::Other as usize
+            }
             class => class as usize,
         }
     }
@@ -509,6 +591,8 @@ struct Requests {
     operations: [OfOperation; Operation::ALL.len()],
     ends: HashMap<(u32, Operation), u64>,
     depths: (u64, u64),
+    /// Major numbers of the devices.
+    majors: Vec<u16>,
     sum: DeviceSummary,
 }
 
@@ -520,6 +604,7 @@ impl Requests {
             operations: Default::default(),
             ends: HashMap::new(),
             depths: (0, 0),
+            majors: Vec::new(),
             sum: DeviceSummary::default(),
         }
     }
@@ -529,6 +614,10 @@ impl Requests {
         let end_ns = request.start_ns.saturating_add(duration_ns);
         self.last_ns = self.last_ns.max(end_ns);
         self.busy.add(request.start_ns, end_ns);
+        let major = u16::try_from(request.device >> 20).unwrap_or(u16::MAX);
+        if !self.majors.contains(&major) {
+            self.majors.push(major);
+        }
         let of = &mut self.operations[request.operation as usize];
         of.count += 1;
         of.bytes += request.bytes;

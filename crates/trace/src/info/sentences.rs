@@ -23,6 +23,23 @@ const SYNCS: [&str; 3] = [Class::Sync.name(), SYNCED_WRITE, ASYNCHRONOUS[2]];
 const MOST_UNTIMED: f64 = 0.01;
 
 pub(super) fn sentences(summary: &Summary) -> [String; 3] {
+    let [first, second, third] = of_load(summary);
+    [incomplete(summary) + &first, second, third]
+}
+
+/// What of the trace is not there, before all that is said of it.
+fn incomplete(summary: &Summary) -> String {
+    let mut said = String::new();
+    if let Some(missing) = &summary.missing {
+        said.push_str(&format!("Events are lost: {missing}. "));
+    }
+    if !summary.ended {
+        said.push_str("The recording still runs or was killed: its last events are lost. ");
+    }
+    said
+}
+
+fn of_load(summary: &Summary) -> [String; 3] {
     if summary.calls == 0 {
         if let Some(device) = summary.device.as_ref().filter(|device| !device.operations.is_empty())
         {
@@ -47,8 +64,8 @@ pub(super) fn matters(summary: &Summary) -> Matters {
     if ratio(summary.untimed, on_files) > MOST_UNTIMED {
         return Matters { filesystem: true, scheduler: true, journal: true, names: true };
     }
-    let calling = ratio(summary.in_progress_ns, summary.duration_ns);
-    let device = ratio(summary.bound().ns, summary.duration_ns);
+    let calling = ratio(summary.in_progress_ns, summary.active_ns);
+    let device = ratio(summary.bound().ns, summary.active_ns);
     if calling < NOTICEABLE && device < NOTICEABLE {
         return Matters::default();
     }
@@ -56,7 +73,8 @@ pub(super) fn matters(summary: &Summary) -> Matters {
     Matters {
         filesystem: true,
         // Without block requests no one knows how many wait at the device.
-        scheduler: depth.is_none_or(|depth| device >= NOTICEABLE && depth >= DEEP),
+        scheduler: is_unseen(summary)
+            || depth.is_none_or(|depth| device >= NOTICEABLE && depth >= DEEP),
         journal: summary.share(&SYNCS) >= LARGE,
         names: summary.share(&OF_NAMES.map(Class::name)) >= LARGE,
     }
@@ -123,8 +141,32 @@ fn list(parts: &[String]) -> String {
     }
 }
 
+/// Share of the time in calls that is on files of filesystems without block requests in the trace.
+fn unseen(summary: &Summary) -> f64 {
+    ratio(summary.unseen_ns, summary.in_calls_ns.saturating_add(summary.operations_ns))
+}
+
+/// True when calls take long on such files while the device is hardly busy: they may wait for a server, or be
+/// served from memory.
+fn is_unseen(summary: &Summary) -> bool {
+    summary.device.is_some()
+        && ratio(summary.unseen_ns, summary.active_ns) >= NOTICEABLE
+        && ratio(summary.bound().ns, summary.active_ns) < NOTICEABLE
+}
+
+/// Sentence about pauses; empty when there are none to speak of.
+fn idle(summary: &Summary) -> String {
+    let share = ratio(summary.idle_ns, summary.duration_ns);
+    if share < NOTICEABLE {
+        return String::new();
+    }
+    format!(" It is idle {} of {}.", percent(share), time(summary.duration_ns))
+}
+
 fn waits_for(summary: &Summary) -> String {
-    let calling = ratio(summary.calling_ns, summary.duration_ns);
+    let calling = ratio(summary.calling_ns, summary.active_ns);
+    let idle = idle(summary);
+    let of = if idle.is_empty() { "the time" } else { "the time in which it is active" };
     let share = percent(calling);
     let mut classes = summary.classes.iter().filter(|class| !ASYNCHRONOUS.contains(&class.class));
     let largest = classes.next().map_or_else(String::new, |class| {
@@ -132,19 +174,19 @@ fn waits_for(summary: &Summary) -> String {
         format!(", {of_calls} of that time in {}", plural(class.class))
     });
     if calling >= NOTICEABLE {
-        return format!("It waits for files {share} of the time{largest}.");
+        return format!("It waits for files {share} of {of}{largest}.{idle}");
     }
-    let flying = ratio(summary.in_flight_ns, summary.duration_ns);
+    let flying = ratio(summary.in_flight_ns, summary.active_ns);
     if flying >= NOTICEABLE {
         return format!(
-            "It spends {share} of the time in calls on files, but asynchronous I/O is in progress {} \
-             of the time: the trace cannot tell how much of it the program waits.",
+            "It spends {share} of {of} in calls on files, but asynchronous I/O is in progress {} \
+             of it: the trace cannot tell how much of it the program waits.{idle}",
             percent(flying)
         );
     }
     format!(
-        "It hardly waits for files: calls on them take {share} of the time; the rest is computing \
-         or waiting for other programs and the network."
+        "It hardly waits for files: calls on them take {share} of {of}; the rest is computing \
+         or waiting for other programs and the network.{idle}"
     )
 }
 
@@ -165,8 +207,18 @@ fn plural(class: &str) -> &'static str {
 }
 
 fn gain(summary: &Summary) -> String {
+    if is_unseen(summary) {
+        return format!(
+            "It cannot tell what a faster device could gain: {} of the time in calls is on filesystems \
+             without a block request in the trace (NFS, FUSE, 9p, pmem and zram make none, others none \
+             while memory serves them).",
+            percent(unseen(summary))
+        );
+    }
     let bound = summary.bound();
-    let share = percent(ratio(bound.ns, summary.duration_ns));
+    // Page faults that were not recorded may have waited while nothing else was done.
+    let all_ns = summary.active_ns.max(bound.ns);
+    let share = percent(ratio(bound.ns, all_ns));
     let origin = match bound.by {
         By::Device => {
             "the time in which a device was busy; files are mapped, so that it may wait without a call"
@@ -180,21 +232,29 @@ fn gain(summary: &Summary) -> String {
              the page cache served"
         }
     };
-    let lost = if summary.lost == 0 {
-        String::new()
-    } else {
-        format!("; with {} lost events it may be more", count(summary.lost))
+    let mut lost = match (summary.lost, &summary.missing) {
+        (0, None) => String::new(),
+        (0, Some(_)) => "; with missing segments it may be more".to_owned(),
+        (lost, _) => format!("; with {} lost events it may be more", count(lost)),
     };
+    if summary.device.is_some() && ratio(summary.unseen_ns, summary.active_ns) >= NOTICEABLE {
+        lost.push_str(&format!(
+            "; {} of the time in calls is on filesystems without a device of their own in the trace (such as NFS, \
+             FUSE, btrfs or an overlay): where they wait for something else, it may be more",
+            percent(unseen(summary))
+        ));
+    }
+    let active = if idle(summary).is_empty() { "" } else { " in which it is active" };
     format!(
-        "A device without any delay would save at most {} of {} ({share}): {origin}{lost}.",
+        "A device without any delay would save at most {} of {}{active} ({share}): {origin}{lost}.",
         time(bound.ns),
-        time(summary.duration_ns),
+        time(all_ns),
     )
 }
 
 fn axes(summary: &Summary) -> String {
-    let calling = ratio(summary.in_progress_ns, summary.duration_ns);
-    let device = ratio(summary.bound().ns, summary.duration_ns);
+    let calling = ratio(summary.in_progress_ns, summary.active_ns);
+    let device = ratio(summary.bound().ns, summary.active_ns);
     if calling < NOTICEABLE && device < NOTICEABLE {
         return "No axis of storage can matter: look at the program, the CPU or the network first."
             .to_owned();
@@ -219,13 +279,17 @@ fn axes(summary: &Summary) -> String {
         axes.extend(of_device(summary));
     }
     if axes.is_empty() {
-        axes.push("filesystem and memory (calls are served from the page cache)".to_owned());
+        let served = match (is_unseen(summary), &summary.device) {
+            (false, Some(_)) => "calls are served from the page cache",
+            _ => "the trace cannot tell whether the page cache serves the calls",
+        };
+        axes.push(format!("filesystem and memory ({served})"));
     }
     let listed = list(&axes);
-    let hardly = if device < NOTICEABLE && summary.device.is_some() {
-        " Device and I/O scheduler hardly matter."
-    } else {
-        ""
+    let hardly = match (&summary.device, is_unseen(summary)) {
+        (Some(_), false) if device < NOTICEABLE => " Device and I/O scheduler hardly matter.",
+        (Some(_), true) => " About device and I/O scheduler the trace cannot tell.",
+        _ => "",
     };
     format!("These axes can matter: {listed}.{hardly}")
 }
@@ -253,7 +317,9 @@ fn of_device(summary: &Summary) -> Vec<String> {
     }
     let depth = summary.device.as_ref().and_then(|device| device.mean_depth);
     if let Some(depth) = depth.filter(|depth| *depth >= DEEP) {
-        axes.push(format!("I/O scheduler (queue depth {depth:.1})"));
+        axes.push(format!(
+            "I/O scheduler (queue depth {depth:.1}, the mean when a request is issued)"
+        ));
     }
     axes
 }

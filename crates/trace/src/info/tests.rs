@@ -277,8 +277,158 @@ fn a_program_that_looks_at_its_ring_itself_may_wait() {
     assert_eq!(
         waits,
         "It spends 0 % of the time in calls on files, but asynchronous I/O is in progress 100 % of \
-         the time: the trace cannot tell how much of it the program waits."
+         it: the trace cannot tell how much of it the program waits."
     );
     assert!(gain.contains("at most 500 ms of 1.00 s (50 %)"), "{gain}");
     assert!(text(&found).contains("asynchronous      80 operations, 8.00 at a time"));
+}
+
+#[test]
+fn an_idle_service_with_a_slow_sync_is_not_sent_away() {
+    let (mut events, mut requests) = (Vec::new(), Vec::new());
+    for nth in 0..60 {
+        let at = nth * 1000 + 500;
+        let cpu_ns = (nth > 0).then_some(MS);
+        events.push(Event { cpu_ns, ..event("read", at, 0, 1, 10) });
+        events.push(Event { cpu_ns: Some(MS), ..event("pwrite64", at + 1, 1, 0, 4096) });
+        events.push(Event { cpu_ns: Some(0), ..event("fsync", at + 2, 40, 0, 0) });
+        requests.push(request(Operation::Write, at + 3, 38, nth * 1000, 4096));
+    }
+    let found = summary(&meta(60_000, true), &events, &requests);
+    assert_eq!((found.active_ns, found.idle_ns), (2_579 * MS, 57_421 * MS));
+    assert_eq!(
+        found.sentences(),
+        [
+            "It waits for files 95 % of the time in which it is active, 98 % of that time in syncs (fsync and the \
+             like). It is idle 96 % of 60.0 s.",
+            "A device without any delay would save at most 2.28 s of 2.58 s in which it is active (88 %): the time \
+             in which a device was busy during a call on files.",
+            "These axes can matter: journal placement, filesystem and the device's flushes (it syncs every 4 KiB); \
+             and latency of the device (scattered writes of 4 KiB).",
+        ]
+    );
+    assert!(found.matters().journal);
+    assert!(text(&found).contains("\nactive            2.58 s; idle 57.4 s\n"));
+}
+
+#[test]
+fn time_between_the_parts_of_a_trace_is_none_of_the_loads() {
+    let (events, requests) = commits();
+    let meta = Meta { unrecorded_ns: vec![(1000 * MS, 60_000 * MS)], ..meta(60_000, true) };
+    let found = summary(&meta, &events, &requests);
+    assert_eq!((found.active_ns, found.unrecorded_ns), (1000 * MS, 59_000 * MS));
+    assert!(found.sentences()[0].starts_with("It waits for files 51 % of the time, "));
+    assert!(found.sentences()[1].contains("at most 400 ms of 1.00 s (40 %)"));
+}
+
+/// Reads of 400 of 1,000 ms in a file of this device, next to a write of another program to 8:0.
+fn on_device(device: u32) -> Summary {
+    let folder = tempfile::tempdir().unwrap();
+    let meta = meta(1000, true);
+    let mut writer = TraceWriter::create(folder.path(), &meta, Limits::default()).unwrap();
+    writer.file(FileEntry { device: Some(device), ..file(0, "/mnt/a", 0o100_644) });
+    for nth in 0..10 {
+        writer.event(event("pread64", nth * 100, 40, 0, 4096)).unwrap();
+    }
+    writer.request(request(Operation::Write, 50, 1, 0, 4096)).unwrap();
+    writer.finish(&meta).unwrap();
+    Summary::of(&Trace::open(folder.path()).unwrap()).unwrap()
+}
+
+#[test]
+fn a_filesystem_without_block_requests_is_not_said_to_be_in_the_page_cache() {
+    // NFS and the like, and a zram device.
+    for device in [45, 251 << 20] {
+        let [waits, gain, axes] = on_device(device).sentences();
+        assert_eq!(waits, "It waits for files 40 % of the time, 100 % of that time in reads.");
+        assert!(
+            gain.starts_with(
+                "It cannot tell what a faster device could gain: 100 % of the time in calls is on \
+                 filesystems without a block request in the trace (NFS, "
+            ),
+            "{gain}"
+        );
+        assert_eq!(
+            axes,
+            "These axes can matter: filesystem and memory (the trace cannot tell whether the page cache \
+             serves the calls). About device and I/O scheduler the trace cannot tell."
+        );
+        assert!(on_device(device).matters().scheduler);
+    }
+    let [_, gain, axes] = on_device(8 << 20 | 1).sentences();
+    assert!(gain.contains("save at most 0 ns of 1.00 s (0 %)"), "{gain}");
+    assert!(axes.contains("(calls are served from the page cache). Device and"), "{axes}");
+}
+
+#[test]
+fn memory_that_is_unmapped_is_no_file() {
+    let memory = |call: &str, at| Event { file: None, ..event(call, at, 100, 0, 0) };
+    let events = [memory("munmap", 0), memory("mremap", 200), event("munmap", 400, 7, 0, 0)];
+    let found = summary(&meta(1000, true), &events, &[]);
+    assert_eq!((found.in_calls_ns, found.elsewhere_ns), (7 * MS, 200 * MS));
+    assert_eq!((found.calls, found.elsewhere), (3, 2));
+    assert!(text(&found).contains("\nelsewhere              2         0      200 ms       -\n"));
+}
+
+#[test]
+fn a_copy_into_a_file_is_a_write_of_it_whatever_it_comes_from() {
+    let copy = |call: &str, at, file: u32, to: u32| Event {
+        to_file: Some(FileId(to)),
+        ..event(call, at, 10, file, 4096)
+    };
+    // From a pipe into a file, between files, and from a file into a pipe.
+    let events =
+        [copy("splice", 0, 1, 0), copy("copy_file_range", 20, 2, 0), copy("sendfile", 40, 2, 1)];
+    let found = summary(&meta(100, true), &events, &[]);
+    assert_eq!((found.elsewhere_ns, found.in_calls_ns), (0, 30 * MS));
+    assert_eq!((found.writes.count, found.reads.count), (2, 1));
+    let files: Vec<_> = found.top_files.iter().map(|row| (row.name.as_str(), row.calls)).collect();
+    assert_eq!(files, [("/srv/db/log", 2), ("/srv/db/table", 1)]);
+    // Into a pipe and out of a socket nothing reaches a file.
+    let found = summary(&meta(100, true), &[copy("splice", 0, 1, 1)], &[]);
+    assert_eq!((found.elsewhere_ns, found.in_calls_ns), (10 * MS, 0));
+}
+
+#[test]
+fn a_call_that_starts_writing_is_no_sync() {
+    let (mut events, requests) = commits();
+    let range = |flags| Event { flags: Some(flags), ..event("sync_file_range", 970, 1, 0, 0) };
+    events.push(range(2));
+    assert_eq!(summary(&meta(1000, true), &events, &requests).bytes_between_syncs, Some(8192));
+    events.push(range(7));
+    assert_eq!(
+        summary(&meta(1000, true), &events, &requests).bytes_between_syncs,
+        Some(81_920 / 11)
+    );
+}
+
+#[test]
+fn missing_segments_and_a_missing_end_are_in_the_first_line() {
+    let (events, requests) = commits();
+    let folder = tempfile::tempdir().unwrap();
+    let meta = Meta { source: "capture".to_owned(), ..meta(1000, true) };
+    let limits = Limits { bytes: 1, rows: 4, ..Limits::default() };
+    let mut writer = TraceWriter::create(folder.path(), &meta, limits).unwrap();
+    writer.file(file(0, "/srv/db/log", 0o100_600));
+    events.iter().for_each(|event| writer.event(*event).unwrap());
+    requests.iter().for_each(|request| writer.request(*request).unwrap());
+    writer.finish(&Meta { duration_ns: None, ..meta.clone() }).unwrap();
+    let read = || {
+        let trace = Trace::open(folder.path()).unwrap();
+        (Summary::of(&trace).unwrap(), trace.meta().gaps.len())
+    };
+    let (killed, gaps) = read();
+    assert_eq!((killed.calls, gaps), (21, 1));
+    let started =
+        "The recording still runs or was killed: its last events are lost. It waits for files ";
+    assert!(killed.sentences()[0].starts_with(started), "{:?}", killed.sentences());
+    for number in [1, 2, 4] {
+        std::fs::remove_file(folder.path().join(format!("calls-00000{number}.parquet"))).unwrap();
+    }
+    let (cut, gaps) = read();
+    assert_eq!((cut.calls, gaps), (9, 2));
+    let started =
+        "Events are lost: missing segments calls-000001 to calls-000002, calls-000004. The rec";
+    assert!(cut.sentences()[0].starts_with(started), "{:?}", cut.sentences());
+    assert!(cut.sentences()[1].contains("with missing segments it may be more"));
 }

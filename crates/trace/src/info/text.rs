@@ -31,6 +31,7 @@ pub fn text(summary: &Summary) -> String {
         line(&mut out, "");
     }
     let lost = summary.losses.as_ref().map(|losses| format!("{losses}: lost. {WITH_LOSSES}"));
+    // Missing segments and a missing end are gaps of an opened trace.
     let gaps: Vec<&String> = lost.iter().chain(&summary.gaps).collect();
     if !gaps.is_empty() {
         line(&mut out, "Not in the trace");
@@ -46,7 +47,6 @@ fn line(out: &mut String, text: &str) {
 }
 
 fn overview(out: &mut String, summary: &Summary) {
-    let peak = summary.peak_calls_per_tenth.saturating_mul(10);
     let rows = [
         ("length", time(summary.duration_ns)),
         (
@@ -56,9 +56,10 @@ fn overview(out: &mut String, summary: &Summary) {
                 count(summary.calls),
                 count(summary.failed),
                 count(rate(summary.calls, summary.duration_ns)),
-                count(peak),
+                count(summary.peak_calls_per_tenth),
             ),
         ),
+        ("active", activity(summary)),
         ("lost events", count(summary.lost)),
         ("unknown calls", count(summary.unknown_calls)),
         (
@@ -70,7 +71,7 @@ fn overview(out: &mut String, summary: &Summary) {
         (
             "time in calls",
             format!(
-                "{} on files, {} on pipes, sockets, locks, new processes and files of /dev, /proc and /sys",
+                "{} on files, {} elsewhere: pipes, sockets, locks, new processes, memory, /dev, /proc and /sys",
                 time(summary.in_calls_ns),
                 time(summary.elsewhere_ns),
             ),
@@ -100,6 +101,14 @@ fn overview(out: &mut String, summary: &Summary) {
     }
     sometimes(out, summary);
     line(out, "");
+}
+
+fn activity(summary: &Summary) -> String {
+    let unrecorded = match summary.unrecorded_ns {
+        0 => String::new(),
+        ns => format!("; not recorded {}", time(ns)),
+    };
+    format!("{}; idle {}{unrecorded}", time(summary.active_ns), time(summary.idle_ns))
 }
 
 fn churn(summary: &Summary) -> String {
@@ -154,7 +163,7 @@ fn sometimes(out: &mut String, summary: &Summary) {
 }
 
 fn classes(out: &mut String, summary: &Summary) {
-    if summary.classes.is_empty() {
+    if summary.classes.is_empty() && summary.elsewhere == 0 {
         return;
     }
     line(
@@ -181,6 +190,11 @@ fn classes(out: &mut String, summary: &Summary) {
                 spread(class.durations, time),
             ),
         );
+    }
+    if summary.elsewhere > 0 {
+        let (all, failed) = (count(summary.elsewhere), count(summary.elsewhere_failed));
+        let time = time(summary.elsewhere_ns);
+        line(out, &format!("{:<13}{all:>11}{failed:>10}{time:>12}{UNKNOWN:>8}", "elsewhere"));
     }
     line(out, "");
 }
@@ -297,7 +311,8 @@ fn device(out: &mut String, summary: &Summary) {
     line(
         out,
         &format!(
-            "queue depth {depth}, {} awaited by a process, {} of metadata, {} forced to the medium",
+            "queue depth {depth} (mean when a request is issued, that one included), {} awaited by a process, \
+             {} of metadata, {} forced to the medium",
             count(device.sync),
             count(device.meta),
             count(device.forced),
