@@ -275,14 +275,15 @@ pub struct RunArgs {
         value_name = "TIME",
         requires = "resume",
         conflicts_with = "until_decided",
-        value_parser = some_time
+        value_parser = some_time,
+        allow_hyphen_values = true
     )]
     pub time: Option<Nanos>,
     /// With --resume: add rounds until the verdict is clear, even to a finished run
     #[arg(long, requires = "resume", requires = "at_most")]
     pub until_decided: bool,
     /// Longest time of --until-decided, which it implies
-    #[arg(long, value_name = "TIME", requires = "resume", conflicts_with = "time", value_parser = some_time)]
+    #[arg(long, value_name = "TIME", requires = "resume", conflicts_with = "time", value_parser = some_time, allow_hyphen_values = true)]
     pub at_most: Option<Nanos>,
     /// Backend.
     #[command(flatten)]
@@ -370,7 +371,7 @@ pub struct TryArgs {
     #[arg(long = "sched", value_name = "LIST", value_delimiter = ',', default_value = "none")]
     pub schedulers: Vec<String>,
     /// Time limit for all trials together; the run ends earlier if the verdict is clear
-    #[arg(long = "for", value_name = "TIME", default_value = "2min", value_parser = some_time)]
+    #[arg(long = "for", value_name = "TIME", default_value = "2min", value_parser = some_time, allow_hyphen_values = true)]
     pub time: Nanos,
     /// Size of the scratch image
     #[arg(long, value_name = "SIZE", default_value = "512MiB")]
@@ -420,7 +421,7 @@ pub struct AdviseArgs {
     #[arg(long, value_name = "DIR")]
     pub only: Option<String>,
     /// Run the lab for at most this time; without it the lab is shown
-    #[arg(long = "for", value_name = "TIME", value_parser = some_time)]
+    #[arg(long = "for", value_name = "TIME", value_parser = some_time, allow_hyphen_values = true)]
     pub time: Option<Nanos>,
     /// Filesystems to compare
     #[arg(
@@ -500,7 +501,7 @@ pub struct WatchArgs {
     /// Disk or partition; it is not opened, and nothing is written to it
     pub device: PathBuf,
     /// Length of an interval, 10ms or more
-    #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = interval)]
+    #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = interval, allow_hyphen_values = true)]
     pub interval: Nanos,
     /// End after this number of intervals
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -550,11 +551,22 @@ pub struct CompareArgs {
 /// # Errors
 /// A message when it is no time, or zero.
 pub fn some_time(text: &str) -> Result<Nanos, String> {
-    let time: Nanos = text.parse().map_err(|error: UnitError| error.to_string())?;
+    let time = any_time(text)?;
     match time.0 {
         0 => Err("nothing can happen in no time; write a longer one, such as 2min".to_owned()),
         _ => Ok(time),
     }
+}
+
+/// A time, also of no length.
+///
+/// # Errors
+/// A message when it is no time, or negative.
+pub fn any_time(text: &str) -> Result<Nanos, String> {
+    if let Some(time) = text.strip_prefix('-').filter(|time| time.parse::<Nanos>().is_ok()) {
+        return Err(format!("no time is negative; write {time}"));
+    }
+    text.parse().map_err(|error: UnitError| error.to_string())
 }
 
 /// Shorter intervals tell nothing: the kernel counts busy time in milliseconds.
@@ -565,7 +577,7 @@ const SHORTEST_INTERVAL: Nanos = Nanos(10_000_000);
 /// # Errors
 /// A message when it is no time, or too short.
 fn interval(text: &str) -> Result<Nanos, String> {
-    let time: Nanos = text.parse().map_err(|error: UnitError| error.to_string())?;
+    let time = any_time(text)?;
     if time < SHORTEST_INTERVAL {
         return Err("the kernel counts busy time in milliseconds; write 10ms or more, such as 1s"
             .to_owned());

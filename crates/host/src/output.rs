@@ -31,6 +31,8 @@ const ATTEMPTS: u32 = 16;
 pub enum Kind {
     /// An HTML page.
     Page,
+    /// An HTML page of a trace: it names files and programs of a machine, so that its owner alone reads it.
+    LoadPage,
     /// A drawing as SVG.
     Drawing,
     /// Comma-separated values.
@@ -55,6 +57,7 @@ impl Kind {
     fn word(self) -> &'static str {
         match self {
             Self::Page => "page",
+            Self::LoadPage => "page of a trace",
             Self::Drawing => "drawing",
             Self::Csv => "csv",
             Self::Markdown => "markdown",
@@ -67,13 +70,18 @@ impl Kind {
         }
     }
 
+    /// Permissions of a new file, less the umask.
+    fn mode(self) -> Mode {
+        Mode::from_raw_mode(if self == Self::LoadPage { 0o600 } else { 0o666 })
+    }
+
     /// True when an unmarked file looks like an earlier output: files lose their marks in copies and
     /// checkouts, and earlier versions set none.
     fn is_like(self, existing: &[u8], new: &[u8]) -> bool {
         let alike = existing.iter().zip(new).take_while(|(one, other)| one == other).count();
         let first_line = |bytes: &[u8]| bytes.split(|byte| *byte == b'\n').next().map(<[u8]>::len);
         match self {
-            Self::Page => alike >= 100,
+            Self::Page | Self::LoadPage => alike >= 100,
             Self::Drawing => alike >= 70,
             Self::Csv | Self::Markdown => {
                 let (old, length) = (first_line(existing), first_line(new));
@@ -220,7 +228,10 @@ fn same_kind(path: &Path, existing: &File, kind: Kind, new: &[u8]) -> Result<()>
     Err(Error::Output {
         path: path.to_owned(),
         why: format!("exists and is not an earlier {} output of Seekwell", kind.word()),
-        remedy: "name another file, or give --force to replace it",
+        remedy: match kind {
+            Kind::LoadPage => "name another file, or remove it",
+            _ => "name another file, or give --force to replace it",
+        },
     })
 }
 
@@ -236,16 +247,14 @@ fn draft(path: &Path, kind: Kind, content: &Content<'_>, mode: Option<u32>) -> R
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
-    // What new files have, less the umask.
-    let new = Mode::from_raw_mode(0o666);
-    match open(folder, flags, new) {
+    match open(folder, flags, kind.mode()) {
         Ok(file) => {
             let file = File::from(file);
             fill(&file, path, kind, content, mode)?;
             Ok(Placed::Nameless(file))
         }
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {
-            let (draft, file) = named(path)?;
+            let (draft, file) = named(path, kind)?;
             fill(&file, path, kind, content, mode)?;
             Ok(Placed::Named(draft))
         }
@@ -254,12 +263,12 @@ fn draft(path: &Path, kind: Kind, content: &Content<'_>, mode: Option<u32>) -> R
 }
 
 /// A new file next to `path`, with a unique name.
-fn named(path: &Path) -> Result<(Draft, File)> {
+fn named(path: &Path, kind: Kind) -> Result<(Draft, File)> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut last = Errno::EXIST;
     for _ in 0..ATTEMPTS {
         let draft = Draft::beside(path);
-        match open(&draft.0, flags, Mode::from_raw_mode(0o666)) {
+        match open(&draft.0, flags, kind.mode()) {
             Ok(file) => return Ok((draft, File::from(file))),
             Err(error) => {
                 // It is not ours to remove.

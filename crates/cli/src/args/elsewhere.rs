@@ -138,7 +138,7 @@ pub struct ClientsArgs {
     #[arg(long, value_name = "SIZE", default_value = "1MiB")]
     pub transfer: Bytes,
     /// End making and writing after this time; what is there by then is read
-    #[arg(long, value_name = "TIME", value_parser = super::some_time)]
+    #[arg(long, value_name = "TIME", value_parser = super::some_time, allow_hyphen_values = true)]
     pub stonewall: Option<Nanos>,
     /// Print JSON, with the figures of each client
     #[arg(long)]

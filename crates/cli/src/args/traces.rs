@@ -36,7 +36,7 @@ pub struct CaptureArgs {
     #[arg(long = "path", value_name = "DIR")]
     pub paths: Vec<PathBuf>,
     /// End after this time [default: with the command or process, or at Ctrl-C]
-    #[arg(long = "for", alias = "time", value_name = "TIME", value_parser = super::some_time)]
+    #[arg(long = "for", alias = "time", value_name = "TIME", value_parser = super::some_time, allow_hyphen_values = true)]
     pub time: Option<Nanos>,
     /// Leave out block requests
     #[arg(long)]
@@ -255,10 +255,10 @@ pub struct TraceFilterArgs {
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
     /// Leave out what began before this time of the trace
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = super::any_time, allow_hyphen_values = true)]
     pub from: Option<Nanos>,
     /// Leave out what began at this time of the trace or later
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = super::any_time, allow_hyphen_values = true)]
     pub to: Option<Nanos>,
     /// Keep only calls on files below this directory; may be given more than once
     #[arg(long = "path", value_name = "DIR")]

@@ -50,7 +50,7 @@ fn info(arguments: &TraceInfoArgs) -> Result<Exit, Failure> {
     let summary = Summary::of(&trace).map_err(|error| Failure::from_error(&error))?;
     if let Some(path) = &arguments.html {
         let page = seekwell_report::load_html(&page(&arguments.trace, &summary));
-        output::write(path, Kind::Page, page.as_bytes(), false)?;
+        output::write(path, Kind::LoadPage, page.as_bytes(), false)?;
     }
     if arguments.json {
         let json = serde_json::to_string_pretty(&summary)
@@ -190,6 +190,13 @@ fn filter(arguments: &TraceFilterArgs) -> Result<Exit, Failure> {
         paths: arguments.paths.clone(),
         processes: arguments.processes.clone(),
     };
+    if let (Some(from), Some(to)) = (arguments.from, arguments.to)
+        && from >= to
+    {
+        return Err(Failure::Usage(format!(
+            "the part ends ({to}) before it begins ({from}): write a --to that is later than --from"
+        )));
+    }
     let reach = Reach::default().reading(&arguments.trace);
     let (trace, events) = filling(reach, &arguments.output, || {
         let trace = Trace::open(&arguments.trace)?;
@@ -204,6 +211,12 @@ fn filter(arguments: &TraceFilterArgs) -> Result<Exit, Failure> {
 
 /// Names what the recording of a trace lost, when it is used.
 pub(super) fn tell_losses(trace: &Trace) {
+    if let Some(missing) = trace.missing() {
+        terminal::talk(&terminal::harmless(&format!("{missing}: what they held is lost")));
+    }
+    if !trace.has_ended() {
+        terminal::talk("the recording still runs or was killed: its last events are lost");
+    }
     if let Some(losses) = trace.meta().losses() {
         terminal::talk(&terminal::harmless(&format!("lost by the recording: {losses}")));
     }

@@ -231,6 +231,14 @@ fn mistakes_are_named() {
         "seekwell: error: . is not a trace: trace.json not found; give the folder that capture or \
          import wrote, or the file of `trace pack`\n"
     );
+    let (code, said) = failed(&["trace", "filter", ".", "-o", "u", "--from", "10s", "--to", "5s"]);
+    assert_eq!(code, Some(2));
+    assert_eq!(
+        said,
+        "seekwell: usage: the part ends (5.0 s) before it begins (10.0 s): write a --to that is later \
+         than --from\n"
+    );
+    assert!(!directory.path().join("u").exists());
     let (code, said) = failed(&["capture", "-o", "t"]);
     assert_eq!(code, Some(2));
     assert!(said.contains("required arguments were not provided"), "{said}");
