@@ -16,8 +16,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 
-/// Most segments of a table that are looked for: a day has some ten thousand.
-const SEGMENTS: usize = 1 << 20;
+/// Most segments of a table that are looked for: a day has some ten thousand, and a hostile description may
+/// name any number.
+const SEGMENTS: usize = 1 << 17;
 /// What a recording without an end lacks.
 const NOT_ENDED: &str = "the end: the recording still runs or was killed; what came after its last segment \
                          is lost";
@@ -59,7 +60,10 @@ impl Trace {
     /// Finds the segments that are missing, and adds what the trace lacks to the gaps of its description.
     fn completed(mut self) -> Result<Self, TraceError> {
         let names: HashSet<String> = self.names()?.into_iter().collect();
-        for (table, runs) in &self.meta.segments {
+        let tables = ["calls", "requests", "files", "processes", "initial"];
+        let known =
+            tables.into_iter().filter_map(|table| Some((table, self.meta.segments.get(table)?)));
+        for (table, runs) in known {
             let mut is_open = false;
             for number in runs.iter().flat_map(|(first, last)| *first..=*last).take(SEGMENTS) {
                 let name = format!("{table}-{number:06}");
