@@ -238,7 +238,7 @@ impl Meta {
     }
 }
 
-/// What a folder without a description is: a recording in parts, or no trace.
+/// A folder without a description: a recording in parts, or no trace.
 fn parts(folder: &Path) -> TraceError {
     let path = folder.to_owned();
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();

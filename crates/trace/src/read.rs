@@ -19,7 +19,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 /// Most segments of a table that are looked for: a day has some ten thousand, and a hostile description may
 /// name any number.
 const SEGMENTS: usize = 1 << 17;
-/// What a recording without an end lacks.
+/// Lack of a recording without an end.
 const NOT_ENDED: &str = "the end: the recording still runs or was killed; what came after its last segment \
                          is lost";
 /// Row groups that are decoded while another one is read: each is 25 MiB.

@@ -27,7 +27,7 @@ pub(super) fn sentences(summary: &Summary) -> [String; 3] {
     [incomplete(summary) + &first, second, third]
 }
 
-/// What of the trace is not there, before all that is said of it.
+/// Parts of the trace that are not there, before all that is said of it.
 fn incomplete(summary: &Summary) -> String {
     let mut said = String::new();
     if let Some(missing) = &summary.missing {
