@@ -72,7 +72,7 @@ pub enum TraceError {
     NothingKept {
         /// Trace.
         path: PathBuf,
-        /// What it does not have.
+        /// Part that it does not have.
         what: String,
     },
     /// The trace has a newer format.
