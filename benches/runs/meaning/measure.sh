@@ -8,7 +8,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 seekwell=$(realpath "$1")
 shift
-[ $# -gt 0 ] || set -- log-ram log-disk io large maildir mail databases rrd replay requests
+[ $# -gt 0 ] || set -- log-ram log-disk io large maildir mail databases rrd requests
 # The lab that lacks one of these would have a figure of zero.
 for tool in fio iostat jq; do
     command -v $tool >/dev/null || { echo "measure.sh: $tool is not installed" >&2; exit 1; }
@@ -64,13 +64,6 @@ for number in range(3000):
         tar -cf store.tar store
         rm -r store
         ;;
-    replay)
-        cp "$here/program.py" .
-        mkdir recorded
-        # What it reads of this machine is in memory, as it is in the trials.
-        mkdir warm && python3 program.py warm
-        "$seekwell" capture --same-device -o program.trace -- python3 "$work/program.py" "$work/recorded"
-        ;;
     requests)
         cp "$here/requests.py" .
         python3 requests.py make "$work"
@@ -111,9 +104,6 @@ for lab in "$@"; do
         ;;
     mail)
         pair mail-device ours '."unpack.device_written_bytes"' tar '."tar.device_kib" * 1024'
-        ;;
-    replay)
-        pair replay ours '."replay.elapsed"' program '."program.real"'
         ;;
     requests)
         pair requests-p50 ours '."requests.latency_p50"' fio '."fio.fio_p50"'

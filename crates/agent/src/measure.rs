@@ -206,6 +206,7 @@ fn add_marks(record: &mut StepRecord, outline: &StepOutline, app_read: u64, app_
 
 fn add_outcome(record: &mut StepRecord, outcome: StepOutcome, origin_ns: u64) {
     record.metrics.extend(outcome.metrics);
+    record.settings.extend(outcome.settings);
     for (kind, histogram) in outcome.histograms {
         if !histogram.is_empty() {
             record.histograms.insert(kind, histogram.to_bytes());

@@ -287,6 +287,25 @@ fn a_layer_on_the_filesystem_itself_starts_cold_with_its_files() {
     assert!(record.warnings.iter().all(|one| one.code != "fsck-damage"));
 }
 
+/// Past the page cache the blocks of pointers would still be in memory from writing the file: a trial
+/// remounts first, so that finding the blocks is paid for.
+#[test]
+fn accesses_past_the_cache_read_the_blocks_of_pointers_again() {
+    if !can_run("accesses_past_the_cache_read_the_blocks_of_pointers_again", "mkfs.ext3") {
+        return;
+    }
+    let values = [("file_size", Value::Size(Bytes::mib(16))), ("count", Value::Integer(200))];
+    let workload =
+        Workload { name: "lookup".into(), parts: vec![params("seekrw", &values)], beside: vec![] };
+    let (_, record) = run("ext3", Bytes::mib(64), workload);
+    assert_eq!(record.status, Status::Ok, "{:?}", record.warnings);
+    let metadata = record.metric("seekrw-direct.metadata_reads").unwrap();
+    // 4096 blocks on ext3: one block of pointers, one that leads to others, and at least three of those.
+    let pointers = record.metric("seekrw-direct.pointer_blocks").unwrap();
+    assert!(pointers >= 5.0, "{pointers}");
+    assert!(metadata >= 4.0, "{metadata} reads of metadata, {pointers} blocks of pointers");
+}
+
 #[test]
 fn a_step_that_fails_is_named_and_the_stack_is_taken_down() {
     if !can_run("a_step_that_fails_is_named_and_the_stack_is_taken_down", "mkfs.ext4") {

@@ -86,7 +86,7 @@ pub enum Command {
     /// Learn how a rotating disk behaves, and write a device file that models it
     Probe(ProbeArgs),
     /// Measure the CPU time to charge on the virtual backend
-    Calibrate,
+    Calibrate(CalibrateArgs),
     /// Allow Seekwell to destroy the contents of a disk or partition; no run writes to an unclaimed
     /// one
     Claim(ClaimArgs),
@@ -675,6 +675,15 @@ pub struct ExtractArgs {
     /// Run file to write [default: the report's name with .seekwell]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+/// Arguments of `calibrate`.
+#[derive(Args, Debug)]
+pub struct CalibrateArgs {
+    /// Measure the work of layers too: ciphers by cryptsetup, parity by the kernel's own figures,
+    /// compression by lzop. Only the lab kernel of the set layers charges it
+    #[arg(long)]
+    pub layers: bool,
 }
 
 /// Arguments of `verify`.

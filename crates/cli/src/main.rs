@@ -110,7 +110,7 @@ fn on_session(session: &Session, command: args::Command) -> Result<Exit, Failure
         Command::Release(arguments) => commands::claim::release(session.machine(), &arguments),
         Command::Kernel(command) => commands::kernel::run(session.machine(), &command),
         Command::Device(command) => commands::device::run(session, &command),
-        Command::Calibrate => commands::calibrate::run(),
+        Command::Calibrate(arguments) => commands::calibrate::run(session.machine(), &arguments),
         Command::Work(arguments) => commands::work::run(session, &arguments),
         Command::Clients(arguments) => commands::clients::run(session, &arguments),
         Command::Doctor(_)

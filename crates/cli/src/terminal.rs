@@ -8,6 +8,47 @@ pub fn width() -> usize {
     size.map_or(80, |size| usize::from(size.ws_col)).clamp(40, 160)
 }
 
+/// Columns of the terminal that standard output is; `None` for a file or a pipe, where lines stay whole.
+pub fn columns() -> Option<usize> {
+    stdout().is_terminal().then(width)
+}
+
+/// A line that begins with `first`, whose text continues below itself where the columns end. A word is
+/// never broken.
+pub fn hanging(first: &str, text: &str, columns: Option<usize>) -> String {
+    let indent = first.chars().count();
+    let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(indent).max(20));
+    let mut out = first.to_owned();
+    let mut used = 0;
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if used > 0 && used + 1 + length > room {
+            out.push('\n');
+            out.push_str(&" ".repeat(indent));
+            used = 0;
+        } else if used > 0 {
+            out.push(' ');
+            used += 1;
+        }
+        out.push_str(word);
+        used += length;
+    }
+    out.push('\n');
+    out
+}
+
+/// A table with its last column, which begins below the heading `last`, wrapped to the columns.
+pub fn wrap_last(table: &str, last: &str, columns: Option<usize>) -> String {
+    let Some(at) = table.lines().next().and_then(|line| line.find(last)) else {
+        return table.to_owned();
+    };
+    let wrapped = table.lines().map(|line| match line.split_at_checked(at) {
+        Some((first, text)) => hanging(first, text, columns),
+        None => format!("{line}\n"),
+    });
+    wrapped.collect()
+}
+
 /// Returns true if standard output shows colours: a terminal that is not dumb, without `NO_COLOR`.
 pub fn colour() -> bool {
     stdout().is_terminal() && !plain()
@@ -52,3 +93,6 @@ impl Write for Talk {
         stderr().lock().flush()
     }
 }
+
+#[cfg(test)]
+mod tests;

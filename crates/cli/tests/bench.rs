@@ -244,6 +244,53 @@ fn each_kind_runs_in_a_directory_and_leaves_nothing() {
     }
 }
 
+/// The calls of five appends of 4 KiB that reach the kernel, for each way to make them durable.
+#[test]
+fn appends_make_the_calls_that_their_sync_asks_for() {
+    let test = "appends_make_the_calls_that_their_sync_asks_for";
+    let Some(strace) = seekwell_testing::tool("strace") else {
+        return seekwell_testing::skip(test, "strace is not installed");
+    };
+    let append = ["bench", "stream", ".", "--write", "--append", "--size", "4KiB"];
+    let bounds = ["--file-size", "1MiB", "--count", "5"];
+    let traced = |sync: &[&str]| -> Vec<String> {
+        let directory = tempfile::tempdir().unwrap();
+        let output = Command::new(&strace)
+            .args(["-f", "-o", "calls", "-e"])
+            .arg("trace=fsync,fdatasync,openat,pwrite64,pwritev2")
+            .arg(env!("CARGO_BIN_EXE_seekwell"))
+            .args([&append[..], &bounds, sync].concat())
+            .current_dir(directory.path())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let calls = std::fs::read_to_string(directory.path().join("calls")).unwrap();
+        calls.lines().map(str::to_owned).collect()
+    };
+    // fsync, fdatasync, opened with O_DSYNC, plain writes, writes with RWF_DSYNC. The new file and its
+    // folder are synced before the first append.
+    for (sync, expected) in [
+        (&[][..], [2, 0, 0, 5, 0]),
+        (&["--sync", "fsync"][..], [7, 0, 0, 5, 0]),
+        (&["--sync", "fdatasync"][..], [2, 5, 0, 5, 0]),
+        (&["--sync", "O_DSYNC"][..], [2, 0, 1, 5, 0]),
+        (&["--sync", "RWF_DSYNC"][..], [2, 0, 0, 0, 5]),
+    ] {
+        let calls = traced(sync);
+        let count = |call: &str, with: &str| {
+            calls.iter().filter(|line| line.contains(call) && line.contains(with)).count()
+        };
+        let found = [
+            count(" fsync(", ""),
+            count(" fdatasync(", ""),
+            count(" openat(", "O_DSYNC"),
+            count(" pwrite64(", ", 4096, "),
+            count(" pwritev2(", "RWF_DSYNC"),
+        ];
+        assert_eq!(found, expected, "{sync:?}: {calls:#?}");
+    }
+}
+
 /// As SQLite of distributions does: an fsync would also wait for the times of the file.
 #[test]
 fn sqlite_syncs_by_fdatasync() {

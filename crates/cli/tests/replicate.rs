@@ -237,6 +237,49 @@ fn the_same_lab_runs_on_a_loop_device_by_changing_the_device_alone() {
     assert!(directory.path().join("replications/tiny@host.seekwell").is_file());
 }
 
+/// A filesystem that this kernel neither has nor would load a module for.
+fn unknown_filesystem() -> Option<&'static str> {
+    let listed = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let modules = format!("/lib/modules/{}/modules.alias", release.trim());
+    let modules = std::fs::read_to_string(modules).unwrap_or_default();
+    ["reiserfs", "jfs", "nilfs2", "ufs"].into_iter().find(|kind| {
+        let is_listed = listed.split_whitespace().any(|word| word == *kind);
+        !is_listed && !modules.contains(&format!("fs-{kind} "))
+    })
+}
+
+#[test]
+fn a_filesystem_that_the_machine_lacks_is_left_out_of_a_study() {
+    let test = "a_filesystem_that_the_machine_lacks_is_left_out_of_a_study";
+    if !seekwell_testing::root() {
+        return seekwell_testing::skip(test, "needs root to attach a loop device");
+    }
+    let Some(kind) = unknown_filesystem() else {
+        return seekwell_testing::skip(test, "this kernel has every filesystem of the test");
+    };
+    let lab = |schedulers: &str| {
+        let more = format!("type = \"raw\"\n\n[[filesystem]]\ntype = \"{kind}\"\n");
+        let lab = LAB.replace("type = \"raw\"\n", &more);
+        lab.replace("choose = [\"none\"]", &format!("choose = {schedulers}"))
+    };
+    let directory = study("");
+    let path = directory.path().join("studies/tiny.toml");
+    std::fs::write(&path, lab("[\"none\", \"mq-deadline\"]")).unwrap();
+    let words = ["--place", "host", "--device", "loop:64MiB", "--json"];
+    let output = replicate(directory.path(), &words);
+    let told = format!("filesystem \"{kind}\" is left out");
+    assert!(talk(&output).contains(&told), "{}", talk(&output));
+    assert_eq!(verdicts(&json(&output)), EXPECTED);
+    // With one stack left nothing runs.
+    let directory = study("");
+    let path = directory.path().join("studies/tiny.toml");
+    std::fs::write(&path, lab("[\"none\"]")).unwrap();
+    let output = replicate(directory.path(), &words);
+    assert!(talk(&output).contains("only one stack is left"), "{}", talk(&output));
+    assert!(!directory.path().join("replications/tiny@host.seekwell").exists());
+}
+
 /// A loop device over an image; detached when dropped.
 struct Attached(String);
 

@@ -246,6 +246,114 @@ fn nothing_is_left_of_a_served_device_when_a_process_is_killed() {
     is_gone(&device, &before);
 }
 
+/// A card that claims 64 MiB and has 16, whose sectors beyond those are the first ones again.
+const FAKE: &str = r#"name = "fake"
+title = "a fake"
+kind = "fixed"
+[presented]
+sectors = 131072
+wraps_at = 32768
+queue_depth = 32
+max_request_kib = 512
+[fixed]
+read_latency_us = 1
+write_latency_us = 1
+mb_per_s = 5000
+parallel = 32
+[sources]
+presented = "test"
+fixed = "test"
+"#;
+
+const TRUE_BYTES: u64 = 16 << 20;
+const CLAIMED_BYTES: u64 = 64 << 20;
+
+/// The program with a folder of claims of its own.
+fn with_own_state(directory: &Path, words: &[&str]) -> Output {
+    std::fs::create_dir_all(directory.join("state")).unwrap();
+    let script = "mount --make-rprivate / && mount --bind state /var/lib && exec \"$@\"";
+    Command::new("unshare")
+        .args(["--mount", "sh", "-c", script, "sh", env!("CARGO_BIN_EXE_seekwell")])
+        .args(words)
+        .current_dir(directory)
+        .env("NO_COLOR", "1")
+        .output()
+        .unwrap()
+}
+
+/// Bytes that a step of a bench found wrong, and the codes of the warnings.
+fn found(output: &Output, step: &str) -> (u64, u64, Vec<String>) {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let steps = result["steps"].as_array().unwrap();
+    let metrics = &steps.iter().find(|found| found["name"] == step).unwrap()["metrics"];
+    let number = |name: &str| metrics[name].as_f64().unwrap() as u64;
+    let warnings = result["warnings"].as_array().unwrap().iter();
+    let codes = warnings.map(|warning| warning["code"].as_str().unwrap().to_owned()).collect();
+    (number("checked_bytes"), number("wrong_bytes"), codes)
+}
+
+/// All of a device, past the cache.
+fn content(file: &File) -> Vec<u8> {
+    let mut all = Aligned::zeroed(CLAIMED_BYTES);
+    file.read_exact_at(&mut all, 0).unwrap();
+    all.to_vec()
+}
+
+#[test]
+fn a_fake_is_found_by_the_checks_of_capacity_and_of_written_data() {
+    if !can_serve("a_fake_is_found_by_the_checks") {
+        return;
+    }
+    let _alone = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let before = traces();
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("fake.toml");
+    std::fs::write(&model, FAKE).unwrap();
+    let served = Serving::start(model.to_str().unwrap());
+    let device = served.device.to_str().unwrap().to_owned();
+    let run = |words: &[&str]| with_own_state(folder.path(), words);
+    let full = ["bench", "capacity", &device, "--full", "--json"];
+    let refused = run(&full);
+    assert_eq!(refused.status.code(), Some(3), "{}", String::from_utf8_lossy(&refused.stderr));
+    let claimed = run(&["claim", &device, "--confirm", "131072"]);
+    assert!(claimed.status.success(), "{}", String::from_utf8_lossy(&claimed.stderr));
+
+    let mut data = Aligned::zeroed(TRUE_BYTES);
+    data.chunks_mut(512).zip(0_u64..).for_each(|(sector, number)| {
+        sector[..8].copy_from_slice(&number.to_le_bytes());
+    });
+    // Closed again: a device that is open for writing is refused.
+    served.open(OFlags::RDWR).write_all_at(&data, 0).unwrap();
+    let before_check = content(&served.open(OFlags::RDONLY));
+    assert!(before_check.chunks(TRUE_BYTES as usize).all(|part| *part == data[..]));
+    let (checked, wrong, codes) =
+        found(&run(&["bench", "capacity", &device, "--json"]), "capacity");
+    // Stamps at 0, 1, 2, 4, 8, 16 and 32 MiB and at the end; the one at 0 was written last.
+    assert_eq!((checked, wrong), (8 * BLOCK, 2 * BLOCK));
+    assert!(codes.iter().any(|code| code == "wrong-capacity"), "{codes:?}");
+    assert!(content(&served.open(OFlags::RDONLY)) == before_check, "the content is not restored");
+
+    // Of blocks in ascending order the last ones are kept.
+    let lost = CLAIMED_BYTES - TRUE_BYTES;
+    let (checked, wrong, codes) = found(&run(&full), "capacity");
+    assert_eq!((checked, wrong), (CLAIMED_BYTES, lost));
+    assert!(codes.iter().any(|code| code == "wrong-capacity"), "{codes:?}");
+    let stream = ["bench", "stream", &device, "--write", "--direct", "--file-size", "64MiB"];
+    let verify = run(&[&stream[..], &["--verify", "100", "--json"]].concat());
+    let (checked, wrong, codes) = found(&verify, "stream-verify");
+    assert_eq!((checked, wrong), (CLAIMED_BYTES, lost));
+    assert!(codes.iter().any(|code| code == "wrong-data"), "{codes:?}");
+    let within = ["bench", "stream", &device, "--write", "--file-size", "16MiB"];
+    let verify = run(&[&within[..], &["--verify", "50", "--json"]].concat());
+    let (checked, wrong, codes) = found(&verify, "stream-verify");
+    assert!(checked > 0 && checked < TRUE_BYTES && wrong == 0, "{wrong} of {checked}");
+    assert!(!codes.iter().any(|code| code == "wrong-data"), "{codes:?}");
+
+    assert_eq!(served.end(Signal::TERM).status.code(), Some(0));
+    is_gone(Path::new(&device), &before);
+}
+
 #[test]
 fn a_device_that_is_not_there_is_not_served() {
     let output = Command::new(env!("CARGO_BIN_EXE_seekwell"))

@@ -514,3 +514,24 @@ fn a_model_that_misses_published_figures_is_marked_in_every_report() {
     // Within 10 % at both.
     assert_eq!(mark("cf-lexar-233x"), [false; 4]);
 }
+
+/// Each kind of work has a number that `run` takes, or a reason why there is none.
+#[test]
+fn calibrating_layers_says_what_it_found_and_what_not() {
+    let output = seekwell(Path::new("/")).args(["calibrate", "--layers"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", talk(&output));
+    let charge = data(&output);
+    let said = talk(&output);
+    for work in ["cipher", "hash", "parity", "compress", "decompress"] {
+        let number = charge
+            .trim()
+            .split(',')
+            .find_map(|part| part.strip_prefix(work)?.strip_prefix('=')?.parse::<u32>().ok());
+        let line = match number {
+            Some(ns) => format!("{work}: {ns} ns for each KiB, by "),
+            None => format!("{work}: not measured and not charged: "),
+        };
+        assert!(number != Some(0) && said.contains(&line), "{line}: {said}");
+    }
+    assert!(said.contains(&format!("--cpu {}", charge.trim())), "{said}");
+}

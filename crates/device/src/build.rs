@@ -49,5 +49,6 @@ fn geometry(file: &DeviceFile) -> Geometry {
         write_cache,
         max_discard_sectors: presented.max_discard_kib.map(sectors),
         max_write_zeroes_sectors: presented.max_write_zeroes_kib.map(sectors),
+        wraps_at: presented.wraps_at,
     }
 }

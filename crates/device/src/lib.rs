@@ -76,6 +76,6 @@ pub use error::DeviceError;
 pub use file::{DeviceFile, load, with_comparison};
 pub use fingerprint::fingerprint;
 pub use model::{
-    Completion, Geometry, Lba, LostRange, LostWrites, Model, Operation, Refused, Request,
-    SectorRange,
+    Completion, Geometry, Lba, LostRange, LostWrites, Model, Operation, Piece, Pieces, Refused,
+    Request, SectorRange,
 };

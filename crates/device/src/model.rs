@@ -148,9 +148,51 @@ pub struct Geometry {
     pub max_discard_sectors: Option<u32>,
     /// Longest write-zeroes in sectors; `None` when the device cannot.
     pub max_write_zeroes_sectors: Option<u32>,
+    /// Sectors of 512 bytes that a fake really has; `None` for an honest device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wraps_at: Option<u64>,
+}
+
+/// Sectors of a request that are in one row on the medium.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// First sector, as the host counts.
+    pub sector: u64,
+    /// First sector on the medium: another one on a fake that wraps around.
+    pub place: u64,
+    /// Sectors.
+    pub sectors: u64,
+}
+
+/// The pieces of a request, in order.
+#[derive(Clone, Debug)]
+pub struct Pieces {
+    next: u64,
+    end: u64,
+    wraps_at: Option<u64>,
+}
+
+impl Iterator for Pieces {
+    type Item = Piece;
+
+    fn next(&mut self) -> Option<Piece> {
+        let (sector, left) = (self.next, self.end.checked_sub(self.next)?);
+        let (place, sectors) = match self.wraps_at.filter(|sectors| *sectors > 0) {
+            Some(wraps_at) => (sector % wraps_at, left.min(wraps_at - sector % wraps_at)),
+            None => (sector, left),
+        };
+        self.next += sectors;
+        (sectors > 0).then_some(Piece { sector, place, sectors })
+    }
 }
 
 impl Geometry {
+    /// Places of sectors on the medium: one piece, except on a fake that wraps around inside of them.
+    #[must_use]
+    pub fn pieces(&self, sector: u64, sectors: u64) -> Pieces {
+        Pieces { next: sector, end: sector.saturating_add(sectors), wraps_at: self.wraps_at }
+    }
+
     /// Judges a request by what the device presents, as every model does on submission.
     ///
     /// # Errors

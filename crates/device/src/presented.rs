@@ -30,6 +30,9 @@ pub struct Presented {
     pub max_write_zeroes_kib: Option<u32>,
     /// True if the block layer treats it as a rotating disk; by default as the model is.
     pub rotational: Option<bool>,
+    /// Sectors of 512 bytes that a fake really has: those from here on are the first ones again. Absent for
+    /// an honest device.
+    pub wraps_at: Option<u64>,
 }
 
 const fn sector_bytes() -> u32 {
@@ -54,6 +57,15 @@ impl Presented {
         if self.sectors == 0 || self.sectors > MOST_SECTORS || !self.sectors.is_multiple_of(step) {
             let reason = "must be a positive whole number of logical blocks, below 2^50 sectors";
             return Err(refuse("presented.sectors", self.sectors, reason));
+        }
+        if let Some(true_sectors) = self.wraps_at
+            && (true_sectors == 0
+                || true_sectors >= self.sectors
+                || !true_sectors.is_multiple_of(step))
+        {
+            let reason =
+                "must be a positive whole number of logical blocks, below presented.sectors";
+            return Err(refuse("presented.wraps_at", true_sectors, reason));
         }
         within("presented.queue_depth", self.queue_depth.into(), 1.0, 65536.0)?;
         let least = f64::from(self.logical_block.div_ceil(1024));

@@ -48,6 +48,9 @@ pub struct DataShape {
     /// Percentage of the operations that write, in every 4 KiB, the same data as all others of
     /// them: what deduplication can remove. From 0 to 100.
     pub repeated_percent: u8,
+    /// The data of an operation follows from the job's seed and its offset alone, so that it can be
+    /// generated again to check what a device kept; otherwise no two operations write the same.
+    pub by_offset: bool,
 }
 
 impl ArenaShape {
@@ -60,9 +63,9 @@ impl ArenaShape {
         if !self.writes {
             return 0;
         }
-        UNREPEATED_BYTES
-            .div_ceil((self.block_bytes as usize).max(1) * self.depth as usize)
-            .clamp(1, MOST_BLOCKS)
+        // Data that follows from the offset is the same in every slot.
+        let slots = if self.data.by_offset { 1 } else { self.depth as usize };
+        UNREPEATED_BYTES.div_ceil((self.block_bytes as usize).max(1) * slots).clamp(1, MOST_BLOCKS)
     }
 
     /// Bytes of memory.
@@ -77,6 +80,16 @@ impl ArenaShape {
     fn repeats(self) -> bool {
         self.writes && self.data.repeated_percent > 0
     }
+}
+
+/// Mixes a seed with a number; numbers that differ give results that differ (the finalizer of
+/// SplitMix64).
+#[inline]
+pub(crate) fn mixed(seed: u64, number: u64) -> u64 {
+    let mut word = seed.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ (word >> 31)
 }
 
 /// Blocks below a page still occupy one each; this keeps their memory at 8 MiB.
@@ -137,7 +150,12 @@ impl Arena {
     fn fill(&self, seed: u64) {
         let mut rng = seeded(derive_seed(seed, "content"));
         let end = if self.shape.repeats() { self.repeated } else { self.length };
+        let slot_bytes = self.shape.blocks_per_slot() * self.shape.stride();
         for offset in (self.write_base..end).step_by(8) {
+            let begins_slot = (offset - self.write_base).is_multiple_of(slot_bytes);
+            if self.shape.data.by_offset && begins_slot {
+                rng = seeded(derive_seed(seed, "content"));
+            }
             self.store(offset, self.shaped(offset, rng.next_u64()));
         }
         // The same for every thread of every job: what is repeated is repeated everywhere.
@@ -202,10 +220,44 @@ impl Arena {
         start
     }
 
+    /// Returns the offset of a buffer for a slot to write at `offset` of the target from: one whose
+    /// data follows from that if the shape says so, otherwise the next [`Self::write_buffer`]. The
+    /// slot must have nothing in flight.
+    #[inline]
+    pub fn write_buffer_at(&mut self, slot: u32, offset: u64) -> usize {
+        if !self.shape.data.by_offset {
+            return self.write_buffer(slot);
+        }
+        let chance = mixed(self.serial, !offset);
+        if self.shape.repeats() && chance % 100 < u64::from(self.shape.data.repeated_percent) {
+            return self.repeated;
+        }
+        let blocks = self.shape.blocks_per_slot();
+        let index = offset / u64::from(self.shape.block_bytes.max(1)) % blocks as u64;
+        let block = slot as usize * blocks + index as usize;
+        let start = self.write_base + block * self.shape.stride();
+        for piece in (0..self.shape.block_bytes as usize).step_by(STAMP_EVERY) {
+            self.store(start + piece, mixed(self.serial, offset + piece as u64));
+        }
+        start
+    }
+
+    /// The data of an operation at `offset` of the target; the first slot must have nothing in flight.
+    #[inline]
+    pub fn block_at(&mut self, offset: u64) -> &[u8] {
+        let start = self.write_buffer_at(0, offset);
+        self.bytes(start)
+    }
+
     /// The next block that the first slot writes, for writes that end before the next is asked for.
     #[inline]
     pub fn block(&mut self) -> &[u8] {
         let start = self.write_buffer(0);
+        self.bytes(start)
+    }
+
+    #[inline]
+    fn bytes(&mut self, start: usize) -> &[u8] {
         let address = self.address(start, self.shape.block_bytes);
         // SAFETY: the bytes lie inside the mapping as just checked, and the borrow keeps everybody
         // from changing them while it lives.

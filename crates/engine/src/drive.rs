@@ -272,7 +272,7 @@ impl<'a> Driver<'a> {
     fn operation(&mut self, kind: OperationKind, offset: u64, slot: u32) -> Operation {
         let (length, buffer) = match kind {
             OperationKind::Read => (self.block_bytes, self.arena.read_buffer(slot)),
-            OperationKind::Write => (self.block_bytes, self.arena.write_buffer(slot)),
+            OperationKind::Write => (self.block_bytes, self.arena.write_buffer_at(slot, offset)),
             OperationKind::Fsync => (0, 0),
         };
         Operation { kind, offset, length, buffer }

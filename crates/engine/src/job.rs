@@ -6,6 +6,7 @@ use crate::error::JobError;
 use crate::progress::Progress;
 use seekwell_model::workloads::SyncMethod;
 use seekwell_model::workloads::io::{EngineKind, Pattern};
+use seekwell_stats::derive_seed;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -121,6 +122,14 @@ impl<'a> Job<'a> {
             progress: None,
             keep_samples: 0,
         }
+    }
+
+    /// Seed of the data of a thread: the same for all where the data follows from the offset.
+    pub(crate) fn data_seed(&self, thread: u32) -> u64 {
+        if self.data.by_offset {
+            return derive_seed(self.seed, "data by offset");
+        }
+        derive_seed(self.seed, &format!("data {thread}"))
     }
 
     /// Memory that each thread needs.

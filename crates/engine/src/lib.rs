@@ -25,6 +25,7 @@ pub mod schedule;
 pub mod scripted;
 pub mod source;
 pub mod uring;
+pub mod written;
 
 pub use buffer::DataShape;
 pub use clock::{Clock, ClockCost, MonotonicClock};
@@ -35,3 +36,4 @@ pub use job::{EngineChoice, Job, Span};
 pub use operation::{Completion, Engine, Operation, OperationKind, Wait};
 pub use progress::Progress;
 pub use run::{JobResult, RateReport, ThreadSummary, run};
+pub use written::{Written, WrittenData};

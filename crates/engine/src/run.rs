@@ -13,7 +13,7 @@ use crate::source::Source;
 use crate::uring::Uring;
 use rustix::thread::set_current_timer_slack;
 use seekwell_model::workloads::SyncMethod;
-use seekwell_stats::{Histogram, derive_seed};
+use seekwell_stats::Histogram;
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -188,7 +188,7 @@ fn work(
     // Without this the kernel may let a sleep last 50 µs longer, which would count as latency. A
     // kernel that refuses makes rate-limited latencies that much longer, no more.
     let _ = set_current_timer_slack(NonZeroU64::new(1));
-    let seed = derive_seed(job.seed, &format!("data {thread}"));
+    let seed = job.data_seed(thread);
     let arena = Arena::new(job.arena_shape(), seed).map_err(|source| JobError::Setup {
         action: "map the buffers",
         source,

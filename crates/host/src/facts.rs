@@ -26,7 +26,13 @@ mod tests;
 pub use doctor::{Finding, State, findings};
 
 /// Programs of no filesystem whose versions belong to a run, with the argument that shows them.
-const VERSIONS: [(&str, &str); 2] = [("smartctl", "--version"), ("hdparm", "-V")];
+const VERSIONS: [(&str, &str); 5] = [
+    ("smartctl", "--version"),
+    ("hdparm", "-V"),
+    ("postgres", "--version"),
+    ("pgbench", "--version"),
+    ("db_bench", "--version"),
+];
 
 /// Programs whose versions belong to a run, each once: those of the filesystems, and [`VERSIONS`].
 fn versions() -> BTreeMap<&'static str, &'static str> {

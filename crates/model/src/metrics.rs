@@ -166,8 +166,8 @@ metrics! {
     "drift" Ratio Lower "Time from the first to the last issue of replayed block requests per recorded time, the factor `scale` taken out: 1 is as recorded."
     "requests_failed" Count Lower "Replayed block requests that the device failed."
     "requests_left_out" Count Lower "Recorded block requests that were not issued, since the trace does not tell their purpose or the recording lost them."
-    "checked_bytes" Bytes Higher "Bytes that were written and read back past the page cache."
-    "wrong_bytes" Bytes Lower "Checked bytes whose content differed: the device lost them."
+    "checked_bytes" Bytes Higher "Bytes that were written and then compared with what the device returned."
+    "wrong_bytes" Bytes Lower "Checked bytes whose content differed, in pieces of 4 KiB: they are lost."
     "exit_status" Count Lower "Exit status of the command."
 }
 

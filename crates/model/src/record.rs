@@ -227,6 +227,10 @@ pub struct StepRecord {
     pub members: Vec<DeviceTotals>,
     /// Counters of the external journal device.
     pub journal: Option<DeviceTotals>,
+    /// Settings and version of a program of the step, as it said itself, by name: those of a database
+    /// that decide what a commit is worth.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, String>,
     /// Doubts about this step.
     pub warnings: Vec<Warning>,
     /// Every single operation, when the lab asked for them.

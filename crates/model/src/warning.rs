@@ -297,6 +297,9 @@ warnings! {
     WrongCapacity "wrong-capacity" Step Doubt
         "The device lost data that was written to it: it is smaller than it claims, or broken."
         "do not keep anything on it; return it"
+    WrongData "wrong-data" Step NotRanked
+        "Data that a step wrote and synced was another one after a remount."
+        "do not keep data on this stack; look into the kernel's log, and check the device with `seekwell bench capacity`"
     OutputCut "output-cut" Step Note
         "The middle of a command's output was not kept."
         "make the command print less, or redirect its output to a file"

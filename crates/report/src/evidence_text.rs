@@ -13,6 +13,7 @@ use seekwell_model::verdict::{
     AxisFound, Beside, CheckFound, ControlFound, DurabilityClass, Evidence, InteractionFound,
     NodeFound, NodeStanding, RaceCourse, StackDurability, Verdict,
 };
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Stacks that left in the screen and are named one by one.
 const NAMED: usize = 8;
@@ -35,7 +36,7 @@ pub(crate) fn sections(view: &RunView) -> Vec<Section> {
         ("What made the difference", difference(view)),
         ("Another device or another filesystem", devices::sentences(view)),
         ("On each node", nodes(&view.verdict)),
-        ("After a power cut", durability(evidence)),
+        ("After a power cut", durability(view)),
         ("How the race went", evidence.race.as_ref().map_or_else(Vec::new, course)),
         ("The laboratory", laboratory(evidence)),
         ("Noise and cost", noise(view)),
@@ -198,12 +199,35 @@ fn nodes(verdict: &Verdict) -> Vec<String> {
 }
 
 /// Only where the classes differ or power was cut: then the table has a mark, and here is what it means.
-fn durability(evidence: &Evidence) -> Vec<String> {
+/// What a database says that its commits are worth always.
+fn durability(view: &RunView) -> Vec<String> {
+    let evidence = &view.verdict.evidence;
     let mut said = cuts(evidence);
     if evidence.durability_differs() {
         said.extend(classes(evidence));
     }
+    said.extend(settings(view));
     said
+}
+
+/// The settings in force of each database, as it said them itself: one line, or one for each of several.
+fn settings(view: &RunView) -> Vec<String> {
+    let mut found: BTreeMap<&str, BTreeMap<String, BTreeSet<&str>>> = BTreeMap::new();
+    for (trial, record) in &view.records {
+        let label = view.stack_of(trial).map_or("", |stack| stack.label.as_str());
+        for step in record.steps.iter().filter(|step| !step.settings.is_empty()) {
+            let pairs = step.settings.iter().map(|(name, value)| format!("{name}={value}"));
+            let text = pairs.collect::<Vec<_>>().join(", ");
+            found.entry(&step.name).or_default().entry(text).or_default().insert(label);
+        }
+    }
+    let lines = found.iter().flat_map(|(step, values)| {
+        values.iter().map(move |(text, stacks)| match values.len() {
+            1 => format!("{step} ran with {text}"),
+            _ => format!("{step} ran with {text}: {}", few(stacks.iter().copied())),
+        })
+    });
+    lines.collect()
 }
 
 /// The stacks that may lose synced data, or the whole filesystem, by the power cuts of the run.

@@ -124,6 +124,7 @@ fn step_json(step: &StepRecord) -> Value {
         "device": step.device,
         "journal": step.journal,
         "latency_ns": latency,
+        "settings": step.settings,
         "warnings": step.warnings,
     })
 }

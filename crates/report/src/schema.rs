@@ -156,6 +156,7 @@ fn step() -> Value {
         ("device", nullable(reference("DeviceTotals"))),
         ("journal", nullable(reference("DeviceTotals"))),
         ("latency_ns", latencies),
+        ("settings", json!({ "type": "object", "additionalProperties": { "type": "string" } })),
         ("warnings", list(reference("Warning"))),
     ])
 }

@@ -1,6 +1,6 @@
 //! The served disk without a clock: requests in at a time, answers out at the times that the model says.
 
-use seekwell_device::{Completion, Geometry, Lba, Model, Operation, Refused, Request};
+use seekwell_device::{Completion, Geometry, Lba, Model, Operation, Piece, Refused, Request};
 use seekwell_virtual::Content;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -239,15 +239,30 @@ impl Disk {
     /// Moves the data. Requests that overlap take effect in the order of their submission, so it can move now.
     fn transfer(&mut self, offset: u64, ask: Ask<'_>) -> io::Result<Vec<u8>> {
         let sector = offset / SECTOR;
+        let pieces = self.geometry.pieces(sector, ask.bytes() / SECTOR);
+        let within = |piece: &Piece| {
+            let start = ((piece.sector - sector) * SECTOR) as usize;
+            start..start + (piece.sectors * SECTOR) as usize
+        };
         match ask {
             Ask::Read(bytes) => {
                 let mut data = self.spare.pop().unwrap_or_default();
                 data.resize(bytes as usize, 0);
-                self.content.read(sector, &mut data)?;
+                for piece in pieces {
+                    self.content.read(piece.place, &mut data[within(&piece)])?;
+                }
                 return Ok(data);
             }
-            Ask::Write(data) => self.content.write(sector, data)?,
-            Ask::Discard(bytes) | Ask::Zero(bytes) => self.content.zero(sector, bytes / SECTOR)?,
+            Ask::Write(data) => {
+                for piece in pieces {
+                    self.content.write(piece.place, &data[within(&piece)])?;
+                }
+            }
+            Ask::Discard(_) | Ask::Zero(_) => {
+                for piece in pieces {
+                    self.content.zero(piece.place, piece.sectors)?;
+                }
+            }
             Ask::Flush => {}
         }
         Ok(Vec::new())

@@ -126,6 +126,7 @@ impl ProbedDevice {
             write_cache: settings.write_cache.as_deref() == Some("write back"),
             max_discard_sectors: sectors_of(settings.discard_max_bytes),
             max_write_zeroes_sectors: sectors_of(sysfs::read_number(&zeroes)?),
+            wraps_at: None,
         };
         let buffer = |_| Aligned::zeroed(geometry.max_request_bytes.into());
         let buffers = (0..geometry.queue_depth.min(MOST_DEPTH)).map(buffer).collect();

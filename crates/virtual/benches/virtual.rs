@@ -197,6 +197,7 @@ fn mail(files: usize) {
     let params = seekwell_model::workloads::mail::MailParams {
         compressible: 0,
         repeated: 0,
+        verify: 0,
         files: files as u64,
         directories: 20,
         largest: None,

@@ -12,6 +12,10 @@ use rustix::fs::{MemfdFlags, memfd_create};
 
 use crate::machine::{CpuCharge, WorkCharge};
 
+mod work;
+
+pub use work::{KERNEL_LOG, WorkTime, charge_of, measure_work};
+
 #[cfg(test)]
 mod tests;
 
@@ -84,7 +88,8 @@ impl FromStr for CpuCharge {
 }
 
 /// Measures what a system call of a file and a copied KiB cost this machine's CPU: reads and writes of
-/// a file in memory, short and long. Takes less than a second.
+/// a file in memory, short and long. Takes less than a second. The work of layers is measured by
+/// [`measure_work`].
 ///
 /// # Errors
 ///

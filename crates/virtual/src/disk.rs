@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use seekwell_device::evidence::Evidence;
 use seekwell_device::{
-    Completion, Geometry, Lba, LostWrites, Model, Operation, Refused, Request, SectorRange,
+    Completion, Geometry, Lba, LostWrites, Model, Operation, Piece, Refused, Request, SectorRange,
 };
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -423,20 +423,17 @@ impl Disk {
         segments: &[Segment],
         memory: &mut impl GuestMemory,
     ) -> Result<(u8, u64), DiskFault> {
-        let (sector, count) = (request.lba.0, u64::from(request.sectors));
-        if let Some(log) = &mut self.log
-            && request.operation.writes()
-        {
-            log.before(request, &self.content)?;
-        }
+        let mut pieces = self.geometry.pieces(request.lba.0, request.sectors.into());
         let mut data = 0;
         match request.operation {
-            Operation::Read if overlaps(&self.damaged, sector, count) => {
-                return Ok((block::STATUS_IO_ERROR, 0));
-            }
             Operation::Read => {
+                if pieces.clone().any(|piece| overlaps(&self.damaged, piece.place, piece.sectors)) {
+                    return Ok((block::STATUS_IO_ERROR, 0));
+                }
                 self.buffer.resize(request.sectors as usize * 512, 0);
-                self.content.read(sector, &mut self.buffer)?;
+                for piece in pieces {
+                    self.content.read(piece.place, &mut self.buffer[within(request, piece)])?;
+                }
                 data = xxh3_64(&self.buffer);
                 block::scatter(memory, segments, &self.buffer)?;
             }
@@ -444,21 +441,28 @@ impl Disk {
                 self.buffer.resize(request.sectors as usize * 512, 0);
                 block::gather(memory, segments, &mut self.buffer)?;
                 data = xxh3_64(&self.buffer);
-                self.content.write(sector, &self.buffer)?;
-                mend(&mut self.damaged, sector, count);
+                pieces.try_for_each(|piece| self.change(request, piece))?;
             }
             Operation::Discard | Operation::WriteZeroes => {
-                self.content.zero(sector, count)?;
-                mend(&mut self.damaged, sector, count);
+                pieces.try_for_each(|piece| self.change(request, piece))?;
             }
             Operation::Flush => {}
         }
-        if let Some(log) = &mut self.log
-            && request.operation.writes()
-        {
-            log.after(&self.content)?;
-        }
         Ok((block::STATUS_OK, data))
+    }
+
+    /// Writes a piece of a request from the buffer, or makes it zero.
+    fn change(&mut self, request: &Request, piece: Piece) -> io::Result<()> {
+        if let Some(log) = &mut self.log {
+            log.before(request.id, piece, &self.content)?;
+        }
+        if request.operation == Operation::Write {
+            self.content.write(piece.place, &self.buffer[within(request, piece)])?;
+        } else {
+            self.content.zero(piece.place, piece.sectors)?;
+        }
+        mend(&mut self.damaged, piece.place, piece.sectors);
+        self.log.as_mut().map_or(Ok(()), |log| log.after(&self.content))
     }
 }
 
@@ -478,6 +482,12 @@ fn finish(
     memory.write(done.status_address, &[done.status])?;
     ring.push_used(memory, done.head, done.written)?;
     Ok(())
+}
+
+/// Bytes of a piece in the data of its request.
+fn within(request: &Request, piece: Piece) -> std::ops::Range<usize> {
+    let start = (piece.sector - request.lba.0) as usize * 512;
+    start..start + piece.sectors as usize * 512
 }
 
 fn overlaps(ranges: &[SectorRange], sector: u64, count: u64) -> bool {

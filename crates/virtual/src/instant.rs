@@ -33,6 +33,7 @@ impl Instant {
             write_cache: false,
             max_discard_sectors: None,
             max_write_zeroes_sectors: None,
+            wraps_at: None,
         };
         Self { geometry, waiting: VecDeque::new(), now_ns: 0 }
     }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io;
 
-use seekwell_device::{LostRange, Request};
+use seekwell_device::{LostRange, Piece};
 
 use crate::content::Content;
 
@@ -13,7 +13,7 @@ mod tests;
 #[derive(Debug)]
 struct LoggedWrite {
     id: u64,
-    sector: u64,
+    piece: Piece,
     before: Vec<u8>,
     after: Vec<u8>,
 }
@@ -25,17 +25,15 @@ pub struct WriteLog {
 }
 
 impl WriteLog {
-    /// Remembers what `request` is about to replace.
+    /// Remembers what a piece of the request `id` is about to replace.
     ///
     /// # Errors
     ///
     /// As [`Content::read`].
-    pub fn before(&mut self, request: &Request, content: &Content) -> io::Result<()> {
-        let mut before = vec![0; request.sectors as usize * 512];
-        content.read(request.lba.0, &mut before)?;
-        let write =
-            LoggedWrite { id: request.id, sector: request.lba.0, before, after: Vec::new() };
-        self.writes.push_back(write);
+    pub fn before(&mut self, id: u64, piece: Piece, content: &Content) -> io::Result<()> {
+        let mut before = vec![0; piece.sectors as usize * 512];
+        content.read(piece.place, &mut before)?;
+        self.writes.push_back(LoggedWrite { id, piece, before, after: Vec::new() });
         Ok(())
     }
 
@@ -47,7 +45,7 @@ impl WriteLog {
     pub fn after(&mut self, content: &Content) -> io::Result<()> {
         let Some(write) = self.writes.back_mut() else { return Ok(()) };
         write.after.resize(write.before.len(), 0);
-        content.read(write.sector, &mut write.after)
+        content.read(write.piece.place, &mut write.after)
     }
 
     /// Forgets the writes submitted before the one called `id`: no power cut undoes them.
@@ -64,19 +62,20 @@ impl WriteLog {
     /// As [`Content::write`].
     pub fn undo(self, lost: &[LostRange], content: &mut Content) -> io::Result<()> {
         for write in self.writes.iter().rev() {
-            content.write(write.sector, &write.before)?;
+            content.write(write.piece.place, &write.before)?;
         }
         for write in &self.writes {
             let sectors = (write.after.len() / 512) as u64;
             let mut kept = vec![true; write.after.len() / 512];
             for part in lost.iter().filter(|part| part.id == write.id) {
-                let start = part.range.lba.0.saturating_sub(write.sector).min(sectors);
-                let end = (start + part.range.sectors).min(sectors);
+                let within = |sector: u64| sector.saturating_sub(write.piece.sector).min(sectors);
+                let start = within(part.range.lba.0);
+                let end = within(part.range.lba.0 + part.range.sectors);
                 kept[start as usize..end as usize].fill(false);
             }
             for (index, data) in write.after.chunks(512).enumerate() {
                 if kept[index] {
-                    content.write(write.sector + index as u64, data)?;
+                    content.write(write.piece.place + index as u64, data)?;
                 }
             }
         }

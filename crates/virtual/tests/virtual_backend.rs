@@ -65,15 +65,36 @@ fn plan_of(filesystems: &[&str], schedulers: &[&str], model: &str, rest: &str) -
     }
 }
 
+/// A card that claims 64 MiB and has 16, whose sectors beyond those are the first ones again.
+const FAKE: &str = r#"name = "fake"
+title = "a fake"
+kind = "fixed"
+[presented]
+sectors = 131072
+wraps_at = 32768
+queue_depth = 32
+max_request_kib = 512
+[fixed]
+read_latency_us = 100
+write_latency_us = 100
+mb_per_s = 100
+parallel = 32
+[sources]
+presented = "test"
+fixed = "test"
+"#;
+
 fn backend(kernel: Kernel, scratch: &Path) -> VirtualBackend {
     backend_with(kernel, scratch, Vec::new())
 }
 
 fn backend_with(kernel: Kernel, scratch: &Path, traces: Vec<PathBuf>) -> VirtualBackend {
+    let mut devices = seekwell_device::catalogue().unwrap();
+    devices.insert("fake".to_owned(), seekwell_device::load(FAKE).unwrap());
     let options = VirtualOptions {
         kernel,
         program: PathBuf::from(env!("CARGO_BIN_EXE_seekwell-test-guest")),
-        devices: seekwell_device::catalogue().unwrap(),
+        devices,
         traces,
         bring: Vec::new(),
         scratch: scratch.to_path_buf(),
@@ -324,6 +345,54 @@ fn what_a_modelled_device_did_is_in_its_steps() {
     assert!((programmed / written / per_byte - 1.0).abs() < 1e-9, "{programmed} {written}");
     let filled = value(&card, "seek-populate", "programmed_per_byte");
     assert!((1.0..1.2).contains(&filled), "{filled}");
+}
+
+/// Wrong bytes, their warning, and the status of the trial.
+#[test]
+fn a_fake_device_is_found_in_a_guest_and_an_honest_one_is_not() {
+    let test = "a_fake_device_is_found_in_a_guest";
+    let Some(kernel) = common::lab_kernel(test) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let backend = backend(kernel, scratch.path());
+    let run = |filesystem: &str, model: &str, step: &str, workload: &str| {
+        let rest = format!("[[workload]]\n{workload}\n[judge]\nmetric = \"{step}.elapsed\"\n");
+        let plan = plan(&[filesystem], model, &rest);
+        backend.run_trial(&plan, &plan.trials[0], &Lane::default(), &mut |_| {}).unwrap()
+    };
+    let is_warned = |record: &Record, code: &str| {
+        let steps = record.steps.iter().flat_map(|step| &step.warnings);
+        steps.chain(&record.warnings).any(|warning| warning.code == code)
+    };
+    let lost = f64::from(48 << 20);
+    let full = run("raw", "fake", "capacity", "kind = \"capacity\"\nfull = true");
+    assert_eq!(value(&full, "capacity", "wrong_bytes"), lost);
+    assert!(is_warned(&full, "wrong-capacity"));
+    let quick = "kind = \"capacity\"";
+    let [fake, honest] = ["fake", "fixed"].map(|model| run("raw", model, "capacity", quick));
+    assert_eq!(value(&fake, "capacity", "wrong_bytes"), 8192.0);
+    assert_eq!(value(&honest, "capacity", "wrong_bytes"), 0.0);
+    assert!(is_warned(&fake, "wrong-capacity") && !is_warned(&honest, "wrong-capacity"));
+
+    let written = |file: &str| {
+        format!(
+            "kind = \"stream\"\nwrite = true\ncache = \"direct\"\nverify = 100\nfile_size = \"{file}\""
+        )
+    };
+    let all = run("raw", "fake", "stream", &written("64MiB"));
+    assert_eq!(value(&all, "stream-verify", "checked_bytes"), f64::from(64 << 20));
+    assert_eq!(value(&all, "stream-verify", "wrong_bytes"), lost);
+    assert!(is_warned(&all, "wrong-data") && all.status == Status::Marked, "{:?}", all.status);
+    // Files on an honest disk are whole after the remount; so are mails.
+    let log = "kind = \"stream\"\nstep = \"log\"\nwrite = true\nappend = true\nsync = \"fdatasync\"\nsize = \"4KiB\"\ncount = 200\ncache = \"warm\"\nverify = 50";
+    let log = run("ext4", "fixed", "log", log);
+    let mail = run("ext4", "fixed", "unpack", "kind = \"mail\"\nfiles = 100\nverify = 100");
+    for (record, step) in [(&log, "log-verify"), (&mail, "unpack-verify")] {
+        assert_eq!(record.status, Status::Ok, "{step}: {:?}", record.warnings);
+        assert!(value(record, step, "checked_bytes") > 100_000.0, "{step}");
+        assert_eq!(value(record, step, "wrong_bytes"), 0.0, "{step}");
+        let read = value(record, step, "device_read_bytes");
+        assert!(read >= value(record, step, "checked_bytes"), "{step} read {read} of the device");
+    }
 }
 
 /// The same stack with barriers and without, on a disk with a write cache.

@@ -9,11 +9,11 @@ mod steps;
 pub use curves::{Comparing, compare};
 
 use crate::error::WorkloadError;
-use crate::io::{measured_job, seek_time};
+use crate::io::{check_writes, measured_job, seek_time};
 use crate::outcome::StepOutcome;
 use crate::target::{self, Access, OpenTarget};
 use rustix::fs::{FileType, SeekFrom};
-use seekwell_engine::{JobResult, Span, run};
+use seekwell_engine::{JobResult, Span, Written, run};
 use seekwell_model::bench::{BenchResult, BenchStep, LatencySummary};
 use seekwell_model::units::{Bytes, Nanos};
 use seekwell_model::warning::{Warning, WarningCode};
@@ -112,8 +112,8 @@ fn on_file(
             break;
         }
         let seed = derive_seed(seed, &outline.name);
-        let (step, warnings) = measure(&outline, &io, target, seed, stop.clone())?;
-        result.steps.push(step);
+        let (steps, warnings) = measure(&outline, &io, target, seed, stop.clone())?;
+        result.steps.extend(steps);
         result.warnings.extend(warnings);
     }
     steps::keep_one_of_each(&mut result.warnings);
@@ -126,7 +126,7 @@ fn measure(
     target: BenchTarget<'_>,
     seed: u64,
     stop: Option<Arc<AtomicBool>>,
-) -> Result<(BenchStep, Vec<Warning>), WorkloadError> {
+) -> Result<(Vec<BenchStep>, Vec<Warning>), WorkloadError> {
     let open = open(io, target)?;
     let mut warnings: Vec<Warning> = sparse(&open, io).into_iter().collect();
     if io.cache == CacheState::Cold {
@@ -140,26 +140,50 @@ fn measure(
     let device = if looks_up { device::below(target.path) } else { None };
     let counters = || crate::seekrw::counters(device.as_deref());
     let (before, counters_before) = (device_read_bytes(), counters());
-    let job = measured_job(io, &open, io.cache == CacheState::Direct, seed, stop);
-    let job = run(&job).map_err(|source| WorkloadError::Job {
+    let job = measured_job(io, &open, io.cache == CacheState::Direct, seed, stop.clone());
+    let result = run(&job).map_err(|source| WorkloadError::Job {
         step: outline.name.clone(),
         target: open.path.clone(),
         source,
     })?;
+    let written = Written::of(&job, &result);
     let from_device =
         before.zip(device_read_bytes()).map(|(before, after)| after.saturating_sub(before));
     if looks_up && io.read_percent < 100 {
         open.file.sync_data().map_err(WorkloadError::file("sync", &open.path))?;
     }
     let counters_after = counters();
-    warnings.extend(doubts(io, &job, from_device));
-    let mut step = step(outline, io, job);
+    warnings.extend(doubts(io, &result, from_device));
+    let mut step = step(outline, io, result);
     if looks_up {
         let raw = !open.file.metadata().is_ok_and(|facts| facts.is_file());
         let found = crate::seekrw::Found { params: io, target: &open, seed, raw };
         step.metrics.extend(found.metrics(counters_before.zip(counters_after), step.ops));
     }
-    Ok((step, warnings))
+    let mut steps = vec![step];
+    if let Some((check, written)) = io.verification(outline).zip(written) {
+        let mut outcome = verify(&written, io.verify, &open, &check.name, stop)?;
+        warnings.append(&mut outcome.warnings);
+        steps.push(step_of(&check.name, outcome));
+    }
+    Ok((steps, warnings))
+}
+
+/// Checks a share of the writes, read again from the device.
+fn verify(
+    written: &Written,
+    percent: u8,
+    open: &OpenTarget,
+    step: &str,
+    stop: Option<Arc<AtomicBool>>,
+) -> Result<StepOutcome, WorkloadError> {
+    open.file.sync_all().map_err(WorkloadError::file("sync", &open.path))?;
+    let access = Access { write: false, direct: false, durable: false };
+    let file = target::reopen(&open.file, access)
+        .map_err(WorkloadError::file("open again", &open.path))?;
+    target::drop_cached(&file).map_err(WorkloadError::file("drop the cache of", &open.path))?;
+    let stopped = || stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
+    check_writes(written, percent, (&file, &open.path), step, &stopped)
 }
 
 fn open(io: &IoParams, target: BenchTarget<'_>) -> Result<OpenTarget, WorkloadError> {

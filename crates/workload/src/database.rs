@@ -13,6 +13,7 @@ use crate::outcome::StepOutcome;
 use crate::step::{Step, StepContext};
 use seekwell_host::confine::Confinement;
 use seekwell_model::workloads::{DbBenchParams, PgbenchParams, StepOutline};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -117,6 +118,13 @@ impl Step for Script {
         outcome.compute(&wanted);
         Ok(outcome)
     }
+}
+
+/// Settings that a script printed as lines `setting: NAME=VALUE`.
+fn settings(output: &str) -> BTreeMap<String, String> {
+    let lines = output.lines().filter_map(|line| line.strip_prefix("setting: "));
+    let pairs = lines.filter_map(|line| line.split_once('='));
+    pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
 /// The number after `before` in the first line that has it, up to the next character that is not

@@ -3,10 +3,13 @@
 mod append;
 mod measure;
 mod populate;
+mod verify;
 
 pub use measure::Measure;
 pub(crate) use measure::{job as measured_job, rate_warning, seek_time};
 pub use populate::Populate;
+pub(crate) use verify::check as check_writes;
+pub use verify::{LastWrites, Verify};
 
 use crate::error::WorkloadError;
 use crate::step::{Step, StepContext};
@@ -42,7 +45,8 @@ pub fn steps(params: &IoParams, place: Place) -> Vec<Box<dyn Step>> {
     populated(params, params.measurements(), place)
 }
 
-/// A step that writes the file or the part of the device, then one for each measurement of it.
+/// A step that writes the file or the part of the device, then one for each measurement of it, with
+/// its check.
 #[must_use]
 pub fn populated(
     file: &IoParams,
@@ -55,7 +59,13 @@ pub fn populated(
         steps.push(Box::new(Populate::new(file.populate(), setting(file))));
     }
     for (outline, params) in measurements {
-        steps.push(Box::new(Measure::new(outline, setting(&params))));
+        let check = params.verification(&outline);
+        let measure = Measure::new(outline, setting(&params));
+        let writes = measure.writes();
+        steps.push(Box::new(measure));
+        if let Some(outline) = check {
+            steps.push(Box::new(Verify::new(outline, setting(&params), writes)));
+        }
     }
     steps
 }

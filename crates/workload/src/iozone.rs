@@ -169,6 +169,7 @@ impl Pass {
         let data = DataShape {
             zero_percent: self.params.compressible,
             repeated_percent: self.params.repeated,
+            by_offset: false,
         };
         let depth = 1;
         let (reads, writes) = (true, true);

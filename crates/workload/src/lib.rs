@@ -30,6 +30,7 @@ pub mod rrd;
 pub mod seekrw;
 pub mod step;
 pub mod target;
+mod verify;
 
 use io::Place;
 use seekwell_model::workloads::WorkloadParams;

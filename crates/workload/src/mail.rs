@@ -9,6 +9,7 @@ pub mod read;
 pub mod remove;
 pub mod tree;
 pub mod unpack;
+pub mod verify;
 pub mod walk;
 
 use crate::error::WorkloadError;
@@ -37,6 +38,7 @@ pub fn steps(params: &MailParams, place: Place) -> Vec<Box<dyn Step>> {
         let shared = shared.clone();
         match outline.name.as_str() {
             "unpack" => Box::new(unpack::Unpack::new(outline, shared)),
+            "unpack-verify" => Box::new(verify::Verify::new(outline, shared)),
             "read_archive" => Box::new(read::ReadArchive::new(outline, shared)),
             "read_directory" => Box::new(read::ReadDirectory::new(outline, shared)),
             _ => Box::new(remove::Remove::new(outline, shared)),

@@ -32,6 +32,8 @@ pub struct StepOutcome {
     pub app_bytes_written: u64,
     /// Metrics by name; units in [`seekwell_model::metrics`]. Absent is not measured.
     pub metrics: BTreeMap<String, f64>,
+    /// Settings and version of a program, as it said itself, by name.
+    pub settings: BTreeMap<String, String>,
     /// Latency histograms in ns by kind of operation.
     pub histograms: BTreeMap<String, Histogram>,
     /// CPU time, user and system, of the step's threads or processes.
@@ -128,6 +130,7 @@ impl StepOutcome {
         self.clock_cost_ns = later.clock_cost_ns.or(self.clock_cost_ns);
         self.stopped |= later.stopped;
         self.metrics.extend(later.metrics);
+        self.settings.extend(later.settings);
         for (kind, histogram) in later.histograms {
             self.histograms.entry(kind).or_default().merge(&histogram);
         }

@@ -84,6 +84,16 @@ fn numbers(values: &[(&'static str, u64)]) -> Vec<(&'static str, Value)> {
     values.iter().map(|(name, value)| (*name, Value::Integer(*value))).collect()
 }
 
+fn a_verified_copy(size: &(&'static str, Value)) -> Vec<(&'static str, Value)> {
+    vec![
+        size.clone(),
+        ("count", Value::Integer(5)),
+        ("write", Value::Bool(true)),
+        ("verify", Value::Integer(50)),
+        ("step", Value::Text("copy".into())),
+    ]
+}
+
 /// A small workload of every kind, with all that adds steps or metrics.
 fn every_kind() -> Vec<(&'static str, Vec<(&'static str, Value)>)> {
     let small = ("file_size", Value::Size(Bytes::mib(3)));
@@ -109,6 +119,7 @@ fn every_kind() -> Vec<(&'static str, Vec<(&'static str, Value)>)> {
         ),
         ("stream", vec![small.clone(), ("count", Value::Integer(5)), ("write", Value::Bool(true))]),
         ("stream", a_log(&small)),
+        ("stream", a_verified_copy(&small)),
         (
             "sweep",
             vec![
@@ -135,6 +146,7 @@ fn every_kind() -> Vec<(&'static str, Vec<(&'static str, Value)>)> {
                 ("files", Value::Integer(30)),
                 ("directories", Value::Integer(3)),
                 ("steps", Value::List(list)),
+                ("verify", Value::Integer(100)),
             ],
         ),
         ("maildir", numbers(&[("mailboxes", 4), ("mails", 8), ("threads", 2), ("count", 6)])),

@@ -285,7 +285,8 @@ No other process should use the disk meanwhile."#,
     (
         "calibrate",
         r#"Examples:
-  seekwell calibrate                   prints the value for `run --cpu`"#,
+  seekwell calibrate                   prints the value for `run --cpu`
+  seekwell calibrate --layers          with the work of LUKS, RAID and zram"#,
     ),
     (
         "bench seek",

@@ -27,7 +27,8 @@ pub fn run(session: &Session, command: &DeviceCommand) -> Result<Exit, Failure> 
     match command {
         DeviceCommand::List => {
             let devices = session.devices()?;
-            terminal::data(&seekwell_device::catalogue::table(devices.values()));
+            let table = seekwell_device::catalogue::table(devices.values());
+            terminal::data(&terminal::wrap_last(&table, "what it is", terminal::columns()));
         }
         DeviceCommand::Show { name } => {
             let file = session.device(name)?;

@@ -6,7 +6,6 @@ use crate::terminal;
 use seekwell_host::facts::{self, Finding, State};
 use seekwell_session::{ClusterQuestion, Machine, slurm_findings};
 use seekwell_virtual::kernel;
-use std::fmt::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -20,7 +19,7 @@ pub fn run(machine: &Machine, arguments: &DoctorArgs) -> Result<Exit, Failure> {
         None => facts::findings(&machine.system, Path::new(".")),
     };
     findings.push(lab_kernel(machine));
-    terminal::data(&text(&findings));
+    terminal::data(&text(&findings, terminal::columns()));
     Ok(Exit::Done)
 }
 
@@ -66,15 +65,16 @@ fn lab_kernel(machine: &Machine) -> Finding {
     Finding { what: "lab kernel".to_owned(), state, detail, remedy }
 }
 
-/// One line per finding, the remedy below it.
-fn text(findings: &[Finding]) -> String {
+/// One line per finding, wrapped to the columns, the remedy below it.
+fn text(findings: &[Finding], columns: Option<usize>) -> String {
     let width = findings.iter().map(|finding| finding.what.chars().count()).max().unwrap_or(0);
     let mut text = String::new();
     for finding in findings {
-        let word = word(finding.state);
-        let _ = writeln!(text, "{:width$}  {word:8} {}", finding.what, finding.detail);
+        let first = format!("{:width$}  {:8} ", finding.what, word(finding.state));
+        text.push_str(&terminal::hanging(&first, &finding.detail, columns));
         if let Some(remedy) = &finding.remedy {
-            let _ = writeln!(text, "{:width$}           -> {remedy}", "");
+            let first = format!("{:width$}           -> ", "");
+            text.push_str(&terminal::hanging(&first, remedy, columns));
         }
     }
     text

@@ -100,8 +100,8 @@ fn small(name: &str, changes: &[(&str, &str)]) -> String {
     text
 }
 
-/// Runs the lab; every trial must have ended well.
-fn runs(test: &str, tool: &str, lab: &str, metric: &str) {
+/// Runs the lab; every trial must have ended well, and its database must have said these settings.
+fn runs(test: &str, tool: &str, lab: &str, metric: &str, settings: &[(&str, &str)]) {
     if !seekwell_testing::root() {
         return seekwell_testing::skip(test, "needs root for loop devices and mounts");
     }
@@ -117,6 +117,12 @@ fn runs(test: &str, tool: &str, lab: &str, metric: &str) {
     for trial in run["trials"].as_array().unwrap() {
         assert_eq!(trial["status"], "ok", "{trial:#}");
         assert!(trial["metrics"][metric].as_f64().unwrap() > 0.0, "{trial:#}");
+        let step = metric.split('.').next().unwrap();
+        let steps = trial["steps"].as_array().unwrap();
+        let step = steps.iter().find(|found| found["name"] == step).unwrap();
+        for (name, value) in settings {
+            assert_eq!(step["settings"][name], *value, "{name}: {step:#}");
+        }
     }
 }
 
@@ -129,7 +135,21 @@ fn sqlite_runs_here() {
     ];
     // SQLite is part of the program.
     let lab = small("sqlite.toml", &changes);
-    runs("sqlite_runs_here", "mkfs.ext4", &lab, "inserts.transactions_per_s");
+    let settings = [("synchronous", "full")];
+    runs("sqlite_runs_here", "mkfs.ext4", &lab, "inserts.transactions_per_s", &settings);
+}
+
+#[test]
+fn rocksdb_runs_here() {
+    let changes = [
+        ("loop = \"4GiB\"", "ram = \"1GiB\""),
+        ("choose = [\"none\", \"mq-deadline\"]", "choose = [\"none\"]"),
+        ("time = \"10s\"", "time = \"1s\"\nwarm_up = \"1s\"\nkeys = 5_000"),
+        ("rounds = 8", "rounds = 6"),
+    ];
+    let lab = small("rocksdb.toml", &changes);
+    let settings = [("sync", "on"), ("write_ahead_log", "on"), ("sync_call", "fdatasync")];
+    runs("rocksdb_runs_here", "db_bench", &lab, "overwrite.transactions_per_s", &settings);
 }
 
 #[test]
@@ -142,5 +162,6 @@ fn postgresql_runs_here() {
         ("rounds = 8", "rounds = 6"),
     ];
     let lab = small("postgresql.toml", &changes);
-    runs("postgresql_runs_here", "pgbench", &lab, "pgbench.transactions_per_s");
+    let settings = [("fsync", "on"), ("synchronous_commit", "on"), ("full_page_writes", "on")];
+    runs("postgresql_runs_here", "pgbench", &lab, "pgbench.transactions_per_s", &settings);
 }

@@ -54,6 +54,21 @@ impl Terminal {
         command
     }
 
+    /// All that the program writes to this terminal, of so many columns, as its standard output.
+    fn output(&self, columns: u16, words: &[&str]) -> String {
+        let size = Winsize { ws_row: 40, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&self.slave, size).unwrap();
+        let stdout = Stdio::from(self.slave.try_clone().unwrap());
+        let mut command = seekwell(Path::new("/"));
+        command.args(words).env("TERM", "xterm").stdin(Stdio::null()).stdout(stdout);
+        assert!(command.status().unwrap().success(), "{words:?}");
+        // Its own mark at the end: what a terminal shows comes when it likes.
+        let end = "-- that is all --";
+        rustix::io::write(&self.slave, end.as_bytes()).unwrap();
+        self.wait_for(end);
+        self.text().replace(end, "").replace('\r', "")
+    }
+
     fn text(&self) -> String {
         String::from_utf8_lossy(&self.written.lock().unwrap()).into_owned()
     }
@@ -87,6 +102,23 @@ impl Terminal {
         }
         let text = self.text();
         assert!(text.rfind(ENTER).unwrap() < text.rfind(LEAVE).unwrap(), "{text:?}");
+    }
+}
+
+#[test]
+fn lists_fit_a_terminal_of_80_columns_and_are_whole_in_a_file() {
+    for words in [&["device", "list"][..], &["doctor"]] {
+        let shown = Terminal::new().output(80, words);
+        let breaks = |line: &str| line.split_whitespace().count() > 1;
+        for line in shown.lines().filter(|line| line.chars().count() > 80) {
+            // One word that has no place to break may be longer.
+            assert!(!breaks(line.trim_start()), "{} columns: {line}", line.chars().count());
+        }
+        let output = seekwell(Path::new("/")).args(words).output().unwrap();
+        let whole = String::from_utf8(output.stdout).unwrap();
+        let unwrapped = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(unwrapped(&shown), unwrapped(&whole), "{words:?}");
+        assert!(whole.lines().count() < shown.lines().count(), "nothing of {words:?} was wrapped");
     }
 }
 

@@ -146,6 +146,43 @@ fn every_command_that_writes_a_disk_whole_shows_its_plan_first() {
 }
 
 #[test]
+fn an_honest_disk_keeps_its_content_in_a_check_of_its_capacity() {
+    let test = "an_honest_disk_keeps_its_content_in_a_check_of_its_capacity";
+    let Some(_alone) = can_run(test, &["losetup", "unshare"]) else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let image = directory.path().join("disk.img");
+    std::fs::write(&image, vec![0x5a; 64 << 20]).unwrap();
+    let disk = Attached::to(&image);
+    let check = |more: &[&str]| {
+        let words = [&["bench", "capacity", &disk.0, "--json"][..], more].concat();
+        with_own_state(directory.path(), &words)
+    };
+    let is_untouched = || std::fs::read(&image).unwrap().iter().all(|byte| *byte == 0x5a);
+    for more in [&[][..], &["--full"]] {
+        let refused = check(more);
+        assert_eq!(refused.status.code(), Some(3), "{more:?}: {}", talk(&refused));
+        assert!(talk(&refused).contains("was not claimed"), "{}", talk(&refused));
+        assert!(is_untouched(), "{more:?}");
+    }
+    let claim = with_own_state(directory.path(), &["claim", &disk.0, "--confirm", "131072"]);
+    assert!(claim.status.success(), "{}", talk(&claim));
+    let found = |output: &Output| {
+        assert!(output.status.success(), "{}", talk(output));
+        let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let metrics = &result["steps"][0]["metrics"];
+        let wrong = metrics["wrong_bytes"].as_f64();
+        let doubts = result["warnings"].as_array().unwrap().iter();
+        let fake = doubts.filter(|warning| warning["code"] == "wrong-capacity").count();
+        (metrics["checked_bytes"].as_f64(), wrong, fake)
+    };
+    assert_eq!(found(&check(&[])), (Some(8.0 * 4096.0), Some(0.0), 0));
+    assert!(is_untouched(), "the content is not restored");
+    let all = f64::from(64 << 20);
+    assert_eq!(found(&check(&["--full"])), (Some(all), Some(0.0), 0));
+    assert!(!is_untouched(), "a full check writes all of it");
+}
+
+#[test]
 fn a_command_is_tried_without_a_lab_and_the_lab_is_left_to_change() {
     let test = "a_command_is_tried_without_a_lab_and_the_lab_is_left_to_change";
     let Some(_alone) = can_run(test, &["mkfs.ext4"]) else { return };

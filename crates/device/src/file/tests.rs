@@ -43,6 +43,7 @@ fn one_message_for_each_mistake() {
         refusal("mb_per_s = 50", "mb_per_s = 0"),
         refusal("sectors = 4096", "sectors = 4095\nlogical_block = 4096\nphysical_block = 4096"),
         refusal("sectors = 4096", "sectors = 4096\nphysical_block = 600"),
+        refusal("sectors = 4096", "sectors = 4096\nwraps_at = 4096"),
         refusal("name = \"fixed\"", "name = \"Fixed Disk\""),
         refusal("\"fixed.parallel\" = \"test\"", ""),
         refusal("\"fixed.parallel\" = \"test\"", "\"fixed.parallel\" = \" \""),
@@ -52,7 +53,7 @@ fn one_message_for_each_mistake() {
     ];
     insta::assert_snapshot!(messages.join("\n"), @r#"
     line 10: unclosed table, expected `]` [no key]
-    line 7: presented.queue_depht: unknown field `queue_depht`, expected one of `sectors`, `logical_block`, `physical_block`, `queue_depth`, `max_request_kib`, `max_discard_kib`, `max_write_zeroes_kib`, `rotational` [presented.queue_depht]
+    line 7: presented.queue_depht: unknown field `queue_depht`, expected one of `sectors`, `logical_block`, `physical_block`, `queue_depth`, `max_request_kib`, `max_discard_kib`, `max_write_zeroes_kib`, `rotational`, `wraps_at` [presented.queue_depht]
     line 10: fixed: missing field `parallel` [fixed]
     line 6: presented.sectors: invalid type: string "many", expected u64 [presented.sectors]
     line 14: fixed.parallel: invalid value: integer `-2`, expected u32 [fixed.parallel]
@@ -61,6 +62,7 @@ fn one_message_for_each_mistake() {
     line 13: fixed.mb_per_s = 0: must be between 0.001 and 1000000 [fixed.mb_per_s]
     line 6: presented.sectors = 4095: must be a positive whole number of logical blocks, below 2^50 sectors [presented.sectors]
     line 7: presented.physical_block = 600: must be a power of two from 512 to 65536 bytes [presented.physical_block]
+    line 7: presented.wraps_at = 4096: must be a positive whole number of logical blocks, below presented.sectors [presented.wraps_at]
     line 1: name = Fixed Disk: use small letters, digits and '-' [name]
     line 14: fixed.parallel has no source; say in [sources] where the value comes from [fixed.parallel]
     line 19: sources.fixed.parallel = '': must say where the value comes from [sources.fixed.parallel]
@@ -188,4 +190,21 @@ fn geometry_follows_the_file() {
         (Some(128), None)
     );
     assert_eq!((geometry.rotational, geometry.write_cache), (true, false));
+}
+
+#[test]
+fn sectors_of_a_fake_have_the_places_of_the_first_ones_again() {
+    let honest = build(&load(FIXED).unwrap(), 1).geometry();
+    let fake = FIXED.replace("sectors = 4096", "sectors = 4096\nwraps_at = 1000");
+    let fake = build(&load(&fake).unwrap(), 1).geometry();
+    let places = |geometry: &crate::Geometry, sector: u64, sectors: u64| -> Vec<(u64, u64, u64)> {
+        let pieces = geometry.pieces(sector, sectors);
+        pieces.map(|piece| (piece.sector, piece.place, piece.sectors)).collect()
+    };
+    assert_eq!(places(&honest, 990, 2020), [(990, 990, 2020)]);
+    assert_eq!(places(&honest, 990, 0), []);
+    assert_eq!(places(&fake, 990, 10), [(990, 990, 10)]);
+    assert_eq!(places(&fake, 3000, 8), [(3000, 0, 8)]);
+    let over_two_ends = [(990, 990, 10), (1000, 0, 1000), (2000, 0, 1000), (3000, 0, 10)];
+    assert_eq!(places(&fake, 990, 2020), over_two_ends);
 }

@@ -12,6 +12,7 @@ fn geometry() -> Geometry {
         write_cache: false,
         max_discard_sectors: Some(16),
         max_write_zeroes_sectors: None,
+        wraps_at: None,
     }
 }
 

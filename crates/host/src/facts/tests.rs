@@ -131,6 +131,8 @@ fn the_environment_names_kernel_cpu_memory_and_versions() {
     }
     program(&machine, "mkfs.xfs", "echo mkfs.xfs version 6.1.0 >&2; exit 1");
     program(&machine, "hdparm", "echo no number here");
+    program(&machine, "postgres", "echo 'postgres (PostgreSQL) 15.18'");
+    program(&machine, "db_bench", "echo db_bench version 7.8.3");
     let mut found = environment(&machine.system());
     assert!(found.programs.remove("mke2fs").unwrap().ends_with("bin/mke2fs version 1.0"));
     found.distribution = None;
@@ -146,7 +148,11 @@ fn the_environment_names_kernel_cpu_memory_and_versions() {
             swap: Some(Bytes(0)),
             memory_cgroup: None,
             distribution: None,
-            programs: BTreeMap::from([("mkfs.xfs".into(), "mkfs.xfs version 6.1.0".into())]),
+            programs: BTreeMap::from([
+                ("db_bench".into(), "db_bench version 7.8.3".into()),
+                ("mkfs.xfs".into(), "mkfs.xfs version 6.1.0".into()),
+                ("postgres".into(), "postgres (PostgreSQL) 15.18".into()),
+            ]),
         }
     );
 }

@@ -176,3 +176,25 @@ fn labs_and_run_files_without_layers_are_as_before() {
     let named = Layers { name: "plain".to_owned(), parts: Vec::new() };
     assert!(named.is_empty() && !named.is_default());
 }
+
+/// Steps of every kind with its default options, as they are told in `permanent`.
+#[test]
+fn every_kind_tells_how_it_is_made_to_last() {
+    let mut text = String::new();
+    for kind in LAYER_KINDS {
+        let definition = kind.definition();
+        let fast = matches!(definition.fast, Fast::Must(_)).then(ram);
+        let layer = layer(definition.name, definition.usual_devices, fast.clone());
+        let nodes = ["/dev/DISK1", "/dev/DISK2", "/dev/DISK3", "/dev/DISK4"];
+        let devices = below(&nodes[..definition.usual_devices as usize], 1 << 21);
+        let ssd = fast.map(|_| below(&["/dev/SSD"], 1 << 18).remove(0));
+        let site = Site { layer: &layer, index: 0, below: &devices, fast: ssd.as_ref() };
+        let lasting = kind.lasting(&site);
+        text.push_str(&format!("{}: {}\n", definition.name, lasting.node));
+        for (purpose, lines) in &lasting.steps {
+            text.push_str(&format!("  {purpose}\n"));
+            lines.iter().for_each(|line| text.push_str(&format!("    {line}\n")));
+        }
+    }
+    assert_eq!(text, include_str!("lasting.txt"), "{text}");
+}

@@ -81,6 +81,35 @@ pub(super) const REPEATED_FIELD: Field = Field {
     doc: "Percentage of the writes that share their data: each 4 KiB of them is the same. Deduplication can save it.",
 };
 
+/// Share of the written data that is checked: the field of labs, the same for every kind that has it.
+pub(super) const VERIFY_FIELD: Field = Field {
+    name: "verify",
+    kind: FieldKind::Integer { min: 0, max: 100 },
+    default: Some("0"),
+    required: false,
+    doc: "Percentage of the written blocks that a step STEP-verify reads after the measured step, remounted and with dropped caches, and compares with what was written. The data of each block then follows from the seed and its offset; it compresses and repeats as without it. A trial with a wrong byte is not ranked (`wrong-data`).",
+};
+
+/// Metrics of a step that checks data.
+pub(super) const VERIFY_METRICS: [&str; 2] = ["checked_bytes", "wrong_bytes"];
+
+/// The step that checks a percentage of what a measured step writes.
+pub(super) fn verify_step(measured: &StepOutline, percent: u8) -> StepOutline {
+    let share = |all: u64| (u128::from(all) * u128::from(percent) / 100) as u64;
+    StepOutline {
+        name: format!("{}-verify", measured.name),
+        writes: false,
+        measured: false,
+        cache: CacheState::Cold,
+        bytes: measured.bytes.map(|bytes| Bytes(share(bytes.0))),
+        operations: measured.operations.map(share),
+        operation: OperationCost::Access,
+        time_ns: None,
+        company: Company::Alone,
+        metrics: VERIFY_METRICS.map(str::to_owned).to_vec(),
+    }
+}
+
 /// A percentage of a field of labs; 0 where it is not said.
 pub(super) fn percent(values: &Values, field: &str) -> u8 {
     u8::try_from(values.integer(field).unwrap_or(0).min(100)).unwrap_or(100)
@@ -138,6 +167,9 @@ pub struct IoParams {
     /// Percentage of the writes that repeat each other.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub repeated: u8,
+    /// Percentage of the written blocks that is checked after a remount.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub verify: u8,
     /// Method that makes writes durable, and growth of the file.
     #[serde(default, skip_serializing_if = "Durability::is_default")]
     pub durability: Durability,
@@ -183,6 +215,7 @@ macro_rules! io_fields {
             CONTENT_FIELD,
             COMPRESSIBLE_FIELD,
             REPEATED_FIELD,
+            VERIFY_FIELD,
         ]
     };
 }
@@ -306,10 +339,29 @@ fn build(kind: &str, pattern: Pattern, values: &Values) -> Result<WorkloadParams
         content: FileContent::from_word(values.text("content")),
         compressible: percent(values, "compressible"),
         repeated: percent(values, "repeated"),
+        verify: percent(values, "verify"),
         durability: Durability::default(),
     };
     durability::apply(&mut params, values)?;
+    check_verify(&params)?;
     Ok(WorkloadParams::Io(params))
+}
+
+fn check_verify(params: &IoParams) -> Result<(), FieldConflict> {
+    if params.verify == 0 {
+        return Ok(());
+    }
+    if params.read_percent == 100 {
+        let problem = "verify in a step that only reads".to_owned();
+        return Err(conflict("verify", problem, "add write = true, or leave verify out"));
+    }
+    if params.cache == CacheState::Warm && !params.curve.is_empty() {
+        let problem =
+            "verify remounts between the numbers of threads, and cache is \"warm\"".to_owned();
+        let remedy = "write one number of threads, or cache = \"direct\"";
+        return Err(conflict("verify", problem, remedy));
+    }
+    Ok(())
 }
 
 const IO_METRICS: &[&str] = &[
@@ -326,15 +378,25 @@ const IO_METRICS: &[&str] = &[
 ];
 
 impl IoParams {
-    /// `populate` where there is a file to write first, and the measured steps.
+    /// `populate` where there is a file to write first, and the measured steps, each with its check.
     #[must_use]
     pub fn steps(&self) -> Vec<StepOutline> {
         let mut steps = Vec::new();
         if !self.durability.append {
             steps.push(self.populate());
         }
-        steps.extend(self.measurements().into_iter().map(|(outline, _)| outline));
+        for (outline, params) in self.measurements() {
+            let check = params.verification(&outline);
+            steps.push(outline);
+            steps.extend(check);
+        }
         steps
+    }
+
+    /// The step that checks what a measured step of these parameters has written, if they ask for it.
+    #[must_use]
+    pub fn verification(&self, measured: &StepOutline) -> Option<StepOutline> {
+        (self.verify > 0).then(|| verify_step(measured, self.verify))
     }
 
     /// The measured steps, each with what it does: one, or one for each number of threads.
@@ -386,6 +448,7 @@ impl IoParams {
             rate: None,
             fsync_every: 0,
             steady: None,
+            verify: 0,
             durability: Durability::default(),
             ..self.clone()
         }

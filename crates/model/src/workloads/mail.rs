@@ -1,6 +1,6 @@
 //! `mail`: a tree of many small files is unpacked, read in two orders and removed.
 
-use super::io::{COMPRESSIBLE_FIELD, REPEATED_FIELD, is_zero, percent};
+use super::io::{COMPRESSIBLE_FIELD, REPEATED_FIELD, VERIFY_FIELD, is_zero, percent, verify_step};
 use super::{
     CacheState, Company, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams,
 };
@@ -38,6 +38,9 @@ pub struct MailParams {
     /// Percentage of the files of the seeded tree that repeat each other.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub repeated: u8,
+    /// Percentage of the unpacked files that is checked after a remount.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub verify: u8,
 }
 
 /// The archive that `scale` makes at any size: that of the study which asked which filesystem is
@@ -138,6 +141,10 @@ pub const MAIL: WorkloadKind = WorkloadKind {
             doc: "Percentage of the files of the seeded tree that begin with the same data, as a mail to many recipients does. Deduplication can save it.",
             ..REPEATED_FIELD
         },
+        Field {
+            doc: "Percentage of the unpacked files that a step `unpack-verify` reads after `unpack`, remounted and with dropped caches, and compares with what was written. A trial with a wrong byte or a missing file is not ranked (`wrong-data`). Needs the seeded tree.",
+            ..VERIFY_FIELD
+        },
     ],
     on_raw: false,
     programs: &[],
@@ -175,6 +182,9 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
             remedy: "make largest at most files".to_owned(),
         });
     }
+    let verify = percent(values, "verify");
+    let cache = CacheState::of(values);
+    check_verify(verify, cache, values)?;
     Ok(WorkloadParams::Mail(MailParams {
         files,
         directories: directories.min(files),
@@ -186,8 +196,27 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
         steps,
         compressible: percent(values, "compressible"),
         repeated: percent(values, "repeated"),
-        cache: CacheState::of(values),
+        verify,
+        cache,
     }))
+}
+
+fn check_verify(verify: u8, cache: CacheState, values: &Values) -> Result<(), FieldConflict> {
+    let conflict = |problem: &str, remedy: &str| {
+        let (problem, remedy) = (problem.to_owned(), remedy.to_owned());
+        Err(FieldConflict { field: "verify", problem, remedy })
+    };
+    if verify > 0 && values.text("tar").is_some() {
+        return conflict(
+            "verify with tar: only data of the seeded tree can be generated again",
+            "leave tar or verify out",
+        );
+    }
+    if verify > 0 && cache == CacheState::Warm {
+        let remedy = "leave cache out, which is \"cold\", or leave verify out";
+        return conflict("verify remounts, and cache is \"warm\"", remedy);
+    }
+    Ok(())
 }
 
 impl MailParams {
@@ -199,7 +228,7 @@ impl MailParams {
         Bytes((mean * self.files as f64) as u64)
     }
 
-    /// `unpack` and the chosen steps.
+    /// `unpack` with its check, and the chosen steps.
     #[must_use]
     pub fn steps(&self) -> Vec<StepOutline> {
         let bytes = if self.tar.is_some() { None } else { Some(self.predicted_bytes()) };
@@ -221,6 +250,10 @@ impl MailParams {
             CacheState::Warm,
             &["files_per_s", "app_bytes", "mb_per_s", "mb_per_s_durable", "ops"],
         )];
+        if self.verify > 0 {
+            let check = verify_step(&steps[0], self.verify);
+            steps.push(StepOutline { operation: OperationCost::File, ..check });
+        }
         for name in MAIL_STEPS.iter().filter(|name| self.steps.iter().any(|step| step == *name)) {
             steps.push(match *name {
                 "remove" => outline(name, true, self.cache, &["files_per_s", "ops"]),

@@ -139,6 +139,7 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
             content: FileContent::from_word(values.text("content")),
             compressible: percent(values, "compressible"),
             repeated: percent(values, "repeated"),
+            verify: 0,
             durability: Durability::default(),
         },
     }))

@@ -205,3 +205,28 @@ fn a_confirmation_of_an_earlier_method_is_said_to_be_one() {
     assert!(said(1).contains(old) && !said(1).contains("found in one half"), "{}", said(1));
     assert!(!said(METHOD).contains(old) && said(METHOD).contains("found in one half"));
 }
+
+#[test]
+fn settings_of_a_database_are_one_line_or_one_for_each_of_several() {
+    let mut view = fixture::winner();
+    let said = |view: &RunView| {
+        let all = sections(view);
+        let section = all.into_iter().find(|section| section.title == "After a power cut");
+        section.map_or_else(Vec::new, |section| section.sentences)
+    };
+    let before = said(&view).len();
+    for (_, record) in &mut view.records {
+        let pairs = [("fsync", "on"), ("full_page_writes", "off")];
+        let pairs = pairs.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        record.steps[1].settings.extend(pairs);
+    }
+    let one = said(&view);
+    assert_eq!(one.len(), before + 1);
+    assert_eq!(one[before], "unpack ran with fsync=on, full_page_writes=off");
+    assert!(terminal(&view, 100, false).contains("unpack ran with fsync=on, full_page_writes=off"));
+    view.records[0].1.steps[1].settings.insert("fsync".to_owned(), "off".to_owned());
+    let two = said(&view);
+    assert_eq!(two.len(), before + 2);
+    let label = &view.stack_of(&view.records[0].0).unwrap().label;
+    assert_eq!(two[before], format!("unpack ran with fsync=off, full_page_writes=off: {label}"));
+}

@@ -4,6 +4,11 @@ use seekwell_virtual::Keeping;
 
 /// 100 us a read, 70 us a write, 20 us a flush, 10 us a sector on the link, two at a time of four that it takes.
 fn disk() -> Disk {
+    disk_with("")
+}
+
+/// The same with more lines in the table of what it presents.
+fn disk_with(more: &str) -> Disk {
     let text = r#"
 name = "fixed"
 title = "fixed"
@@ -22,7 +27,8 @@ parallel = 4
 presented = "test"
 fixed = "test"
 "#;
-    let model = build(&load(text).unwrap(), 1);
+    let text = text.replace("sectors = 4096", &format!("sectors = 4096\n{more}"));
+    let model = build(&load(&text).unwrap(), 1);
     let keeping = Keeping { memory_bytes: 1 << 20, directory: std::env::temp_dir() };
     Disk::new(model, Content::new(4096, keeping))
 }
@@ -96,4 +102,25 @@ fn what_the_device_does_not_take_is_an_error_at_once() {
     assert_eq!(refused(4096 * 512, Ask::Read(512)), IO);
     assert_eq!(refused(u64::MAX - 511, Ask::Read(512)), IO);
     assert!(!disk.is_busy());
+}
+
+#[test]
+fn a_fake_has_the_data_of_its_true_sectors_again_and_again() {
+    let mut disk = disk_with("wraps_at = 1000");
+    let mut ask = |offset: u64, ask: Ask<'_>| {
+        assert_eq!(disk.submit(0, 1, offset * 512, ask).unwrap(), None);
+        let mut answers = Vec::new();
+        while let Some(at_ns) = disk.next_event_ns() {
+            disk.advance(at_ns, &mut answers);
+        }
+        answers.remove(0).data
+    };
+    // Over the end: sectors 998 and 999, and 0 and 1.
+    let data: Vec<u8> = [1, 2, 3, 4].into_iter().flat_map(|byte| [byte; 512]).collect();
+    ask(998, Ask::Write(&data));
+    assert!(ask(1998, Ask::Read(2048)) == data);
+    assert!(ask(0, Ask::Read(1024)) == data[1024..]);
+    ask(3999, Ask::Zero(1024));
+    let expected = [1_u8, 0, 0, 4].into_iter().flat_map(|byte| [byte; 512]);
+    assert!(ask(998, Ask::Read(2048)) == expected.collect::<Vec<_>>());
 }

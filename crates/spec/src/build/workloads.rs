@@ -18,6 +18,9 @@ pub(super) fn workloads(tables: &[Checked]) -> Result<Axis<Workload>, Problem> {
         for then in table.tables("then") {
             parts.push(params(then)?);
         }
+        for background in table.tables("beside") {
+            check_unverified(background)?;
+        }
         let beside = table.tables("beside").iter().map(params).collect::<Result<Vec<_>, _>>()?;
         let name = name_or(table, || default_name(&parts, &beside))?;
         let value = Workload { name: name.value, parts, beside };
@@ -31,6 +34,16 @@ pub(super) fn workloads(tables: &[Checked]) -> Result<Axis<Workload>, Problem> {
     }
     unique("workloads", axis.iter().map(|named| (named.value.name.as_str(), named.span)))?;
     Ok(axis)
+}
+
+/// A background workload runs until the measured one ends, so that nothing can be checked.
+fn check_unverified(table: &Checked) -> Result<(), Problem> {
+    if table.values.integer("verify").unwrap_or(0) == 0 {
+        return Ok(());
+    }
+    let message = "verify in a background workload, whose data is not checked";
+    let remedy = "leave verify out, or check the data of a measured workload";
+    Err(Problem::new(table.place("verify"), message, remedy))
 }
 
 fn params(table: &Checked) -> Result<WorkloadParams, Problem> {

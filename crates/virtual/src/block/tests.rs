@@ -115,6 +115,7 @@ fn geometry() -> Geometry {
         write_cache: true,
         max_discard_sectors: None,
         max_write_zeroes_sectors: None,
+        wraps_at: None,
     }
 }
 

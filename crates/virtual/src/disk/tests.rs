@@ -31,6 +31,7 @@ impl Scripted {
             write_cache: true,
             max_discard_sectors: Some(64),
             max_write_zeroes_sectors: None,
+            wraps_at: None,
         };
         let lose = LostWrites::default();
         Self { geometry, queue: VecDeque::new(), busy_until: 0, lose, volatile_from: None }
@@ -291,6 +292,52 @@ fn a_power_cut_undoes_what_the_model_lost() {
     parts.content.read(0, &mut sectors).unwrap();
     assert_eq!((sectors[0], sectors[512]), (1, 2));
     assert_eq!(parts.damaged, [range]);
+}
+
+#[test]
+fn a_fake_keeps_the_later_of_two_writes_that_have_one_place() {
+    let mut model = Scripted::new(8);
+    model.geometry.wraps_at = Some(16);
+    let mut bench = Bench::new(model);
+    let write = |bench: &mut Bench, slot: u16, sector: u64, byte: u8| {
+        let at = bench.data(slot);
+        bench.memory.write(at, &[byte; 1024]).unwrap();
+        bench.offer(slot, 1, sector, 1024);
+        bench.kick(0);
+        bench.advance(u64::MAX);
+    };
+    write(&mut bench, 0, 0, 1);
+    // Over the end: one sector before it, one at the start.
+    write(&mut bench, 1, 31, 2);
+    let read = |bench: &mut Bench, sector: u64| {
+        bench.offer(2, 0, sector, 512);
+        bench.kick(0);
+        bench.advance(u64::MAX);
+        let at = bench.data(2);
+        bench.memory.get::<1>(at)[0]
+    };
+    let found = [0, 1, 15, 16, 31, 32, 33].map(|sector| read(&mut bench, sector));
+    assert_eq!(found, [2, 1, 2, 2, 2, 2, 1]);
+}
+
+#[test]
+fn a_power_cut_takes_what_a_fake_lost_from_its_place() {
+    let mut model = Scripted::new(8);
+    model.geometry.wraps_at = Some(16);
+    model.volatile_from = Some(0);
+    let range = SectorRange { lba: Lba(32), sectors: 1 };
+    model.lose = LostWrites { lost: vec![LostRange { id: 0, range }], damaged: vec![] };
+    let mut bench = Bench::new(model);
+    bench.disk.keep_log();
+    let at = bench.data(0);
+    bench.memory.write(at, &[5; 1024]).unwrap();
+    bench.offer(0, 1, 31, 1024);
+    bench.kick(0);
+    bench.advance(1000);
+    bench.disk.power_cut(1000).unwrap();
+    let mut sectors = [0; 16 * 512];
+    bench.disk.into_parts().content.read(0, &mut sectors).unwrap();
+    assert_eq!((sectors[0], sectors[15 * 512]), (0, 5), "sector 32 is lost, 31 is kept");
 }
 
 #[test]

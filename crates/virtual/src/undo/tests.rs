@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use seekwell_device::{Lba, Operation, SectorRange};
+use seekwell_device::{Lba, SectorRange};
 
 use super::*;
 use crate::content::Keeping;
@@ -17,14 +17,8 @@ fn write(
     (sector, count): (u64, u64),
     byte: u8,
 ) {
-    let request = Request {
-        id,
-        operation: Operation::Write,
-        lba: Lba(sector),
-        sectors: count as u32,
-        fua: false,
-    };
-    log.before(&request, content).unwrap();
+    let piece = Piece { sector, place: sector, sectors: count };
+    log.before(id, piece, content).unwrap();
     content.write(sector, &vec![byte; count as usize * 512]).unwrap();
     log.after(content).unwrap();
 }

@@ -26,6 +26,7 @@ fn io(size: u64) -> IoParams {
         content: FileContent::Random,
         compressible: 0,
         repeated: 0,
+        verify: 0,
         durability: Durability::default(),
     }
 }

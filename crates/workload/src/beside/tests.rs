@@ -27,6 +27,7 @@ fn io() -> WorkloadParams {
         content: seekwell_model::workloads::io::FileContent::Random,
         compressible: 0,
         repeated: 0,
+        verify: 0,
         durability: Durability::default(),
     })
 }
@@ -35,6 +36,7 @@ fn mail(steps: &[&str]) -> WorkloadParams {
     WorkloadParams::Mail(MailParams {
         compressible: 0,
         repeated: 0,
+        verify: 0,
         files: 20,
         directories: 2,
         largest: None,

@@ -56,8 +56,9 @@ pub(super) fn run(params: &PgbenchParams) -> String {
     let seconds = |time: Nanos| time.0 / 1_000_000_000;
     let jobs = params.clients.min(2);
     let script = format!("-b {} -c {} -j {jobs}", params.script, params.clients);
-    let names: Vec<String> =
+    let mut names: Vec<String> =
         params.settings().iter().map(|(name, _)| format!("'{name}'")).collect();
+    names.push("'server_version'".to_owned());
     let checks: String = params
         .settings()
         .iter()
@@ -90,6 +91,10 @@ pub(super) fn read(output: &str) -> Result<StepOutcome, String> {
             return Err(format!("did not run with {wanted}"));
         }
     }
+    let settings = super::settings(output);
+    if settings.is_empty() {
+        return Err("said none of its settings".to_owned());
+    }
     let mut transactions = Histogram::new();
     for line in lines("latency_us ") {
         let mut words = line.split_whitespace().filter_map(|word| word.parse::<u64>().ok());
@@ -102,7 +107,7 @@ pub(super) fn read(output: &str) -> Result<StepOutcome, String> {
     }
     let tps = number_after(output, "\ntps =")?;
     let ops = number_after(output, "transactions actually processed:")?;
-    let mut outcome = StepOutcome { ops: ops as u64, ..StepOutcome::default() };
+    let mut outcome = StepOutcome { ops: ops as u64, settings, ..StepOutcome::default() };
     if tps > 0.0 {
         outcome.elapsed_ns = (ops / tps * 1e9) as u64;
     }

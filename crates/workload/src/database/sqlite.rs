@@ -8,6 +8,7 @@ use seekwell_engine::clock::thread_cpu_ns;
 use seekwell_engine::{Clock, ClockCost, MonotonicClock};
 use seekwell_model::workloads::{SqliteParams, StepOutline};
 use seekwell_stats::{Histogram, Rng, derive_seed, seeded};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The steps.
@@ -57,6 +58,32 @@ impl Sqlite {
             .execute_batch(&format!("PRAGMA synchronous={synchronous}"))
             .map_err(self.failed("set synchronous"))?;
         Ok(connection)
+    }
+
+    /// The settings in force, as SQLite reads them back, and the version of the library.
+    fn settings(&self, connection: &Connection) -> Result<BTreeMap<String, String>, WorkloadError> {
+        let failed = || self.failed("read back its settings");
+        let journal: String =
+            connection.query_row("PRAGMA journal_mode", [], |row| row.get(0)).map_err(failed())?;
+        let level: i64 =
+            connection.query_row("PRAGMA synchronous", [], |row| row.get(0)).map_err(failed())?;
+        let words = ["off", "normal", "full", "extra"];
+        let word = usize::try_from(level).ok().and_then(|level| words.get(level));
+        let synchronous = word.map_or_else(|| level.to_string(), |word| (*word).to_owned());
+        if synchronous != self.params.synchronous {
+            return Err(WorkloadError::Unfit {
+                step: self.outline.name.clone(),
+                problem: format!(
+                    "asked for synchronous {} and got {synchronous}",
+                    self.params.synchronous
+                ),
+                remedy: "report this as a defect".to_owned(),
+            });
+        }
+        let version = rusqlite::version().to_owned();
+        let all =
+            [("journal_mode", journal), ("synchronous", synchronous), ("sqlite_version", version)];
+        Ok(all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
     }
 
     fn fill(&self, connection: &Connection, text: &mut Text) -> rusqlite::Result<()> {
@@ -126,6 +153,7 @@ impl Step for Sqlite {
         let seed = derive_seed(context.seed, &self.outline.name);
         let mut text = Text::new(self.params.row_bytes, seed);
         let connection = self.open(directory)?;
+        let settings = self.settings(&connection)?;
         let mut outcome = if self.outline.measured {
             self.measure(&connection, &mut text, context).map_err(self.failed("commit"))?
         } else {
@@ -136,6 +164,9 @@ impl Step for Sqlite {
         };
         connection.close().map_err(|(_, error)| self.failed("close its database")(error))?;
         outcome.compute(&self.outline.metrics);
+        if self.outline.measured {
+            outcome.settings = settings;
+        }
         if self.outline.measured && outcome.elapsed_ns > 0 {
             let rate = outcome.ops as f64 * 1e9 / outcome.elapsed_ns as f64;
             outcome.metrics.insert("transactions_per_s".to_owned(), rate);

@@ -34,6 +34,9 @@ fn what_pgbench_prints_becomes_rates_and_a_histogram() {
     let outcome = pgbench::read(PGBENCH).unwrap();
     assert_eq!((outcome.ops, outcome.metrics["transactions_per_s"]), (2_000, 500.5));
     assert_eq!(outcome.elapsed_ns, (2_000.0 / 500.5 * 1e9) as u64);
+    let settings: Vec<(&str, &str)> =
+        outcome.settings.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    assert_eq!(settings, [("fsync", "on"), ("synchronous_commit", "on")]);
     let mut expected = Histogram::new();
     for (us, count) in [(1_000, 1_500), (5_000, 490), (20_000, 10)] {
         expected.record_n(us * 1_000, count);
@@ -87,6 +90,31 @@ Min: 3  Median: 8.5671  Max: 20397
 Percentiles: P50: 8.57 P75: 15.68 P99: 595.36 P99.9: 3462.53 P99.99: 8378.37
 ";
 
+const WARM_UP: &str = "\
+warm-up: RocksDB:    version 7.8.3
+warm-up: rocksdb.number.keys.written COUNT : 94999
+warm-up: rocksdb.wal.synced COUNT : 94999
+warm-up: rocksdb.wal.bytes COUNT : 41039568
+warm-up: use_fsync=false
+setting: wanted_sync=on
+";
+
+#[test]
+fn the_warm_up_of_db_bench_shows_the_settings_in_force() {
+    let outcome = db_bench::read(&format!("{WARM_UP}{DB_BENCH}")).unwrap();
+    assert_eq!(outcome.ops, 112_998);
+    let settings: Vec<String> =
+        outcome.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let all = "rocksdb_version=7.8.3 sync=on sync_call=fdatasync write_ahead_log=on";
+    assert_eq!(settings.join(" "), all);
+    assert!(db_bench::read(DB_BENCH).unwrap().settings.is_empty(), "without a warm-up");
+    let unsynced = WARM_UP.replace("wal.synced COUNT : 94999", "wal.synced COUNT : 0");
+    let told = db_bench::read(&format!("{unsynced}{DB_BENCH}")).unwrap_err();
+    assert_eq!(told, "did not run with sync=on: 0 syncs for 94999 keys");
+    let silent = "setting: wanted_sync=on\n";
+    assert!(db_bench::read(&format!("{silent}{DB_BENCH}")).is_err(), "nothing was counted");
+}
+
 #[test]
 fn what_db_bench_prints_becomes_rates_and_percentiles() {
     let outcome = db_bench::read(DB_BENCH).unwrap();
@@ -115,6 +143,9 @@ fn transactions_of_sqlite_are_counted_and_stay_in_the_database() {
         steps[0].run(&context).unwrap();
         let outcome = steps[1].run(&context).unwrap();
         assert_eq!((outcome.ops, outcome.histograms[TRANSACTION].count()), (10, 10));
+        assert_eq!(outcome.settings["journal_mode"], mode);
+        assert_eq!(outcome.settings["synchronous"], "full");
+        assert_eq!(outcome.settings["sqlite_version"], rusqlite::version());
         assert!(
             outcome.metrics["transactions_per_s"] > 0.0 && outcome.metrics["latency_p99"] > 0.0
         );

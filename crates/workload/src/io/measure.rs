@@ -1,11 +1,13 @@
 //! The measured operations.
 
-use super::{Place, Setting, append};
+use super::{LastWrites, Place, Setting, append};
 use crate::error::WorkloadError;
 use crate::outcome::StepOutcome;
 use crate::step::{Step, StepContext};
 use crate::target::{self, Access, OpenTarget};
-use seekwell_engine::{AppendEnd, DataShape, GroupCommit, Job, Progress, RateReport, Span, run};
+use seekwell_engine::{
+    AppendEnd, DataShape, GroupCommit, Job, Progress, RateReport, Span, Written, run,
+};
 use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_model::workloads::{IoParams, StepOutline};
 use seekwell_stats::derive_seed;
@@ -20,6 +22,7 @@ pub struct Measure {
     setting: Setting,
     progress: Arc<Progress>,
     advise_random: bool,
+    writes: LastWrites,
 }
 
 /// An open loop that completed less than this part of what it was asked for did not keep its rate.
@@ -30,7 +33,8 @@ impl Measure {
     #[must_use]
     pub fn new(outline: StepOutline, setting: Setting) -> Self {
         let progress = Arc::new(Progress::new(setting.params.threads));
-        Self { outline, setting, progress, advise_random: false }
+        let writes = LastWrites::default();
+        Self { outline, setting, progress, advise_random: false, writes }
     }
 
     /// The same with nothing read ahead of the accesses.
@@ -38,6 +42,12 @@ impl Measure {
     pub fn advised_random(mut self) -> Self {
         self.advise_random = true;
         self
+    }
+
+    /// The writes of its last run, for the step that checks them.
+    #[must_use]
+    pub fn writes(&self) -> LastWrites {
+        self.writes.clone()
     }
 
     /// The seed of the offsets.
@@ -75,7 +85,11 @@ impl Measure {
 
 /// Compressibility and repetition of the written data.
 pub(super) fn data_shape(params: &IoParams) -> DataShape {
-    DataShape { zero_percent: params.compressible, repeated_percent: params.repeated }
+    DataShape {
+        zero_percent: params.compressible,
+        repeated_percent: params.repeated,
+        by_offset: false,
+    }
 }
 
 /// The job that the parameters describe.
@@ -110,7 +124,7 @@ pub(crate) fn job<'a>(
         job.append = Some(Arc::new(AppendEnd::new(target.span.offset)));
         job.count = Some(params.count.unwrap_or(u64::MAX).min(room(target, params)));
     }
-    job.data = data_shape(params);
+    job.data = DataShape { by_offset: params.verify > 0, ..data_shape(params) };
     job.seed = seed;
     job.stop = stop;
     job
@@ -170,6 +184,7 @@ impl Step for Measure {
             target: target.path.clone(),
             source,
         })?;
+        self.writes.keep(Written::of(&job, &result));
         let warning = result.rate.and_then(rate_warning);
         let syncs = job.group_commit.as_ref().map(|group| group.syncs());
         let mut outcome = StepOutcome::from(result);

@@ -23,6 +23,7 @@ fn setting(place: Place, file_size: Option<u64>) -> Setting {
         content: FileContent::Random,
         compressible: 0,
         repeated: 0,
+        verify: 0,
         durability: Durability::default(),
     };
     Setting { params, place }

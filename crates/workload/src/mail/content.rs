@@ -3,6 +3,7 @@
 use super::RECORD_BYTES;
 use super::tree::Tree;
 use seekwell_engine::{Clock, DataShape, MonotonicClock};
+use seekwell_model::workloads::MailParams;
 use seekwell_stats::{Rng, derive_seed, seeded};
 
 /// Random data that files are cut from. Filesystems compress at most 1 MiB at a time.
@@ -48,6 +49,17 @@ impl Content {
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self::shaped(seed, DataShape::default())
+    }
+
+    /// The content of an unpacked copy of this name in a trial of this seed.
+    #[must_use]
+    pub fn of_copy(params: &MailParams, seed: u64, copy: &str) -> Self {
+        let shape = DataShape {
+            zero_percent: params.compressible,
+            repeated_percent: params.repeated,
+            by_offset: false,
+        };
+        Self::shaped(derive_seed(seed, copy), shape)
     }
 
     /// The same, compressible and repeated as far as the shape says: a percentage of each 4 KiB is

@@ -7,7 +7,6 @@ use crate::error::WorkloadError;
 use crate::outcome::StepOutcome;
 use crate::step::{Step, StepContext};
 use rustix::fs::{Mode, OFlags, Timespec, Timestamps};
-use seekwell_engine::DataShape;
 use seekwell_model::workloads::StepOutline;
 use std::os::fd::OwnedFd;
 
@@ -197,11 +196,7 @@ impl Step for Unpack {
             archive::unpack(tar, &mut unpacker, context)?;
             unpacker.finish()
         } else {
-            let params = &self.shared.params;
-            let shape =
-                DataShape { zero_percent: params.compressible, repeated_percent: params.repeated };
-            let seed = seekwell_stats::derive_seed(context.seed, &copy);
-            let mut content = Content::shaped(seed, shape);
+            let mut content = Content::of_copy(&self.shared.params, context.seed, &copy);
             let mut unpacker = Unpacker::new(root);
             unpack_seeded(&tree, &mut content, &mut unpacker, context)?;
             let unpacked = unpacker.finish();

@@ -25,20 +25,69 @@ fn assert_covered(audit: &Audit, text: &str, name: &str) {
     }
 }
 
+/// Lab files below a folder; beside those of the studies are claims and how they are measured.
+fn labs(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() {
+            found.extend(labs(&path));
+        } else if name.ends_with(".toml")
+            && !name.ends_with(".measure.toml")
+            && name != "claims.toml"
+        {
+            found.push(path);
+        }
+    }
+    found
+}
+
 #[test]
 fn every_metric_that_a_lab_judges_has_a_row() {
     let audit = audit();
-    let labs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../labs");
-    let mut seen = 0;
-    for entry in std::fs::read_dir(labs).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|extension| extension == "toml") {
-            let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            assert_covered(&audit, &std::fs::read_to_string(&path).unwrap(), &name);
-            seen += 1;
-        }
+    let all = labs(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../labs"));
+    for path in &all {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        assert_covered(&audit, &std::fs::read_to_string(path).unwrap(), &name);
     }
-    assert!(seen >= 12, "{seen}");
+    let replicated = all.iter().filter(|path| path.to_string_lossy().contains("/replicate/"));
+    assert!(all.len() >= 50 && replicated.count() >= 25, "{}", all.len());
+}
+
+#[test]
+fn every_kind_and_every_step_of_a_trial_has_a_row_or_a_reason() {
+    let audit = audit();
+    let names: Vec<&str> = audit.unaudited.iter().map(|one| one.name.as_str()).collect();
+    let has_row = |kind: &str| audit.row.iter().any(|row| row.kind == kind);
+    let kinds = seekwell_model::workloads::WORKLOAD_KINDS.iter().map(|kind| kind.name);
+    let steps = seekwell_model::workloads::HOUSEKEEPING_STEPS.iter().copied();
+    for name in kinds.chain(steps).chain([seekwell_model::power_cut::STEP]) {
+        assert!(has_row(name) != names.contains(&name), "{name}: a row or a reason, not both");
+    }
+    assert!(audit.unaudited.iter().all(|one| one.why.ends_with('.')));
+}
+
+/// A figure belongs to metrics, not to a row: one of another metric shows nothing.
+#[test]
+fn every_metric_of_a_row_has_a_figure_or_a_reason() {
+    for row in audit().row {
+        let Row { kind, metrics, figures, without, .. } = &row;
+        let has_figure =
+            |metric: &String| figures.iter().any(|figure| figure.metrics.contains(metric));
+        let has_reason = |metric: &String| without.iter().any(|one| one.metric == *metric);
+        for metric in metrics {
+            assert!(
+                has_figure(metric) || has_reason(metric),
+                "{kind}.{metric}: no figure of its own"
+            );
+        }
+        let named = figures.iter().flat_map(|figure| &figure.metrics);
+        for metric in named.chain(without.iter().map(|one| &one.metric)) {
+            assert!(metrics.contains(metric), "{kind}: {metric} is not in the row");
+        }
+        assert!(without.iter().all(|one| !one.why.ends_with('.')), "{kind}");
+    }
 }
 
 #[test]

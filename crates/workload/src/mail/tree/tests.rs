@@ -8,6 +8,7 @@ fn params(files: u64, directories: u64, median: u64, spread: f64) -> MailParams 
     MailParams {
         compressible: 0,
         repeated: 0,
+        verify: 0,
         files,
         directories,
         largest: None,

@@ -1,0 +1,22 @@
+use super::*;
+
+#[test]
+fn a_long_text_goes_on_below_itself_and_a_word_is_never_broken() {
+    let text = "alpha beta gamma delta epsilon zeta";
+    assert_eq!(hanging("name  ", text, None), format!("name  {text}\n"));
+    assert_eq!(
+        hanging("name  ", text, Some(26)),
+        "name  alpha beta gamma\n      delta epsilon zeta\n"
+    );
+    let path = "/a/very/long/path/that/has/no/place/to/break";
+    assert_eq!(hanging("a ", &format!("x {path} y"), Some(30)), format!("a x\n  {path}\n  y\n"));
+}
+
+#[test]
+fn the_last_column_of_a_table_is_wrapped_below_its_heading() {
+    let table = "device  what it is\nfixed   one two three four five\n";
+    let narrow = "device  what it is\nfixed   one two three four\n        five\n";
+    assert_eq!(wrap_last(table, "what it is", Some(28)), narrow);
+    assert_eq!(wrap_last(table, "what it is", None), table);
+    assert_eq!(wrap_last(table, "no such heading", Some(28)), table);
+}
