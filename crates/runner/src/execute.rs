@@ -2,13 +2,16 @@
 
 use crate::order::{self, FEWEST_ROUNDS, PILOT_ROUNDS};
 use crate::outlook::rounds_outlook;
-use crate::records::{Extractor, Outcome, Outcomes, is_quarantined};
+use crate::records::{
+    End, Extractor, FAILURES_BEFORE_QUARANTINE, Outcome, Outcomes, is_quarantined,
+};
 use crate::staged::{Part, Staged};
 use crate::steady;
 use seekwell_model::backend::{Backend, BackendError};
 use seekwell_model::lab::Effort;
 use seekwell_model::plan::{Outlook, Plan, PlannedTrial};
 use seekwell_model::record::{Record, Status};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -126,6 +129,8 @@ pub struct Execution<'a> {
     plan: &'a Plan,
     outcomes: Outcomes,
     extractor: Extractor,
+    /// Number of failed trials of each candidate: few have any, and none of the others is looked at for each trial.
+    failures: BTreeMap<u32, u32>,
     spent_ns: u64,
     /// The longest trial, without the writing of images.
     longest_ns: u64,
@@ -140,8 +145,12 @@ impl<'a> Execution<'a> {
         let spent_ns = kept.values().map(|(_, outcome)| spent_ns(outcome)).sum();
         let longest_ns = kept.values().map(|(_, outcome)| without_images_ns(outcome)).max();
         let longest_ns = longest_ns.unwrap_or(0);
+        let mut failures = BTreeMap::new();
+        for (trial, _) in kept.values().filter(|(_, outcome)| outcome.end == End::Failed) {
+            *failures.entry(trial.candidate).or_default() += 1;
+        }
         let extractor = Extractor::new(plan);
-        Self { plan, outcomes: kept, extractor, spent_ns, longest_ns, quarantined: 0 }
+        Self { plan, outcomes: kept, extractor, failures, spent_ns, longest_ns, quarantined: 0 }
     }
 
     /// The outcomes of all trials, kept before or run now. Their records are with the [`Keeper`].
@@ -214,7 +223,13 @@ impl<'a> Execution<'a> {
 
     fn is_missing(&self, trial: &PlannedTrial) -> bool {
         !self.outcomes.contains_key(&trial.index)
-            && !is_quarantined(&self.outcomes, trial.candidate, trial.index)
+            && !self.is_quarantined(trial.candidate, trial.index)
+    }
+
+    /// As [`is_quarantined`].
+    fn is_quarantined(&self, candidate: u32, before: u32) -> bool {
+        self.failures.get(&candidate).is_some_and(|failed| *failed >= FAILURES_BEFORE_QUARANTINE)
+            && is_quarantined(&self.outcomes, candidate, before)
     }
 
     /// Missing trials of this round and, where the number of rounds is fixed, of some after it.
@@ -309,11 +324,12 @@ impl<'a> Execution<'a> {
         self.spent_ns += spent_ns(&outcome);
         self.longest_ns = self.longest_ns.max(without_images_ns(&outcome));
         self.outcomes.insert(index, (*trial, outcome));
-        if let Status::Failed { reason, .. } = &record.status
-            && is_quarantined(&self.outcomes, trial.candidate, index + 1)
-        {
-            self.quarantined += 1;
-            on_event(Event::Quarantined { trial, reason });
+        if let Status::Failed { reason, .. } = &record.status {
+            *self.failures.entry(trial.candidate).or_default() += 1;
+            if self.is_quarantined(trial.candidate, index + 1) {
+                self.quarantined += 1;
+                on_event(Event::Quarantined { trial, reason });
+            }
         }
         Ok(())
     }
