@@ -297,7 +297,7 @@ fn accesses_past_the_cache_read_the_blocks_of_pointers_again() {
     let values = [("file_size", Value::Size(Bytes::mib(16))), ("count", Value::Integer(200))];
     let workload =
         Workload { name: "lookup".into(), parts: vec![params("seekrw", &values)], beside: vec![] };
-    let (_, record) = run("ext3", Bytes::mib(64), workload);
+    let (_, record) = run("ext3", Bytes::mib(256), workload);
     assert_eq!(record.status, Status::Ok, "{:?}", record.warnings);
     let metadata = record.metric("seekrw-direct.metadata_reads").unwrap();
     // 4096 blocks on ext3: one block of pointers, one that leads to others, and at least three of those.

@@ -104,16 +104,19 @@ fn a_folder_without_a_trace_is_named() {
 
 #[test]
 fn recorded_computing_and_sleeping_is_told_apart() {
-    let told = |own| advise_with(1_000_000, 99_000_000, Some(own), None).sentences[0].clone();
+    let told =
+        |call_ns, own| advise_with(call_ns, 99_000_000, Some(own), None).sentences[0].clone();
     assert_eq!(
-        told((90_000_000, 9_000_000)),
+        told(1_000_000, (90_000_000, 9_000_000)),
         "Nothing you change below the program will help: its threads compute 90 % of their time."
     );
     assert_eq!(
-        told((9_000_000, 90_000_000)),
+        told(100_000, (9_000_000, 90_000_000)),
         "Nothing you change below the program will help: its threads sleep or wait for pipes, sockets, \
-         terminals and locks 90 % of their time."
+         terminals and locks 91 % of their time."
     );
+    // A service that is idle waits for files while it works.
+    assert!(told(1_000_000, (9_000_000, 90_000_000)).starts_with("It waits for files 10 %"));
     let helped = advise_with(1_000_000, 1_000_000, Some((750_000, 250_000)), None);
     assert_eq!(
         helped.sentences[3],

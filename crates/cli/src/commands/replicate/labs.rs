@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::{output, terminal};
 use seekwell_host::output::Kind;
 use seekwell_model::lab::Match;
+use seekwell_model::warning::WarningCode;
 use seekwell_replicate::judge::Run;
 use seekwell_replicate::study::{Lab, Study};
 use seekwell_replicate::{ends, narrow};
@@ -230,6 +231,10 @@ impl<'a> Labs<'a> {
         let text = LabText::new(lab_path.display().to_string(), file.text);
         let planned = self.session.resolve(&text, &options)?.plan()?;
         planned.notes().iter().for_each(|note| terminal::talk(note));
+        let lacks = planned.plan().warnings.iter();
+        for warning in lacks.filter(|warning| warning.is(WarningCode::NotAvailable)) {
+            terminal::talk(&format!("warning: {}", warning.text));
+        }
         if path.is_file() {
             match planned.standing(path)? {
                 Standing::Complete => return Ok(()),
