@@ -33,10 +33,10 @@ fn resuming_a_run_that_was_never_begun_begins_it() {
 }
 
 /// A loop device, detached also when the test fails.
-struct Attached(String);
+pub(super) struct Attached(pub(super) String);
 
 impl Attached {
-    fn to(image: &Path) -> Self {
+    pub(super) fn to(image: &Path) -> Self {
         let output = Command::new("losetup").args(["--find", "--show"]).arg(image).output();
         Self(String::from_utf8(output.unwrap().stdout).unwrap().trim().to_owned())
     }
@@ -100,7 +100,7 @@ fn a_refused_disk_is_one_error_before_the_first_trial_and_leaves_no_file() {
 }
 
 /// The program with a folder of claims and notes of its own.
-fn with_own_state(directory: &Path, words: &[&str]) -> Output {
+pub(super) fn with_own_state(directory: &Path, words: &[&str]) -> Output {
     std::fs::create_dir_all(directory.join("state")).unwrap();
     let script = "mount --make-rprivate / && mount --bind state /var/lib && exec \"$@\"";
     Command::new("unshare")
