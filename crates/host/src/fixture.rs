@@ -240,6 +240,7 @@ impl Machine {
         machine.write("proc/self/status", "Name:\ttest\nPPid:\t1\n");
         machine.mounts.insert("1".into(), String::new());
         machine.mounts.insert("thread-self".into(), String::new());
+        seekwell_testing::program(&machine.path("bin/wipefs"), "#!/bin/sh\n");
         machine.disk("sda", "8:0", 200_000);
         machine.partition("sda", "sda1", "8:1", 2048, 100_000);
         machine.mount("1", "8:1", "/", "ext4", "/dev/sda1");

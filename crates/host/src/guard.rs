@@ -12,6 +12,7 @@
 use crate::blkdev;
 use crate::claims;
 use crate::device::Device;
+use crate::error::Error;
 use crate::identity::Identity;
 use crate::nodes::NodeKind;
 use crate::refusal::{Refusal, RefusalKind};
@@ -204,9 +205,14 @@ fn not_read_only(target: &Path, device: &Device) -> Result<(), Refusal> {
 }
 
 fn no_member(system: &System, target: &Path, part: &Device, node: &Path) -> Result<(), Refusal> {
-    let found = signature::layer(system, part, node).map_err(|error| {
-        let error = format!("{}: {error}", node.display());
-        Refusal::unreadable(target, &error)
+    let found = signature::layer(system, part, node).map_err(|error| match error {
+        Error::MissingProgram { program, install } => Refusal::new(
+            target,
+            RefusalKind::Unreadable,
+            format!("it may be in use, and {program}, which tells, is not installed"),
+            format!("install it with: {install}"),
+        ),
+        error => Refusal::unreadable(target, &error),
     })?;
     let Some(layer) = found else { return Ok(()) };
     Err(Refusal::new(

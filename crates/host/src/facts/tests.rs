@@ -172,6 +172,7 @@ fn a_device_is_described_with_its_queue() {
 #[test]
 fn every_finding_that_is_not_ready_says_what_to_do() {
     let machine = machine();
+    std::fs::remove_file(machine.path("bin/wipefs")).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let found = findings(&machine.system(), folder.path());
     let lines: Vec<String> = found

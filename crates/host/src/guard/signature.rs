@@ -1,6 +1,7 @@
 //! Marks of layers that a device belongs to even while they are not running.
 
 use crate::device::Device;
+use crate::error::Error;
 use crate::program;
 use crate::sysfs::System;
 use std::path::Path;
@@ -23,19 +24,48 @@ const ZFS_MAGIC: u64 = 0x00ba_b10c;
 const ZFS_LABEL: u64 = 256 << 10;
 const BTRFS_SUPERBLOCK: usize = 64 << 10;
 
-/// Layers that libblkid knows besides every `…_member`.
-const OTHER_LAYERS: [&str; 6] =
-    ["crypto_LUKS", "bcache", "BitLocker", "ceph_bluestore", "stratis", "cs_fvault2"];
+/// Layers that libblkid knows besides every `…_member`, the image of a machine that hibernates, and
+/// filesystems that another machine may have mounted, which nothing here shows.
+const OTHER_LAYERS: [&str; 20] = [
+    "BitLocker",
+    "DM_integrity",
+    "DM_snapshot_cow",
+    "DM_verity_hash",
+    "VMFS",
+    "bcache",
+    "ceph_bluestore",
+    "crypto_LUKS",
+    "cs_fvault2",
+    "drbd",
+    "drbdmanage_control_volume",
+    "drbdproxy_datalog",
+    "gfs",
+    "gfs2",
+    "ocfs2",
+    "stratis",
+    "swsuspend",
+    "ubi",
+    "ubifs",
+    "vdo",
+];
 
 /// The layer that a device is a member of; `None` when it carries no such mark.
 ///
 /// # Errors
-/// When it cannot be read.
+/// When it cannot be read, also by `wipefs`, without which the rarer marks are not known.
 pub(crate) fn layer(
     system: &System,
     device: &Device,
     node: &Path,
-) -> std::io::Result<Option<String>> {
+) -> Result<Option<String>, Error> {
+    match by_reading(system, device, node).map_err(Error::io("read", node))? {
+        Some(layer) => Ok(Some(layer)),
+        None => by_wipefs(system, node),
+    }
+}
+
+/// The layers that people lose most, without the help of another program.
+fn by_reading(system: &System, device: &Device, node: &Path) -> std::io::Result<Option<String>> {
     let sectors = device.attribute("size").and_then(|text| text.parse::<u64>().ok());
     let size = sectors.unwrap_or_default() * 512;
     let head = system.nodes.read_at(node, 0, HEAD)?;
@@ -55,7 +85,7 @@ pub(crate) fn layer(
             return Ok(Some("zfs_member".to_owned()));
         }
     }
-    Ok(by_wipefs(system, node))
+    Ok(None)
 }
 
 fn in_head(head: &[u8]) -> Option<&'static str> {
@@ -108,11 +138,11 @@ fn raid_at_end(size: u64) -> Vec<u64> {
 }
 
 /// libblkid knows rarer layers. Looking only: `--no-act`.
-fn by_wipefs(system: &System, node: &Path) -> Option<String> {
-    let node = node.to_str()?;
-    let arguments = ["--no-act", "--parsable", "--output", "TYPE", node];
-    let output = program::run(system, "wipefs", "util-linux", &arguments).ok()?;
+fn by_wipefs(system: &System, node: &Path) -> Result<Option<String>, Error> {
+    let node = node.to_string_lossy();
+    let arguments = ["--no-act", "--parsable", "--output", "TYPE", node.as_ref()];
+    let output = program::run(system, "wipefs", "util-linux", &arguments)?;
     let types = output.lines().map(str::trim).filter(|line| !line.starts_with('#'));
     let mut layers = types.filter(|name| name.ends_with("_member") || OTHER_LAYERS.contains(name));
-    layers.next().map(str::to_owned)
+    Ok(layers.next().map(str::to_owned))
 }

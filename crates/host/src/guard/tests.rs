@@ -109,7 +109,7 @@ type Change = fn(&mut Machine);
 type Put = fn(&mut Machine, Kind);
 
 /// Name, what the guard must say, how the state comes about.
-const STATES: [(&str, RefusalKind, Put); 31] = [
+const STATES: [(&str, RefusalKind, Put); 32] = [
     ("mounted", RefusalKind::Mounted, |machine, kind| {
         machine.mount("1", kind.number(), "/mnt", "ext4", &format!("/dev/{}", kind.target()));
     }),
@@ -222,6 +222,9 @@ const STATES: [(&str, RefusalKind, Put); 31] = [
     ("another node of the same bytes is open for writing", RefusalKind::Busy, |machine, kind| {
         let (twin, _) = twin(machine, kind);
         machine.process(4242, "qemu-system-x86", twin, "02100002");
+    }),
+    ("wipefs is missing", RefusalKind::Unreadable, |machine, _| {
+        std::fs::remove_file(machine.path("bin/wipefs")).unwrap();
     }),
     ("it cannot be read", RefusalKind::Unreadable, |machine, kind| {
         machine.unreadable(kind.target());

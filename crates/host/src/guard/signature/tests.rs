@@ -82,10 +82,24 @@ fn the_labels_at_the_end_of_the_smallest_pool_are_known() {
 #[test]
 fn rarer_layers_are_known_to_libblkid() {
     let machine = Machine::new();
-    let script = "#!/bin/sh\nprintf '# TYPE\\ndos\\nisw_raid_member\\n'";
-    seekwell_testing::program(&machine.path("bin/wipefs"), script);
-    assert_eq!(
-        by_wipefs(&machine.system(), Path::new("/dev/x")).as_deref(),
-        Some("isw_raid_member")
-    );
+    for name in ["isw_raid_member", "drbd", "vdo", "DM_integrity", "gfs2", "swsuspend"] {
+        let script = format!("#!/bin/sh\nprintf '# TYPE\\ndos\\n{name}\\n'");
+        seekwell_testing::program(&machine.path("bin/wipefs"), &script);
+        let found = by_wipefs(&machine.system(), Path::new("/dev/x")).unwrap();
+        assert_eq!(found.as_deref(), Some(name));
+    }
+}
+
+#[test]
+fn a_device_is_not_free_because_wipefs_fails() {
+    let mut machine = Machine::new();
+    machine.disk("sdb", "8:16", 8);
+    let system = machine.system();
+    let device = Device::by_name(&system, "sdb").unwrap();
+    let look = || layer(&system, &device, &machine.path("dev/sdb"));
+    assert_eq!(look().unwrap(), None);
+    seekwell_testing::program(&machine.path("bin/wipefs"), "#!/bin/sh\necho busy >&2; exit 1");
+    assert!(look().unwrap_err().to_string().contains("busy"));
+    std::fs::remove_file(machine.path("bin/wipefs")).unwrap();
+    assert!(look().unwrap_err().to_string().contains("apt-get install util-linux"));
 }
