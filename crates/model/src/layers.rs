@@ -284,6 +284,11 @@ impl Site<'_> {
         format!("{LAYER_PREFIX}{}", self.index)
     }
 
+    /// A name that lasts: `base` alone for the first layer of that name, and with its number for others.
+    fn numbered(&self, base: &str) -> String {
+        if self.index == 0 { base.to_owned() } else { format!("{base}{}", self.index) }
+    }
+
     /// Nodes of the devices below.
     pub fn nodes(&self) -> impl Iterator<Item = String> + '_ {
         self.below.iter().map(|below| below.node.clone())
@@ -409,7 +414,6 @@ pub fn lasting(
     struct Supply<'a> {
         devices: std::slice::Iter<'a, Below>,
         fast: std::slice::Iter<'a, Below>,
-        index: usize,
         found: Vec<Lasting>,
     }
     fn build(parts: &[Layer], supply: &mut Supply<'_>) -> Option<Below> {
@@ -421,15 +425,16 @@ pub fn lasting(
             Some(_) => Some(supply.fast.next()?),
             None => None,
         };
-        let site = Site { layer: top, index: supply.index, below: &below, fast };
-        supply.index += 1;
-        let lasting = top.find()?.lasting(&site);
+        let kind = top.find()?;
+        // Layers share names, as volumes do; each takes the first number that leaves its node free.
+        let lasting = (0..=supply.found.len())
+            .map(|index| kind.lasting(&Site { layer: top, index, below: &below, fast }))
+            .find(|one| supply.found.iter().all(|other| other.node != one.node))?;
         let node = lasting.node.clone();
         supply.found.push(lasting);
-        Some(Below { node, sectors: site.first().sectors })
+        Some(Below { node, sectors: below.first()?.sectors })
     }
-    let mut supply =
-        Supply { devices: devices.iter(), fast: fast.iter(), index: 0, found: Vec::new() };
+    let mut supply = Supply { devices: devices.iter(), fast: fast.iter(), found: Vec::new() };
     let top = build(&layers.parts, &mut supply)?;
     Some((supply.found, top.node))
 }

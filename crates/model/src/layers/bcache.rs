@@ -119,6 +119,7 @@ impl LayerKind for Bcache {
         let (slow, fast) = (site.first().node, site.second().node);
         let bucket = Self::bucket(site) >> 10;
         let (mode, cutoff) = (site.layer.text("mode"), site.layer.size("sequential_cutoff").0);
+        let index = site.index;
         Lasting {
             steps: vec![
                 (
@@ -133,11 +134,12 @@ impl LayerKind for Bcache {
                 ),
             ],
             back: vec![
-                "echo 1 > /sys/block/bcache0/bcache/detach, wait until bcache/state is `no cache`"
-                    .to_owned(),
+                format!(
+                    "echo 1 > /sys/block/bcache{index}/bcache/detach, wait until bcache/state is `no cache`"
+                ),
                 "rm /etc/udev/rules.d/61-seekwell-bcache.rules".to_owned(),
             ],
-            node: "/dev/bcache0".to_owned(),
+            node: format!("/dev/bcache{index}"),
         }
     }
 }

@@ -149,7 +149,7 @@ impl LayerKind for Crypt {
 
     fn lasting(&self, site: &Site<'_>) -> Lasting {
         let device = site.first().node;
-        let name = "data";
+        let name = site.numbered("data");
         let mut options = vec!["luks".to_owned()];
         if !site.layer.is_on("workqueues") {
             options.extend(["no-read-workqueue".to_owned(), "no-write-workqueue".to_owned()]);

@@ -150,7 +150,7 @@ impl LayerKind for Integrity {
     }
 
     fn lasting(&self, site: &Site<'_>) -> Lasting {
-        let device = site.first().node;
+        let (device, name) = (site.first().node, site.numbered("data"));
         let layer = site.layer;
         let (hash, block) = (layer.text("hash"), layer.size("sector").0);
         let of_boot = "line for /etc/integritytab";
@@ -168,16 +168,16 @@ impl LayerKind for Integrity {
                         format!(
                             "integritysetup format --integrity {hash} --sector-size {block} {device}"
                         ),
-                        format!("integritysetup open --integrity {hash}{flag} {device} data"),
+                        format!("integritysetup open --integrity {hash}{flag} {device} {name}"),
                     ],
                 ),
-                (boot, vec![format!("data {device} - integrity-algorithm={hash}{option}")]),
+                (boot, vec![format!("{name} {device} - integrity-algorithm={hash}{option}")]),
             ],
             back: vec![
-                "integritysetup close data, then remove its line from /etc/integritytab".to_owned(),
+                format!("integritysetup close {name}, then remove its line from /etc/integritytab"),
                 format!("wipefs --all {device}"),
             ],
-            node: "/dev/mapper/data".to_owned(),
+            node: format!("/dev/mapper/{name}"),
         }
     }
 }

@@ -16,8 +16,7 @@ const WITH_DD: &[Program] = &[
 /// Bytes of a sector, the unit of every table.
 const SECTOR: u64 = 512;
 
-/// Names of the volumes in lines for the user.
-const GROUP: &str = "seekwell";
+/// Name of a volume in lines for the user.
 const VOLUME: &str = "data";
 
 const fn chunk(default: &'static str, doc: &'static str) -> Field {
@@ -80,19 +79,20 @@ fn stretch(sectors: u64, node: &str, from: u64) -> String {
     format!("0 {sectors} linear {node} {from}\n")
 }
 
-/// Lines that make a volume group of these devices.
-fn group(nodes: &[String]) -> Vec<String> {
-    vec![format!("pvcreate {}", nodes.join(" ")), format!("vgcreate {GROUP} {}", nodes.join(" "))]
+/// Name of the volume group in lines for the user.
+fn group_of(site: &Site<'_>) -> String {
+    site.numbered("seekwell")
 }
 
 fn lasting(site: &Site<'_>, volumes: Vec<String>) -> Lasting {
     let nodes: Vec<String> = site.nodes().chain(site.fast.map(|one| one.node.clone())).collect();
-    let mut lines = group(&nodes);
+    let (group, nodes) = (group_of(site), nodes.join(" "));
+    let mut lines = vec![format!("pvcreate {nodes}"), format!("vgcreate {group} {nodes}")];
     lines.extend(volumes);
     Lasting {
         steps: vec![("make the volume (destroys what is on its devices)", lines)],
-        back: vec![format!("vgremove {GROUP}"), format!("pvremove {}", nodes.join(" "))],
-        node: format!("/dev/{GROUP}/{VOLUME}"),
+        back: vec![format!("vgremove {group}"), format!("pvremove {nodes}")],
+        node: format!("/dev/{group}/{VOLUME}"),
     }
 }
 
@@ -145,7 +145,8 @@ impl LayerKind for Linear {
     }
 
     fn lasting(&self, site: &Site<'_>) -> Lasting {
-        lasting(site, vec![format!("lvcreate -l 100%FREE -n {VOLUME} {GROUP}")])
+        let group = group_of(site);
+        lasting(site, vec![format!("lvcreate -l 100%FREE -n {VOLUME} {group}")])
     }
 }
 
@@ -196,8 +197,9 @@ impl LayerKind for Striped {
     }
 
     fn lasting(&self, site: &Site<'_>) -> Lasting {
+        let group = group_of(site);
         let (count, kib) = (site.below.len(), site.layer.size("chunk").0 >> 10);
-        let volume = format!("lvcreate -i {count} -I {kib}k -l 100%FREE -n {VOLUME} {GROUP}");
+        let volume = format!("lvcreate -i {count} -I {kib}k -l 100%FREE -n {VOLUME} {group}");
         lasting(site, vec![volume])
     }
 }
@@ -292,9 +294,10 @@ impl LayerKind for Thin {
     }
 
     fn lasting(&self, site: &Site<'_>) -> Lasting {
+        let group = group_of(site);
         let kib = site.layer.size("chunk").0 >> 10;
-        let pool = format!("lvcreate --type thin-pool -c {kib}k -l 95%FREE -n pool {GROUP}");
-        let volume = format!("lvcreate --thin -V SIZE -n {VOLUME} {GROUP}/pool");
+        let pool = format!("lvcreate --type thin-pool -c {kib}k -l 95%FREE -n pool {group}");
+        let volume = format!("lvcreate --thin -V SIZE -n {VOLUME} {group}/pool");
         lasting(site, vec![pool, volume])
     }
 }
@@ -381,9 +384,10 @@ impl LayerKind for Snapshot {
     }
 
     fn lasting(&self, site: &Site<'_>) -> Lasting {
+        let group = group_of(site);
         let kib = site.layer.size("chunk").0 >> 10;
-        let volume = format!("lvcreate -l 80%VG -n {VOLUME} {GROUP}");
-        let snapshot = format!("lvcreate -s -c {kib}k -l 100%FREE -n snap {GROUP}/{VOLUME}");
+        let volume = format!("lvcreate -l 80%VG -n {VOLUME} {group}");
+        let snapshot = format!("lvcreate -s -c {kib}k -l 100%FREE -n snap {group}/{VOLUME}");
         lasting(site, vec![volume, snapshot])
     }
 }
@@ -441,15 +445,16 @@ impl LayerKind for WriteCache {
     }
 
     fn lasting(&self, site: &Site<'_>) -> Lasting {
+        let group = group_of(site);
         let (slow, fast) = (site.first().node, site.second().node);
         lasting(
             site,
             vec![
-                format!("lvcreate -l 100%PVS -n {VOLUME} {GROUP} {slow}"),
-                format!("lvcreate -l 100%PVS -n fast {GROUP} {fast}"),
-                format!("lvchange -an {GROUP}/fast {GROUP}/{VOLUME}"),
-                format!("lvconvert --type writecache --cachevol fast {GROUP}/{VOLUME}"),
-                format!("lvchange -ay {GROUP}/{VOLUME}"),
+                format!("lvcreate -l 100%PVS -n {VOLUME} {group} {slow}"),
+                format!("lvcreate -l 100%PVS -n fast {group} {fast}"),
+                format!("lvchange -an {group}/fast {group}/{VOLUME}"),
+                format!("lvconvert --type writecache --cachevol fast {group}/{VOLUME}"),
+                format!("lvchange -ay {group}/{VOLUME}"),
             ],
         )
     }
@@ -548,15 +553,16 @@ impl LayerKind for Cache {
     }
 
     fn lasting(&self, site: &Site<'_>) -> Lasting {
+        let group = group_of(site);
         let (slow, fast) = (site.first().node, site.second().node);
         let (mode, kib) = (site.layer.text("mode"), site.layer.size("chunk").0 >> 10);
         lasting(
             site,
             vec![
-                format!("lvcreate -l 100%PVS -n {VOLUME} {GROUP} {slow}"),
-                format!("lvcreate -l 100%PVS -n fast {GROUP} {fast}"),
+                format!("lvcreate -l 100%PVS -n {VOLUME} {group} {slow}"),
+                format!("lvcreate -l 100%PVS -n fast {group} {fast}"),
                 format!(
-                    "lvconvert --type cache --cachevol fast --cachemode {mode} --chunksize {kib}k {GROUP}/{VOLUME}"
+                    "lvconvert --type cache --cachevol fast --cachemode {mode} --chunksize {kib}k {group}/{VOLUME}"
                 ),
             ],
         )

@@ -166,6 +166,38 @@ fn a_layer_over_several_needs_the_devices_of_all() {
     let (steps, top) = lasting(&layers, &nodes, &below(&["/dev/FAST-DISK"], 1 << 18)).unwrap();
     assert_eq!(steps.len(), 5);
     assert_eq!(top, "/dev/seekwell/data");
+    let nodes: Vec<&str> = steps.iter().map(|step| step.node.as_str()).collect();
+    let volumes = ["/dev/mapper/data", "/dev/mapper/data1", "/dev/mapper/data2"];
+    assert_eq!(nodes, [&volumes[..], &["/dev/md0", "/dev/seekwell/data"]].concat());
+    assert_eq!(steps[2].steps[0].1[1], "cryptsetup open /dev/DISK-3 data2");
+    assert!(steps[3].steps[0].1[0].ends_with(&volumes.join(" ")));
+}
+
+/// Lines with the name of another layer would stop half-way, on disks that are already destroyed.
+#[test]
+fn no_two_layers_that_last_have_the_same_name() {
+    for kind in LAYER_KINDS {
+        let definition = kind.definition();
+        let fast = matches!(definition.fast, Fast::Must(_)).then(ram);
+        let part = layer(definition.name, 1.max(definition.least_devices), fast);
+        let devices = part.devices * 2;
+        let parts = vec![part, layer("crypt", 1, None), layer("integrity", 1, None)];
+        let parts = [parts, vec![layer("striped", 2, None), layer("thin", 1, None)]].concat();
+        let layers = Layers { name: "all".to_owned(), parts };
+        let names: Vec<String> = (0..devices).map(|number| format!("/dev/DISK-{number}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let fast = below(&["/dev/FAST-0", "/dev/FAST-1"], 1 << 18);
+        let (found, _) = lasting(&layers, &below(&names, 1 << 21), &fast).unwrap();
+        let nodes: std::collections::BTreeSet<&str> =
+            found.iter().map(|one| one.node.as_str()).collect();
+        assert_eq!((found.len(), nodes.len()), (8, 8), "{}: {nodes:?}", definition.name);
+        let made =
+            ["pvcreate", "vgcreate", "cryptsetup open", "integritysetup open", "mdadm --create"];
+        let mut lines: Vec<&String> = found.iter().flat_map(|one| &one.steps[0].1).collect();
+        lines.retain(|line| made.iter().any(|start| line.starts_with(start)));
+        let distinct: std::collections::BTreeSet<&String> = lines.iter().copied().collect();
+        assert_eq!(distinct.len(), lines.len(), "{lines:?}");
+    }
 }
 
 #[test]

@@ -91,13 +91,14 @@ impl LayerKind for Zram {
 
     fn lasting(&self, site: &Site<'_>) -> Lasting {
         let (algorithm, size) = (site.layer.text("algorithm"), Self::size(site));
+        let node = format!("/dev/zram{}", site.index);
         Lasting {
             steps: vec![(
                 "after every boot, before it is formatted and mounted",
-                vec![format!("zramctl --algorithm {algorithm} --size {size} /dev/zram0")],
+                vec![format!("zramctl --algorithm {algorithm} --size {size} {node}")],
             )],
-            back: vec!["umount it, then zramctl --reset /dev/zram0".to_owned()],
-            node: "/dev/zram0".to_owned(),
+            back: vec![format!("umount it, then zramctl --reset {node}")],
+            node,
         }
     }
 }
