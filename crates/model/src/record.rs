@@ -205,6 +205,25 @@ pub struct DeviceTotals {
     pub busy_ms: u64,
 }
 
+impl DeviceTotals {
+    /// The sum with another device; what one of them does not count is not known of both.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        let both = |one: Option<u64>, two: Option<u64>| Some(one? + two?);
+        Self {
+            reads: self.reads + other.reads,
+            reads_merged: self.reads_merged + other.reads_merged,
+            read_bytes: self.read_bytes + other.read_bytes,
+            writes: self.writes + other.writes,
+            writes_merged: self.writes_merged + other.writes_merged,
+            written_bytes: self.written_bytes + other.written_bytes,
+            discarded_bytes: both(self.discarded_bytes, other.discarded_bytes),
+            flushes: both(self.flushes, other.flushes),
+            busy_ms: self.busy_ms + other.busy_ms,
+        }
+    }
+}
+
 /// One step of a trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepRecord {

@@ -59,12 +59,13 @@ impl Quantities {
 
 /// The amounts of all quantities; some that are not known are not finite.
 fn all(record: &Record, step: &StepRecord) -> [Option<f64>; QUANTITIES.len()] {
-    let device = |amount: &dyn Fn(&DeviceTotals) -> f64| step.device.as_ref().map(amount);
+    let disks = disks(record, step);
+    let device = |amount: &dyn Fn(&DeviceTotals) -> f64| disks.as_ref().map(amount);
     let metric = |name: &str| step.metrics.get(name).copied();
     // Without a count it is not finite.
     let per = |sum: u64, count: u64| sum as f64 / count as f64;
     [
-        step.device.and_then(|device| device.flushes).map(|flushes| flushes as f64),
+        disks.and_then(|disks| disks.flushes).map(|flushes| flushes as f64),
         device(&|of| per(of.written_bytes, of.writes) / 1024.0),
         device(&|of| per(of.read_bytes, of.reads) / 1024.0),
         device(&|of| per(100 * of.writes_merged, of.writes + of.writes_merged)),
@@ -81,9 +82,26 @@ fn all(record: &Record, step: &StepRecord) -> [Option<f64>; QUANTITIES.len()] {
     ]
 }
 
+/// Counters of the disk, or the sum of all disks below the layers: an array's own counters are of
+/// requests to it, and know neither its flushes nor the writes of parity and copies. `None` where a
+/// disk was not counted.
+fn disks(record: &Record, step: &StepRecord) -> Option<DeviceTotals> {
+    if record.in_force.members.len() != step.members.len() {
+        return None;
+    }
+    match &step.members[..] {
+        [] => step.device,
+        members => members.iter().copied().reduce(DeviceTotals::with),
+    }
+}
+
 /// Mean over the samples whose whole interval is inside the step. Others also contain mkfs or the step
 /// before.
 fn in_flight(record: &Record, step: &StepRecord) -> Option<f64> {
+    if !step.members.is_empty() {
+        // The samples are of the uppermost layer, whose requests are not those of the disks.
+        return None;
+    }
     let queues: Vec<f64> = record
         .timeline
         .windows(2)

@@ -1,6 +1,6 @@
 use super::*;
 use crate::fixture;
-use seekwell_model::record::Sample;
+use seekwell_model::record::{DeviceInForce, Sample};
 
 fn named(record: &Record, step: &StepRecord) -> Vec<(&'static str, f64)> {
     Quantities::of(record, step)
@@ -55,6 +55,35 @@ fn quantities_without_a_count_are_missing() {
             ("MB read", 0.008_192),
         ]
     );
+}
+
+/// The counters of an array are of requests to it: it has no flushes, and no write of parity.
+#[test]
+fn quantities_of_a_layered_stack_are_of_its_disks() {
+    let disk = DeviceTotals {
+        writes: 4,
+        written_bytes: 16_384,
+        flushes: Some(3),
+        ..DeviceTotals::default()
+    };
+    let array = DeviceTotals { writes: 1, written_bytes: 4_096, ..DeviceTotals::default() };
+    let step = |members: &[DeviceTotals]| StepRecord {
+        device: Some(array),
+        members: members.to_vec(),
+        ..StepRecord::default()
+    };
+    let mut record = fixture::record(1.0);
+    record.in_force.members = vec![DeviceInForce::default(); 2];
+    let both = named(&record, &step(&[disk, disk]));
+    assert!(both.contains(&("flushes", 6.0)), "{both:?}");
+    assert!(both.contains(&("KiB per write", 4.0)), "{both:?}");
+    assert!(both.contains(&("MB written", 0.032_768)), "{both:?}");
+    // Of one disk the kernel says no flushes: then those of the array are not known.
+    let silent = DeviceTotals { flushes: None, ..disk };
+    let known = named(&record, &step(&[disk, silent]));
+    assert!(!known.iter().any(|(name, _)| *name == "flushes"), "{known:?}");
+    // A disk that was not counted leaves the sum unknown.
+    assert_eq!(named(&record, &step(&[disk])), []);
 }
 
 #[test]
