@@ -91,7 +91,7 @@ const SKETCHES: &[Sketch] = &[
         files: ["", ""],
         most: [0, 0],
         size: ["512MiB", "1GiB"],
-        throughput: "bulk-writer.mb_per_s",
+        throughput: "small-reads.iops",
         waiting: "small-reads.latency_p99",
     },
     Sketch {
