@@ -24,6 +24,8 @@ check-virtual: packages ## run that lab with every trial twice; fail at the firs
 	$(CARGO) build --release --locked --package seekwell
 	scripts/demo-virtual $(TARGET)/release/seekwell --check
 
+# The compiler that `cargo xtask test` takes for everything, so that no crate is compiled by two.
+test: export RUSTC_WORKSPACE_WRAPPER = clippy-driver
 test: packages web duckdb ## run every check and test, as root the privileged ones too; end with the counts
 	$(CARGO) xtask test
 

@@ -36,6 +36,10 @@ const SETTLE: Duration = Duration::from_secs(10);
 /// so that it speaks of the checkout and not of chance; `cargo test` of a room draws its own.
 const PROPERTY_SEED: &str = "PROPTEST_RNG_SEED";
 
+/// Clippy compiles the workspace: a pass of its own would look at every crate a second time.
+const COMPILER: &str = "RUSTC_WORKSPACE_WRAPPER";
+const WITH_LINTS: &str = "clippy-driver";
+
 /// Runs everything and prints the counts; whether nothing failed and something ran.
 ///
 /// # Errors
@@ -47,12 +51,8 @@ pub fn command(root: &Path) -> Result<bool> {
     // Where the output goes to a file, rustfmt alone would colour it all the same.
     let colour = if io::stdout().is_terminal() { "auto" } else { "never" };
     let fmt = ["fmt", "--all", "--check", "--", "--color", colour];
-    // The profile of the tests, so that the C code of a dependency is compiled once for both.
-    let clippy = "clippy --workspace --all-targets --locked --profile test -- -D warnings";
-    let clippy: Vec<&str> = clippy.split(' ').collect();
     for (name, outcome) in [
         ("formatting", headed("cargo fmt", || cargo(root, &fmt))),
-        ("clippy", headed("cargo clippy", || cargo(root, &clippy))),
         ("tidy", headed("tidy", || tidy::command(root))),
         ("generated documents", headed("docs --check", || docs::check(root))),
     ] {
@@ -92,7 +92,7 @@ fn headed<T>(title: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
 
 fn cargo_command(root: &Path) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.current_dir(root);
+    command.current_dir(root).env(COMPILER, WITH_LINTS);
     command
 }
 
@@ -123,10 +123,14 @@ struct TestRun<'a, L, R> {
 impl<L: Fn() -> Result<Machine>, R: FnMut() -> Result<()>> TestRun<'_, L, R> {
     /// Runs all tests, with a temporary folder and a skip log of their own.
     fn run(mut self, tally: &mut Tally) -> Result<()> {
-        let Some(programs) = programs::build(self.root, self.selection, &self.environment)? else {
-            tally.fail("cargo test", "a test did not build");
+        let Some(built) = programs::build(self.root, self.selection, &self.environment)? else {
+            tally.fail("cargo test", "a target did not build");
             return Ok(());
         };
+        if !built.warnings.is_empty() {
+            let count = built.warnings.len();
+            tally.fail("warnings of the compiler and clippy", &format!("{count}, see above"));
+        }
         (self.ready)()?;
         let scratch = tempfile::tempdir().context("cannot make a temporary folder")?;
         let temporary = scratch.path().join("tmp");
@@ -135,7 +139,7 @@ impl<L: Fn() -> Result<Machine>, R: FnMut() -> Result<()>> TestRun<'_, L, R> {
         let before = (self.look)()?;
         self.environment.push(("TMPDIR".to_owned(), temporary.clone().into()));
         self.environment.push((SKIP_LOG.to_owned(), log.clone().into()));
-        lanes::run(self.commands(&programs), self.show, tally)?;
+        lanes::run(self.commands(&built.programs), self.show, tally)?;
         match fs::read_to_string(&log) {
             Ok(text) => tally.add_skips(&text),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}

@@ -1,5 +1,6 @@
 //! The test programs that cargo builds, and which of them touch the machine.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -71,8 +72,17 @@ impl Program {
     }
 }
 
-/// Builds the tests of the packages that `selection` names, and returns their programs in the order
-/// in which cargo built them; `None` when one did not build, which cargo has then reported.
+/// Everything that a build made.
+#[derive(Debug, Default)]
+pub(super) struct Built {
+    /// The test programs, in the order in which cargo built them.
+    pub(super) programs: Vec<Program>,
+    /// What the compiler and clippy warn of, in their words.
+    pub(super) warnings: BTreeSet<String>,
+}
+
+/// Builds every target of the packages that `selection` names with the lints of clippy; `None` when
+/// one did not build, which is then told on standard error.
 ///
 /// # Errors
 ///
@@ -81,19 +91,25 @@ pub(super) fn build(
     root: &Path,
     selection: &[&str],
     environment: &[(String, OsString)],
-) -> Result<Option<Vec<Program>>> {
+) -> Result<Option<Built>> {
     let output = super::cargo_command(root)
         .envs(environment.iter().map(|(name, value)| (name, value)))
-        .args(["test", "--no-run", "--message-format", "json-render-diagnostics"])
+        .args(["test", "--no-run", "--all-targets", "--message-format", "json"])
         .args(selection)
         .stderr(Stdio::inherit())
         .output()
         .context("cannot run cargo test")?;
-    if !output.status.success() {
-        return Ok(None);
-    }
     let text = String::from_utf8(output.stdout).context("cargo printed no text")?;
-    text.lines().filter_map(|line| program(line).transpose()).collect::<Result<_>>().map(Some)
+    let mut built = Built::default();
+    for line in text.lines() {
+        let message = Message::read(line)?;
+        built.warnings.extend(message.told());
+        built.programs.extend(message.program());
+    }
+    for warning in &built.warnings {
+        eprint!("{warning}");
+    }
+    Ok(output.status.success().then_some(built))
 }
 
 /// One line of cargo's messages, as far as it is read here.
@@ -104,10 +120,12 @@ struct Message {
     target: Option<Target>,
     profile: Option<Profile>,
     executable: Option<PathBuf>,
+    message: Option<Diagnostic>,
 }
 
 #[derive(Deserialize)]
 struct Target {
+    kind: Vec<String>,
     name: String,
 }
 
@@ -116,18 +134,33 @@ struct Profile {
     test: bool,
 }
 
-/// The test program of which `line` speaks, if it speaks of one.
-fn program(line: &str) -> Result<Option<Program>> {
-    let message: Message =
-        serde_json::from_str(line).with_context(|| format!("no message of cargo: {line}"))?;
-    if message.reason != "compiler-artifact" || !message.profile.is_some_and(|p| p.test) {
-        return Ok(None);
+/// A word of the compiler on a package of the workspace: cargo silences it on others.
+#[derive(Deserialize)]
+struct Diagnostic {
+    rendered: Option<String>,
+    spans: Vec<serde::de::IgnoredAny>,
+}
+
+impl Message {
+    fn read(line: &str) -> Result<Self> {
+        serde_json::from_str(line).with_context(|| format!("no message of cargo: {line}"))
     }
-    let folder = message.manifest_path.and_then(|path| path.parent().map(Path::to_owned));
-    let found = folder.zip(message.target).zip(message.executable);
-    Ok(found.map(|((folder, target), executable)| Program {
-        folder,
-        target: target.name,
-        executable,
-    }))
+
+    /// The words of the compiler. Those that name no place only count the others.
+    fn told(&self) -> Option<String> {
+        let diagnostic = self.message.as_ref().filter(|one| !one.spans.is_empty())?;
+        diagnostic.rendered.clone()
+    }
+
+    /// The test program of which it speaks, if it speaks of one. A bench is built, and not run.
+    fn program(self) -> Option<Program> {
+        let is_test = self.profile.is_some_and(|profile| profile.test);
+        let target =
+            self.target.filter(|target| !target.kind.iter().any(|kind| kind == "bench"))?;
+        if self.reason != "compiler-artifact" || !is_test {
+            return None;
+        }
+        let folder = self.manifest_path?.parent()?.to_owned();
+        Some(Program { folder, target: target.name, executable: self.executable? })
+    }
 }

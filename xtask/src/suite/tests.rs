@@ -63,6 +63,15 @@ use std::io::Write;
 }
 
 #[test]
+fn a_warning_of_the_compiler_or_of_clippy_is_a_failure() {
+    let tally = run("#[test] fn good() { let unused = 1; assert!(String::new().len() == 0) }");
+    assert_eq!(
+        tally.to_string(),
+        "FAILED: warnings of the compiler and clippy: 2, see above\n1 passed, 1 failed, 0 skipped\n"
+    );
+}
+
+#[test]
 fn a_test_binary_that_dies_is_a_failure() {
     let tally = run("#[test] fn dies() { std::process::abort() }");
     assert_eq!(

@@ -1,5 +1,9 @@
 use super::*;
 
+fn program(line: &str) -> Option<Program> {
+    Message::read(line).unwrap().program()
+}
+
 fn artifact(folder: &str, target: &str, test: bool) -> String {
     format!(
         r#"{{"reason":"compiler-artifact","package_id":"path+file:///w/{folder}#0.1.0",
@@ -9,7 +13,7 @@ fn artifact(folder: &str, target: &str, test: bool) -> String {
 }
 
 fn found(folder: &str, target: &str) -> Program {
-    program(&artifact(folder, target, true)).unwrap().unwrap()
+    program(&artifact(folder, target, true)).unwrap()
 }
 
 #[test]
@@ -18,9 +22,26 @@ fn test_programs_are_told_from_the_other_messages() {
     assert_eq!(kill.name(), "cli kill");
     assert_eq!(kill.command().get_current_dir(), Some(Path::new("/w/crates/cli")));
     assert_eq!(kill.command().get_program(), "/w/target/kill-1");
-    assert_eq!(program(&artifact("crates/cli", "seekwell", false)).unwrap(), None);
-    assert_eq!(program(r#"{"reason":"build-finished","success":true}"#).unwrap(), None);
-    assert!(program("   Compiling").unwrap_err().to_string().contains("   Compiling"));
+    assert_eq!(program(&artifact("crates/cli", "seekwell", false)), None);
+    let bench = artifact("crates/virtual", "power_cuts", true).replace("[\"test\"]", "[\"bench\"]");
+    assert_eq!(program(&bench), None);
+    assert_eq!(program(r#"{"reason":"build-finished","success":true}"#), None);
+    let error = Message::read("   Compiling").err().unwrap();
+    assert!(error.to_string().contains("   Compiling"));
+}
+
+#[test]
+fn warnings_are_told_but_for_their_count() {
+    let told = |spans: &str, rendered: &str| {
+        let line = format!(
+            r#"{{"reason":"compiler-message","message":{{"rendered":{rendered},"spans":{spans}}}}}"#
+        );
+        Message::read(&line).unwrap().told()
+    };
+    let place = r#"[{"file_name":"src/lib.rs"}]"#;
+    assert_eq!(told(place, "\"unused\"").as_deref(), Some("unused"));
+    assert_eq!(told("[]", "\"1 warning emitted\""), None);
+    assert_eq!(told(place, "null"), None);
 }
 
 #[test]
