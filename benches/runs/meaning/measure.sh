@@ -8,7 +8,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 seekwell=$(realpath "$1")
 shift
-[ $# -gt 0 ] || set -- log-ram log-disk io large maildir mail databases rrd requests
+[ $# -gt 0 ] || set -- log-ram log-disk io beside large maildir mail databases sqlite rrd requests
 # The lab that lacks one of these would have a figure of zero.
 for tool in fio iostat jq; do
     command -v $tool >/dev/null || { echo "measure.sh: $tool is not installed" >&2; exit 1; }
@@ -85,14 +85,25 @@ for lab in "$@"; do
         pair $lab-rate ours '."log.iops"' fio '."fio.fio_rate"'
         pair $lab-p50 ours '."log.commit_latency_p50"' fio '."fio.fio_write_p50" + ."fio.fio_sync_p50"'
         pair $lab-p99 ours '."log.commit_latency_p99"' fio '."fio.fio_write_p50" + ."fio.fio_sync_p99"'
+        pair $lab-elapsed ours '."log.elapsed_durable"' fio '."fio.fio_runtime" / 1000'
         pair $lab-device ours '."log.device_written_bytes" / '$bytes fio '."fio.fio_device_kib" * 1024 / '$bytes
         ;;
     io)
         pair reads-mean ours '."reads.latency_mean"' fio '."fio.fio_reads_mean"'
         pair reads-p99 ours '."reads.latency_p99"' fio '."fio.fio_reads_p99"'
+        pair reads-p50 ours '."reads.latency_p50"' fio '."fio.fio_reads_p50"'
+        pair transactions ours '."transactions.iops"' fio '."fio.fio_transactions_read" + ."fio.fio_transactions_write"'
         pair synced-p50 ours '."synced.commit_latency_p50"' fio '."fio.fio_synced_write_p50" + ."fio.fio_synced_sync_p50"'
         pair synced-p99 ours '."synced.commit_latency_p99"' fio '."fio.fio_synced_write_p50" + ."fio.fio_synced_sync_p99"'
         pair updates ours '."updates.elapsed_durable"' fio '."fio.fio_updates" / 1000'
+        ;;
+    beside)
+        pair beside-p50 reads '."small-reads.latency_p50"' 'fio reads' '."fio-reads.fio_p50"'
+        pair beside-p99 reads '."small-reads.latency_p99"' 'fio reads' '."fio-reads.fio_p99"'
+        pair beside-rate reads '."small-reads.iops"' 'fio reads' '."fio-reads.fio_iops"'
+        pair beside-writer reads '."bulk-writer.mb_per_s"' 'fio reads' '."fio-reads.fio_writer" / 1e6'
+        pair clients-p50 clients '."clients.commit_latency_p50"' 'fio clients' '."fio-clients.fio_write_p50" + ."fio-clients.fio_sync_p50"'
+        pair clients-p99 clients '."clients.commit_latency_p99"' 'fio clients' '."fio-clients.fio_write_p50" + ."fio-clients.fio_sync_p99"'
         ;;
     large)
         pair import ours '."import.elapsed_durable"' dd '."import.dd"'
@@ -100,9 +111,13 @@ for lab in "$@"; do
         ;;
     maildir)
         pair maildir-rate ours '."delivery.deliveries_per_s"' python '."python.python_rate"'
+        pair maildir-p99 ours '."delivery.deliver_latency_p99"' python '."python.python_p99"'
         pair maildir-p50 ours '."delivery.deliver_latency_p50"' python '."python.python_p50"'
         ;;
     mail)
+        pair mail-unpack ours '."unpack.elapsed_durable"' tar '."tar.unpack_ns" / 1e9'
+        pair mail-read-cold ours '."read_directory.elapsed"' tar '."read.read_ns" / 1e9'
+        pair mail-remove ours '."remove.elapsed_durable"' tar '."remove.remove_ns" / 1e9'
         pair mail-device ours '."unpack.device_written_bytes"' tar '."tar.device_kib" * 1024'
         ;;
     requests)
@@ -113,7 +128,11 @@ for lab in "$@"; do
         ;;
     rrd)
         pair rrd-fsync ours '."poll.fsync_p99"' rrdtool '."rrdtool.tenant_p99"'
+        pair command-synced copy '."copy.elapsed_durable"' 'copy and sync' '."copy-and-sync.synced"'
         pair command timed '."command.elapsed"' timed '."command.real"'
+        ;;
+    sqlite)
+        pair sqlite-p99 ours '."sqlite.latency_p99"' python '."python.python_p99"'
         ;;
     databases)
         pair pgbench pgbench '."pgbench.transactions_per_s"' 'plain pgbench' '."plain-pgbench.plain_tps"'
