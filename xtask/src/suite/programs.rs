@@ -77,7 +77,7 @@ impl Program {
 pub(super) struct Built {
     /// The test programs, in the order in which cargo built them.
     pub(super) programs: Vec<Program>,
-    /// What the compiler and clippy warn of, in their words.
+    /// Warnings of the compiler and clippy, in their words.
     pub(super) warnings: BTreeSet<String>,
 }
 
