@@ -66,6 +66,11 @@ pub struct SsdParameters {
     pub buffer_kib: u32,
     /// True if capacitors save the buffer when power fails.
     pub power_loss_protection: bool,
+    /// False if a flush is done once the map is written, whatever is in the buffer: capacitors behind a
+    /// cache that the disk still calls volatile, or programs too short to show beside `flush_us`. What was
+    /// written before the flush is then safe, and what came after it is not.
+    #[serde(default = "yes")]
+    pub flush_waits: bool,
     /// Longest time that data may wait in the buffer for a full stripe.
     pub drain_delay_us: f64,
     /// The part of the cells that is first written with one bit a cell; absent when there is none.
@@ -98,6 +103,10 @@ pub struct SlcParameters {
 
 const fn eight() -> u32 {
     8
+}
+
+const fn yes() -> bool {
+    true
 }
 
 impl SsdParameters {

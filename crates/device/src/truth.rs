@@ -48,11 +48,12 @@ impl Row {
     }
 }
 
-/// Known error of a model by class of request: of each class the figure that it misses most.
+/// Known error of a model by class of request: of each class the figure that it misses most. A figure
+/// by which a number of the file was chosen checks nothing, unless the model misses it all the same.
 #[must_use]
 pub fn errors(rows: &[Row]) -> ModelErrors {
     let mut errors = ModelErrors::new();
-    for row in rows {
+    for row in rows.iter().filter(|row| !row.published.calibrates || row.is_off()) {
         let factor = row.factor();
         let class = row.published.class();
         if errors.get(&class).is_some_and(|known| known.factor >= factor) {

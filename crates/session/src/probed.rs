@@ -6,7 +6,7 @@ use seekwell_device::Geometry;
 use seekwell_device::probe::{
     Direction, ProbeError, ReadFailed, Span, Target, Timed, WriteFailed, WriteTarget,
 };
-use seekwell_engine::buffer::Aligned;
+use seekwell_engine::buffer::{Aligned, Arena, ArenaShape, DataShape};
 use seekwell_engine::{Clock as _, MonotonicClock};
 use seekwell_host::guard::{self, Context, Purpose};
 use seekwell_host::queue;
@@ -49,6 +49,14 @@ pub enum ProbedError {
     /// Its queue cannot be read.
     #[error(transparent)]
     Host(#[from] seekwell_host::Error),
+    /// There is no memory for the data to write.
+    #[error("no memory for the data to be written to {}: {source}", path.display())]
+    Memory {
+        /// The path of the device.
+        path: PathBuf,
+        /// The kernel's error.
+        source: io::Error,
+    },
     /// It must not be written.
     #[error(transparent)]
     Refused(#[from] seekwell_host::refusal::Refusal),
@@ -60,11 +68,20 @@ pub struct ProbedDevice {
     file: File,
     geometry: Geometry,
     scheduler: Option<String>,
-    buffers: Vec<Aligned>,
+    buffers: Vec<Buffers>,
     /// Counters of the whole disk, which other programs share.
     stat: PathBuf,
     begun: Counters,
     own: Own,
+}
+
+/// Memory of one request at a time.
+#[derive(Debug)]
+struct Buffers {
+    incoming: Aligned,
+    /// Data that compresses not and repeats nothing: disks that shorten what they write would be faster
+    /// with zeroes. `None` where the device is not written.
+    outgoing: Option<Arena>,
 }
 
 /// Sectors that the probe itself read and wrote.
@@ -128,7 +145,8 @@ impl ProbedDevice {
             max_write_zeroes_sectors: sectors_of(sysfs::read_number(&zeroes)?),
             wraps_at: None,
         };
-        let buffer = |_| Aligned::zeroed(geometry.max_request_bytes.into());
+        let incoming = || Aligned::zeroed(geometry.max_request_bytes.into());
+        let buffer = |_| Buffers { incoming: incoming(), outgoing: None };
         let buffers = (0..geometry.queue_depth.min(MOST_DEPTH)).map(buffer).collect();
         let stat = system.block(&whole).join("stat");
         let begun = counters(&stat)?;
@@ -188,7 +206,7 @@ impl ProbedDevice {
         &mut self,
         requests: &[R],
         depth: u32,
-        one: fn(&File, &mut Aligned, R) -> Result<Timed, E>,
+        one: fn(&File, &mut Buffers, R) -> Result<Timed, E>,
     ) -> Result<Vec<Timed>, E> {
         let file = &self.file;
         if depth <= 1 || requests.len() <= 1 {
@@ -197,7 +215,7 @@ impl ProbedDevice {
         }
         let next = AtomicUsize::new(0);
         let times = Mutex::new(vec![Timed { start_ns: 0, end_ns: 0 }; requests.len()]);
-        let work = |buffer: &mut Aligned| {
+        let work = |buffer: &mut Buffers| {
             while let Some((index, request)) = take(&next, requests) {
                 let timed = one(file, buffer, request)?;
                 let mut times = times.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -229,7 +247,19 @@ impl ProbedWrites {
     pub fn open(system: &System, path: &Path, context: &Context) -> Result<Self, ProbedError> {
         let token = guard::check(system, path, Purpose::Write, context)?.permit()?;
         let real = token.path().to_owned();
-        let device = ProbedDevice::with(system, &real, token.open_alone()?)?;
+        let mut device = ProbedDevice::with(system, &real, token.open_alone()?)?;
+        let shape = ArenaShape {
+            block_bytes: device.geometry.max_request_bytes,
+            depth: 1,
+            reads: false,
+            writes: true,
+            data: DataShape::default(),
+        };
+        for (seed, buffer) in (0..).zip(&mut device.buffers) {
+            let memory = Arena::new(shape, seed);
+            let wrong = |source| ProbedError::Memory { path: real.clone(), source };
+            buffer.outgoing = Some(memory.map_err(wrong)?);
+        }
         Ok(Self { device })
     }
 
@@ -317,7 +347,7 @@ fn take<R: Copy>(next: &AtomicUsize, requests: &[R]) -> Option<(usize, R)> {
 
 fn read_or_write(
     file: &File,
-    buffer: &mut Aligned,
+    buffer: &mut Buffers,
     (direction, span): (Direction, Span),
 ) -> Result<Timed, ProbeError> {
     Ok(match direction {
@@ -326,10 +356,10 @@ fn read_or_write(
     })
 }
 
-fn read(file: &File, buffer: &mut Aligned, span: Span) -> Result<Timed, ReadFailed> {
+fn read(file: &File, buffer: &mut Buffers, span: Span) -> Result<Timed, ReadFailed> {
     let bytes = span.sectors as usize * 512;
     let failed = |reason: String| ReadFailed { span, reason };
-    let Some(part) = buffer.get_mut(..bytes) else {
+    let Some(part) = buffer.incoming.get_mut(..bytes) else {
         return Err(failed(format!("longer than {LONGEST_KIB} KiB")));
     };
     let start_ns = MonotonicClock.now_ns();
@@ -337,10 +367,11 @@ fn read(file: &File, buffer: &mut Aligned, span: Span) -> Result<Timed, ReadFail
     Ok(Timed { start_ns, end_ns: MonotonicClock.now_ns() })
 }
 
-fn write(file: &File, buffer: &mut Aligned, span: Span) -> Result<Timed, WriteFailed> {
+fn write(file: &File, buffer: &mut Buffers, span: Span) -> Result<Timed, WriteFailed> {
     let bytes = span.sectors as usize * 512;
     let failed = |reason: String| WriteFailed::Write { span, reason };
-    let Some(part) = buffer.get_mut(..bytes) else {
+    let data = buffer.outgoing.as_mut().map(Arena::block);
+    let Some(part) = data.and_then(|data| data.get(..bytes)) else {
         return Err(failed(format!("longer than {LONGEST_KIB} KiB")));
     };
     let start_ns = MonotonicClock.now_ns();

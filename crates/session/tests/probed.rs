@@ -241,4 +241,13 @@ fn a_claimed_compressed_disk_in_memory_is_probed_with_writes() {
     let directory = tempfile::tempdir().unwrap();
     let path = PathBuf::from(format!("/dev/zram{}", disk.0));
     becomes_a_file(&path, &directory.path().join("claims"), SIZE / 512);
+    assert_eq!(compressed(&disk.0), None);
+}
+
+/// Complaint about a disk in memory that could compress what was written to it.
+fn compressed(number: &str) -> Option<String> {
+    let text = std::fs::read_to_string(format!("/sys/block/zram{number}/mm_stat")).unwrap();
+    let fields: Vec<u64> = text.split_whitespace().map(|field| field.parse().unwrap()).collect();
+    let (given, kept) = (fields[0], fields[1]);
+    (given == 0 || kept * 20 < given * 19).then_some(text)
 }

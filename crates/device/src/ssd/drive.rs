@@ -76,6 +76,9 @@ pub(crate) struct Drive {
     link: Link,
     times: Times,
     protected: bool,
+    flush_waits: bool,
+    /// The last flush that did not wait: requests before it are safe.
+    secured_id: Option<u64>,
     rated_erases: Option<u64>,
     ftl: Ftl,
     slc: Option<Slc>,
@@ -141,6 +144,8 @@ impl Drive {
             link,
             times,
             protected: parameters.power_loss_protection,
+            flush_waits: parameters.flush_waits && !parameters.power_loss_protection,
+            secured_id: None,
             rated_erases: parameters.rated_erases,
             slc: parameters.slc.as_ref().map(|slc| Slc::new(slc, unit_sectors)),
             heat: parameters.heat.as_ref().map(Heat::new),
@@ -189,7 +194,8 @@ impl Drive {
                 self.admit_writes(at_ns);
             }
             What::Stored(id) => self.stored(at_ns, id),
-            What::Flush(id) if self.protected => {
+            What::Flush(id) if !self.flush_waits => {
+                self.secured_id = self.secured_id.max(Some(id));
                 self.push(at_ns + self.times.flush_ns, What::Complete(id));
             }
             What::Flush(id) => {
@@ -611,6 +617,7 @@ impl Model for Drive {
         if self.protected {
             gone.clear();
         }
+        gone.retain(|lost| Some(lost.id) > self.secured_id);
         let waits = |id: u64| self.durabilities.iter().any(|durability| durability.id == id);
         let unseen = dropped.iter().filter(|request| request.operation.writes());
         let unseen = unseen.filter(|request| !arrived.contains(&request.id) && !waits(request.id));
@@ -640,7 +647,10 @@ impl Model for Drive {
         }
         let pieces = self.dies.iter().flat_map(Die::programs).flat_map(|p| &p.pieces);
         let programming = pieces.flat_map(|(_, layers)| layers.ids.iter().copied()).min();
-        [outstanding, programming, self.volatile.oldest_id()].into_iter().flatten().min()
+        let volatile = [programming, self.volatile.oldest_id()].into_iter().flatten();
+        // Of a secured write nothing may be undone; those behind it are at least as new as the flush.
+        let volatile = volatile.map(|id| id.max(self.secured_id.unwrap_or_default()));
+        volatile.chain(outstanding).min()
     }
 
     fn evidence(&self) -> Evidence {

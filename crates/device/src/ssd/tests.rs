@@ -109,6 +109,21 @@ fn a_protected_flush_waits_for_nothing_and_loses_nothing() {
 }
 
 #[test]
+fn a_flush_that_does_not_wait_keeps_what_came_before_it() {
+    let mut model = ssd(&format!("{VOLATILE}\nflush_waits = false"));
+    assert!(model.geometry().write_cache);
+    model.submit(0, request(1, Operation::Write, 80, 8)).unwrap();
+    let stored_ns = wait_for(&mut *model, 1)[0].at_ns;
+    model.submit(stored_ns, request(2, Operation::Flush, 0, 0)).unwrap();
+    let flushed_ns = wait_for(&mut *model, 1)[0].at_ns;
+    assert_eq!(flushed_ns, stored_ns + 2_000 + 100_000);
+    model.submit(flushed_ns, request(3, Operation::Write, 800, 8)).unwrap();
+    let stored_ns = wait_for(&mut *model, 1)[0].at_ns;
+    let lost = model.power_cut(stored_ns + 1_000).lost;
+    assert_eq!(lost.iter().map(|lost| lost.id).collect::<Vec<_>>(), [3]);
+}
+
+#[test]
 fn a_write_in_the_buffer_is_lost_with_the_power_and_read_before_it() {
     let mut model = ssd(VOLATILE);
     model.submit(0, request(1, Operation::Write, 82, 3)).unwrap();

@@ -1,6 +1,6 @@
 use super::{Figure, document, errors, lines, rows, three_digits, warning};
 use crate::load;
-use seekwell_model::model_error::RequestClass;
+use seekwell_model::model_error::{ModelErrors, RequestClass};
 
 fn fixed(published: &str) -> String {
     format!(
@@ -71,6 +71,18 @@ fn the_error_of_a_class_is_that_of_its_worst_figure() {
     assert_eq!(factor(RequestClass::Flushes), 2.0);
     assert_eq!(factor(RequestClass::LargeReads), 1.0);
     assert!(!errors.contains_key(&RequestClass::LargeWrites));
+}
+
+/// A number that was chosen by a figure agrees with it, and says nothing about the model.
+#[test]
+fn a_figure_that_calibrates_checks_nothing() {
+    let calibrating = |value: u32| {
+        let figure = "[[published]]\nfigure = \"random-reads\"\nsource = \"s\"\ncalibrates = true";
+        errors(&rows(&load(&fixed(&format!("{figure}\nvalue = {value}\n"))).unwrap()))
+    };
+    assert_eq!(calibrating(10_000), ModelErrors::new());
+    // One that the model misses although it was chosen by it is known.
+    assert!(calibrating(20_000)[&RequestClass::SmallReads].factor > 1.9);
 }
 
 #[test]

@@ -218,8 +218,12 @@ fn of_solid(draft: &mut Draft, solid: &Solid, source: &str) {
     );
     commands(draft, solid, source);
     buffer(draft, solid, source, stripe_kib);
-    let how = format!("{source}: by flushes after a write");
-    draft.put(T, "power_loss_protection", solid.is_protected(), &how);
+    // Times alone would take a slow controller for capacitors, and its file would send no flushes.
+    let how = if solid.is_volatile { "sends flushes" } else { "sends no flushes" };
+    let how = format!("{source}: the kernel {how}");
+    draft.put(T, "power_loss_protection", !solid.is_volatile, &how);
+    let how = format!("{source}: by flushes after a write and without one");
+    draft.put(T, "flush_waits", !solid.flushes_at_once(), &how);
     draft.put(T, "drain_delay_us", 10_000, "assumed");
     draft.range("ssd.drain_delay_us", 1000.0, 100_000.0);
     draft.put(T, "suspend_us", 100, "assumed");

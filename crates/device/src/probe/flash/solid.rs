@@ -47,6 +47,8 @@ pub struct Solid {
     pub flush_ns: Interval,
     /// A flush after one write of a block.
     pub synced_ns: Interval,
+    /// True if the kernel takes the cache of writes for volatile, and sends flushes.
+    pub is_volatile: bool,
     /// A sector over the bus.
     pub sector_ns: Interval,
     /// A read of a block that is in the cells.
@@ -91,10 +93,12 @@ pub struct Rate {
 }
 
 impl Solid {
-    /// True when a flush has nothing to wait for: capacitors save the buffer.
+    /// True when a flush after a write takes as long as one of nothing: capacitors save the buffer, or
+    /// programs are too short to show. Which of both cannot be seen in times.
     #[must_use]
-    pub fn is_protected(&self) -> bool {
-        self.synced_ns.value < 1.05 * self.flush_ns.value + 2_000.0
+    pub fn flushes_at_once(&self) -> bool {
+        let after = self.faster.as_ref().map_or(0.0, |faster| faster.synced_after_ns.value);
+        self.synced_ns.value.max(after) < 1.05 * self.flush_ns.value + 2_000.0
     }
 
     /// True when the end of the faster cells lowers the rate of writes in a row.
@@ -115,7 +119,7 @@ impl Solid {
     /// Time of a program, with its data's way over the channel, once faster cells are used up; `None` when flushes do not wait for one.
     #[must_use]
     pub fn program_ns(&self) -> Option<Interval> {
-        if self.is_protected() {
+        if self.flushes_at_once() {
             return None;
         }
         let synced_ns =
@@ -241,6 +245,7 @@ pub(super) fn find(
         write_ns,
         flush_ns,
         synced_ns,
+        is_volatile: disk.pen.target.geometry().write_cache,
         sector_ns,
         read_ns,
         buffered_ns,
@@ -538,13 +543,13 @@ pub(super) fn erases(disk: &mut Disk<'_, '_>, solid: &Solid) -> Result<Option<Er
     let length = stripe.clamp(BLOCK, disk.pen.target.geometry().max_request_bytes / 512);
     let bytes = u64::from(length) * 512 * SLICE;
     // Stripes that are flushed one by one go to the dies in turn, each of which erases at times of its own.
-    let dies = match solid.is_protected() {
+    let dies = match solid.flushes_at_once() {
         true => 1,
         false => solid.dies.map_or(1, |[low, _]| low as usize),
     };
     let mut took = Vec::new();
     while took.len() < MOST && disk.left_bytes() > bytes {
-        if solid.is_protected() {
+        if solid.flushes_at_once() {
             let row = disk.row(bytes, length);
             let depth = disk.depth();
             let list = |disk: &mut Disk<'_, '_>| disk.write_all(&row, depth);
@@ -577,7 +582,7 @@ fn seal_stripes(
 ) -> Result<(), ProbeError> {
     let bytes = u64::from(length) * 512;
     let count = (count as u64).min(disk.left_bytes() / bytes);
-    if solid.is_protected() {
+    if solid.flushes_at_once() {
         let (row, depth) = (disk.row(count * bytes, length), disk.depth());
         disk.drawn(true, ROWS.at(depth), |disk| disk.write_all(&row, depth))?;
         return Ok(());

@@ -1,5 +1,5 @@
 use super::{
-    Card, Faster, FlashFindings, FlashKind, Solid, flash_file, flash_summary, judge_flash,
+    Card, FLUSHED, Faster, FlashFindings, FlashKind, Solid, flash_file, flash_summary, judge_flash,
     probe_flash,
 };
 use crate::file::{DeviceFile, Parameters};
@@ -246,9 +246,29 @@ fn what_needs_more_bytes_than_may_be_written_is_not_probed() {
     let (_, _, findings) = probed(&file, GIB / 4);
     let found = solid(&findings);
     assert_eq!((&found.cliff, &found.erases, &found.faster), (&None, &None, &None));
-    assert!(found.is_protected());
+    assert!(found.flushes_at_once() && !found.is_volatile);
     assert!(found.written_bytes <= GIB / 4 + (1 << 20), "{}", found.written_bytes);
     load(&flash_file(label(), &findings, None)).unwrap();
+}
+
+/// A controller whose flush takes 5 ms hides a program of 0.15 ms. Taken for capacitors, its file would
+/// send no flushes at all.
+#[test]
+fn a_slow_flush_is_not_taken_for_capacitors() {
+    let text = include_str!("../../../../../devices/ssd-sata-250gb.toml");
+    let text = text.replace("\nflush_us = 3200", "\nflush_us = 5000");
+    let text = text.replace("\nprogram_us = 200", "\nprogram_us = 150");
+    assert!(text.contains("flush_us = 5000") && text.contains("program_us = 150"));
+    let (mut target, tape, findings) = probed(&load(&text).unwrap(), GIB / 4);
+    let found = solid(&findings);
+    assert!(found.flushes_at_once() && found.is_volatile, "{found:?}");
+    let accuracy = judge_flash(&mut target, &tape, &findings, 99).unwrap();
+    let mine = load(&flash_file(label(), &findings, Some(&accuracy))).unwrap();
+    let Parameters::Ssd(parameters) = mine.parameters() else { panic!("{}", mine.name()) };
+    assert!(!parameters.power_loss_protection && !parameters.flush_waits);
+    assert!(build(&mine, 7).geometry().write_cache);
+    let synced = accuracy.classes.iter().find(|class| class.name == FLUSHED.name).unwrap();
+    assert!((synced.model_ns / synced.device_ns - 1.0).abs() < 0.1, "{synced:?}");
 }
 
 #[test]
