@@ -11,7 +11,7 @@ use crate::factor::{benefit, factor, is_speed, list};
 use crate::number::percent;
 use crate::view::RunView;
 use seekwell_model::model_error::{CHECKED_TO, ModelError, ModelErrors, RequestClass};
-use seekwell_model::record::{DeviceTotals, Status};
+use seekwell_model::record::{DeviceTotals, Status, StepRecord};
 use seekwell_model::stack::Backing;
 use seekwell_model::units::Bytes;
 use seekwell_model::verdict::{Basis, Ratio, Verdict, VerdictKind};
@@ -158,7 +158,7 @@ impl<'a> Found<'a> {
                 error.figure
             ),
             None if self.missing().len() == self.used.len() => format!(
-                "no figure is published for {} of {model}, and {} is the least error that is assumed",
+                "no figure checks {} of {model}, and {} is the least error that is assumed",
                 list(&self.missing()),
                 percent(CHECKED_TO - 1.0)
             ),
@@ -169,7 +169,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// The classes that no published figure covers.
+    /// The classes that no published figure checks.
     fn missing(&self) -> Vec<String> {
         let missing = self.used.iter().filter(|class| !self.known.contains_key(class));
         missing.map(|class| class.words().to_owned()).collect()
@@ -180,7 +180,7 @@ impl<'a> Found<'a> {
         let missing = self.missing();
         (!missing.is_empty() && missing.len() < self.used.len()).then(|| {
             format!(
-                "No figure is published for {} of {}, so the error of its model there is unknown.",
+                "No figure checks {} of {}, so the error of its model there is unknown.",
                 list(&missing),
                 self.model
             )
@@ -197,20 +197,47 @@ fn add_used(view: &RunView, label: &str, errors: &Errors, used: &mut Used) {
     let Some(stack) = view.stack(label) else { return };
     let metric = &view.verdict.metric;
     let (step, name) = metric.split_once('.').unwrap_or((metric, ""));
-    let (mut device, mut journal) = (Requests::default(), Requests::default());
+    let fast = stack.layers.fast();
+    let mut asked = Asked { caches: vec![Requests::default(); fast.len()], ..Asked::default() };
     for (_, record) in view.of_stack(label).filter(|(_, record)| record.status == Status::Ok) {
-        for step in record.steps.iter().filter(|one| one.name == step) {
-            step.device.iter().for_each(|totals| device.add(totals));
-            step.journal.iter().for_each(|totals| journal.add(totals));
-        }
+        let steps = record.steps.iter().filter(|one| one.name == step);
+        steps.for_each(|step| asked.add(step, stack.layers.is_empty()));
     }
-    let outside = stack.journal.external.as_ref();
-    for (backing, requests) in [(Some(&stack.device.backing), device), (outside, journal)] {
-        let Some(Backing::Model { model, .. }) = backing else { continue };
+    let caches = fast.into_iter().zip(asked.caches);
+    let journal = stack.journal.external.iter().map(|backing| (backing, asked.journal));
+    let data = (&stack.device.backing, asked.data);
+    for (backing, requests) in std::iter::once(data).chain(caches).chain(journal) {
+        let Backing::Model { model, .. } = backing else { continue };
         let classes = requests.classes(name.contains("_p9"));
         if errors.contains_key(model) && !classes.is_empty() {
             used.entry(model.clone()).or_default().extend(classes);
         }
+    }
+}
+
+/// Requests to the devices of a stack.
+#[derive(Default)]
+struct Asked {
+    /// To the data device, or to all that layers join.
+    data: Requests,
+    /// To the second device of each cache.
+    caches: Vec<Requests>,
+    journal: Requests,
+}
+
+impl Asked {
+    /// Below layers the requests are those of the devices: an array's own are neither flushes nor of
+    /// parity, and of another size.
+    fn add(&mut self, step: &StepRecord, is_plain: bool) {
+        if is_plain {
+            step.device.iter().for_each(|totals| self.data.add(totals));
+        }
+        // The second devices of caches are the last members.
+        let joined = step.members.len().saturating_sub(self.caches.len());
+        let (joined, second) = step.members.split_at(joined);
+        joined.iter().for_each(|totals| self.data.add(totals));
+        self.caches.iter_mut().zip(second).for_each(|(cache, totals)| cache.add(totals));
+        step.journal.iter().for_each(|totals| self.journal.add(totals));
     }
 }
 

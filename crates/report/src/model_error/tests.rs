@@ -1,6 +1,7 @@
 use super::*;
 use crate::fixture;
 use crate::sentence::{kind_word, verdict_sentences};
+use seekwell_model::layers::{Layer, Layers};
 use serde_json::json;
 
 /// `xfs/none` wins by 14 % (8.7 to 19 %) over `xfs/bfq` on models, with these requests in each trial.
@@ -101,7 +102,7 @@ fn a_class_without_a_figure_is_an_unknown_error() {
     assert_eq!(
         found.sentences,
         [
-            "With the known error of the models it is still 2.4 to 3.7 times as fast as xfs/bfq: no figure is published for small writes of disk, and 10 % is the least error that is assumed."
+            "With the known error of the models it is still 2.4 to 3.7 times as fast as xfs/bfq: no figure checks small writes of disk, and 10 % is the least error that is assumed."
         ]
     );
     let mixed = DeviceTotals { reads: 1000, read_bytes: 4_096_000, ..writes(4096) };
@@ -111,8 +112,36 @@ fn a_class_without_a_figure_is_an_unknown_error() {
     assert_eq!(found.holds, None);
     assert_eq!(
         found.sentences[1],
-        "No figure is published for small reads of disk, so the error of its model there is unknown."
+        "No figure checks small reads of disk, so the error of its model there is unknown."
     );
+}
+
+/// The counters of an array know no flushes; its disks and the cache before them have errors of their own.
+#[test]
+fn devices_below_layers_count_and_not_the_layer() {
+    let mut view = run(ONE, json!({}), writes(131_072));
+    view.environment["model_errors"] = json!({
+        "disk": { "flushes": { "factor": 1.3, "figure": "f" }, "large-writes": { "factor": 3.0, "figure": "g" } },
+        "ssd": { "small-writes": { "factor": 1.2, "figure": "h" } },
+    });
+    let cache = Layer {
+        kind: "writecache".to_owned(),
+        devices: 1,
+        fast: Some(Backing::Model { model: "ssd".to_owned(), size: None }),
+        options: BTreeMap::new(),
+    };
+    for stack in &mut view.plan.stacks {
+        stack.layers = Layers { name: "cached".to_owned(), parts: vec![cache.clone()] };
+    }
+    for (_, record) in &mut view.records {
+        let step = record.steps.iter_mut().find(|step| step.name == "unpack").unwrap();
+        step.members = vec![writes(8192), DeviceTotals { flushes: Some(0), ..writes(4096) }];
+        step.members[0].flushes = Some(500);
+    }
+    let found = on_device(&view).unwrap();
+    // Flushes of the disk and small writes of the cache; not the large writes of the layer.
+    let low = found.advantage.unwrap()[0];
+    assert!((low - 1.087 / 1.3 / 1.2).abs() < 1e-12, "{low}, {:?}", found.sentences);
 }
 
 #[test]
