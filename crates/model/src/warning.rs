@@ -297,6 +297,9 @@ warnings! {
     WrongCapacity "wrong-capacity" Step Doubt
         "The device lost data that was written to it: it is smaller than it claims, or broken."
         "do not keep anything on it; return it"
+    PartlyChecked "partly-checked" Step Note
+        "Only some blocks of the device were checked."
+        "`seekwell bench capacity DEVICE --full` checks every block, and destroys what is on them"
     WrongData "wrong-data" Step NotRanked
         "Data that a step wrote and synced was another one after a remount."
         "do not keep data on this stack; look into the kernel's log, and check the device with `seekwell bench capacity`"

@@ -238,6 +238,7 @@ impl Step for Capacity {
         metrics.insert("checked_bytes".to_owned(), found.checked as f64);
         metrics.insert("wrong_bytes".to_owned(), found.wrong as f64);
         outcome.warnings.extend(fake(&found, context.device_bytes));
+        outcome.warnings.extend(partly(&found, self.params.full));
         Ok(outcome)
     }
 }
@@ -250,6 +251,17 @@ fn fake(found: &Found, claimed: u64) -> Option<Warning> {
         found.wrong, found.checked
     );
     Some(Warning::new(WarningCode::WrongCapacity, text))
+}
+
+/// The limit of a quick check that found nothing.
+fn partly(found: &Found, full: bool) -> Option<Warning> {
+    let blocks = found.checked / STAMP as u64;
+    let text = format!(
+        "{blocks} blocks of 4 KiB kept their data. That excludes a device that drops what is written \
+         beyond its true size, and one that wraps at a power of two or a sum of two of them; one that \
+         wraps elsewhere passes"
+    );
+    (!full && found.wrong == 0).then(|| Warning::new(WarningCode::PartlyChecked, text))
 }
 
 #[cfg(test)]

@@ -82,6 +82,16 @@ fn a_device_that_wraps_or_drops_is_found_and_what_it_held_is_restored() {
 }
 
 #[test]
+fn a_quick_check_that_found_nothing_says_what_it_did_not_exclude() {
+    let honest = quick(&mut medium(16 * MIB, 16 * MIB, Fake::Wraps), 5).unwrap();
+    let text = partly(&honest, false).unwrap().text;
+    assert!(text.starts_with("6 blocks of 4 KiB kept their data."), "{text}");
+    assert_eq!(partly(&honest, true), None);
+    let fake = quick(&mut medium(16 * MIB, 4 * MIB, Fake::Wraps), 5).unwrap();
+    assert_eq!(partly(&fake, false), None);
+}
+
+#[test]
 fn the_full_check_counts_every_wrong_byte() {
     let go_on = || false;
     let mut honest = medium(2 * MIB + 4096, 2 * MIB + 4096, Fake::Drops);
