@@ -88,6 +88,15 @@ pub enum CaptureError {
         /// Cause.
         source: std::io::Error,
     },
+    /// The process is a thread of the kernel.
+    #[error(
+        "process {process} is a thread of the kernel and makes no system calls; record the program \
+         that it works for, or everything with --system, where its block requests are in the trace"
+    )]
+    OfKernel {
+        /// Its number.
+        process: u32,
+    },
     /// No cgroup has the name of a unit or container.
     #[error(
         "no cgroup of {name} below /sys/fs/cgroup{}; name a running unit (`systemctl list-units`) or \

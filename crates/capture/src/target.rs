@@ -88,6 +88,9 @@ impl Running {
                     let source = std::io::Error::other("no process has this number");
                     return Err(CaptureError::Target { path, source });
                 }
+                if is_of_kernel(*process) {
+                    return Err(CaptureError::OfKernel { process: *process });
+                }
                 loaded.attach()?;
                 choose_family(*process, loaded, recorder)?;
                 running.process = Some(*process);
@@ -220,7 +223,10 @@ pub(crate) fn checked_paths(options: &Options) -> Result<Vec<String>, CaptureErr
         return Err(CaptureError::OutputInside { output, traced: traced.clone() });
     }
     if paths.is_empty() {
-        paths.extend(working_directory(&options.target));
+        if matches!(options.target, Target::System) && !is_in_memory(&real) {
+            return Err(CaptureError::SameDevice { output, traced: PathBuf::from("/") });
+        }
+        paths.extend(used(&options.target));
     }
     for traced in paths {
         let of_traced = std::fs::metadata(&traced).map(|metadata| metadata.dev()).ok();
@@ -239,6 +245,58 @@ pub(crate) fn walked(options: &Options) -> Vec<PathBuf> {
     options.paths.iter().filter_map(|path| path.canonicalize().ok()).collect()
 }
 
+/// Directories where a target without `--path` works, and the files that it has open.
+fn used(target: &Target) -> Vec<PathBuf> {
+    let processes = match target {
+        Target::Command(_) | Target::System => {
+            return working_directory(target).into_iter().collect();
+        }
+        Target::Process(process) => {
+            processes::family(*process).into_iter().map(|(member, _)| member).collect()
+        }
+        Target::Cgroup(path) => {
+            cgroup(path).map_or_else(|_| Vec::new(), |(path, _)| members(&path))
+        }
+    };
+    let of_process = |process: u32| {
+        let seen = processes::seen(process);
+        let open = seen.descriptors.into_iter().map(|open| open.path);
+        seen.directory.into_iter().chain(open)
+    };
+    let paths: std::collections::BTreeSet<String> =
+        processes.into_iter().collect::<HashSet<_>>().into_iter().flat_map(of_process).collect();
+    // Terminals, sockets and what a mount of another namespace hides have no place on a device.
+    let is_stored = |path: &PathBuf| {
+        path.metadata().is_ok_and(|metadata| metadata.is_file() || metadata.is_dir())
+    };
+    paths.into_iter().map(PathBuf::from).filter(is_stored).collect()
+}
+
+/// Processes of a cgroup and of those below it.
+fn members(cgroup: &Path) -> Vec<u32> {
+    let own = std::fs::read_to_string(cgroup.join("cgroup.procs")).unwrap_or_default();
+    let mut all: Vec<u32> = own.lines().filter_map(|line| line.parse().ok()).collect();
+    let below = std::fs::read_dir(cgroup).into_iter().flatten().flatten();
+    let below = below.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    below.for_each(|entry| all.extend(members(&entry.path())));
+    all
+}
+
+/// True for a filesystem that writes to no device.
+fn is_in_memory(folder: &Path) -> bool {
+    const TMPFS: i64 = 0x0102_1994;
+    rustix::fs::statfs(folder).is_ok_and(|found| found.f_type == TMPFS)
+}
+
+/// True for a thread of the kernel, which makes no system calls.
+fn is_of_kernel(process: u32) -> bool {
+    const PF_KTHREAD: u32 = 0x0020_0000;
+    let text = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // The name is in brackets, and may hold any of them.
+    let flags = text.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(6));
+    flags.and_then(|flags| flags.parse::<u32>().ok()).is_some_and(|flags| flags & PF_KTHREAD != 0)
+}
+
 /// The directory where a target without `--path` most likely works.
 fn working_directory(target: &Target) -> Option<PathBuf> {
     match target {
@@ -247,3 +305,6 @@ fn working_directory(target: &Target) -> Option<PathBuf> {
         Target::Cgroup(_) | Target::System => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -558,6 +558,18 @@ pub fn some_time(text: &str) -> Result<Nanos, String> {
     }
 }
 
+/// A size that a trace, or a part of one, can have.
+///
+/// # Errors
+/// A message when it is no size, or zero.
+pub fn some_trace(text: &str) -> Result<Bytes, String> {
+    let size: Bytes = text.parse().map_err(|error: UnitError| error.to_string())?;
+    match size.0 {
+        0 => Err("a trace of no size holds nothing; write a larger one, such as 500MiB".to_owned()),
+        _ => Ok(size),
+    }
+}
+
 /// A time, also of no length.
 ///
 /// # Errors

@@ -52,10 +52,10 @@ pub struct CaptureArgs {
     #[arg(long)]
     pub anonymize: bool,
     /// End when the trace has this size
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", value_parser = super::some_trace)]
     pub max_size: Option<Bytes>,
     /// Write parts of this size, each a trace in a folder of its own: DIR/part-000001 and so on
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", value_parser = super::some_trace)]
     pub rotate: Option<Bytes>,
     /// Keep this many of the newest parts and remove the others
     #[arg(long, value_name = "N", requires = "rotate", default_value_t = 10,

@@ -82,6 +82,43 @@ fn a_trace_on_the_traced_device_is_refused() {
          it elsewhere with -o, or accept that with --same-device\n"
     );
     assert!(!directory.path().join("t").exists());
+    // A process that runs elsewhere and has a file here open, and everything.
+    let log = directory.path().join("log");
+    let script = format!("cd /proc; exec sleep 60 >{}", log.display());
+    let sleeper = Ending(Command::new("sh").args(["-c", &script]).spawn().unwrap());
+    until("it sleeps", || log.exists());
+    for target in [format!("--pid={}", sleeper.0.id()), "--system".to_owned()] {
+        let mut command = seekwell(directory.path());
+        let output = command.args(["capture", &target, "-o", "t", "--for", "1s"]).output().unwrap();
+        let said = talk(&output);
+        assert!(output.status.code() == Some(3), "{target}: {said}");
+        assert!(said.contains("would add to its load"), "{target}: {said}");
+    }
+}
+
+#[test]
+fn a_size_of_zero_and_a_thread_of_the_kernel_are_refused_in_words() {
+    let directory = tempfile::tempdir().unwrap();
+    for option in ["--max-size", "--rotate"] {
+        let mut command = seekwell(directory.path());
+        let output =
+            command.args(["capture", "-o", "t", option, "0", "--", "true"]).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", talk(&output));
+        assert!(talk(&output).contains("a trace of no size holds nothing"), "{}", talk(&output));
+    }
+    let kernel = std::fs::read_to_string("/proc/2/comm").is_ok_and(|name| name == "kthreadd\n");
+    let test = "a_size_of_zero_and_a_thread_of_the_kernel_are_refused_in_words";
+    if !kernel || !seekwell_testing::root() {
+        return seekwell_testing::skip(test, "needs root and to see kthreadd");
+    }
+    let mut command = seekwell(directory.path());
+    let output =
+        command.args(["capture", "--same-device", "--pid", "2", "-o", "t"]).output().unwrap();
+    if possible(test, &output).is_none() {
+        return;
+    }
+    assert_eq!(output.status.code(), Some(1), "{}", talk(&output));
+    assert!(talk(&output).contains("process 2 is a thread of the kernel"), "{}", talk(&output));
 }
 
 #[test]
