@@ -220,16 +220,16 @@ fn in_turn(file: &DeviceFile, published: &Published) -> Option<f64> {
     trial.run(load, Places::InTurn { count: published.places, apart }).map(|found| found.mb_per_s())
 }
 
-/// Rate of sequential writes once the cache of faster cells is full.
+/// Rate of sequential writes once the cache of faster cells is full, which does not depend on its size.
 fn after_cache(file: &DeviceFile, published: &Published) -> Option<f64> {
-    let (shown, _) = showable(file);
-    let Parameters::Ssd(parameters) = shown.parameters() else { return None };
-    let cache = u64::from(parameters.slc.as_ref()?.mib) << 20;
-    // The first quarter is not counted.
-    let bytes = (8 * cache + filling(file)).min(shown.presented.sectors * 512);
+    let mut full = file.clone();
+    let Parameters::Ssd(parameters) = &mut full.parameters else { return None };
+    parameters.slc.as_mut()?.mib = 1;
+    // The first quarter, which is not counted, fills the buffer although the cells take nearly as much.
+    let bytes = (4 * filling(file)).min(full.presented.sectors * 512);
     let (size, depth) = (published.stream_bytes(), published.depth);
     let load = Stream { operation: Operation::Write, lba: 0, bytes, size, depth };
-    stream(&mut *build(&shown, 1), load)
+    stream(&mut *build(&full, 1), load)
 }
 
 /// Rate of sequential writes of a disk that has reached the limit of its temperature.

@@ -1,5 +1,7 @@
+use crate::draw::{Load, Places, Trial};
+use crate::file::Parameters;
 use crate::model::{Completion, Lba, LostWrites, Model, Operation, Request};
-use crate::{build, load};
+use crate::{build, catalogue, load};
 
 /// One channel, one die, one plane; pages of one unit; a buffer of four units. All costs differ.
 fn text(more: &str) -> String {
@@ -193,6 +195,39 @@ fn the_cache_of_single_bits_is_fast_until_it_is_full_and_again_after_a_rest() {
     assert!((115_000..130_000).contains(&fast), "{fast}");
     assert!((410_000..430_000).contains(&slow), "{slow}");
     assert!((115_000..130_000).contains(&rested), "{rested}");
+}
+
+/// A copy of a large file slows down where the cache ends. A disk whose cells were as fast as its bus would not need
+/// one.
+#[test]
+fn streams_to_each_shipped_disk_slow_down_at_the_end_of_its_cache() {
+    const CACHE_MIB: u64 = 1024;
+    const WINDOW_MIB: u64 = 64;
+    let mut seen = Vec::new();
+    for (name, file) in catalogue().unwrap() {
+        let Parameters::Ssd(parameters) = file.parameters() else { continue };
+        if parameters.slc.is_none() {
+            continue;
+        }
+        let buffer_mib = u64::from(parameters.buffer_kib / 1024);
+        let file = file.with("ssd.slc.mib", CACHE_MIB as f64).unwrap();
+        let mut trial = Trial::new(build(&file, 1));
+        let bytes = 1 << 20;
+        let load = Load { operation: Operation::Write, bytes, depth: 16, count: WINDOW_MIB as u32 };
+        let places = Places::InTurn { count: 1, apart: WINDOW_MIB << 11 };
+        let windows = 2 * CACHE_MIB / WINDOW_MIB;
+        let rates: Vec<f64> =
+            (0..windows).map(|_| trial.run(load, places).unwrap().mb_per_s()).collect();
+        let (first, last) = (rates[0], rates[rates.len() - 1]);
+        assert!(last < 0.7 * first, "{name}: {rates:?}");
+        let slow = rates.iter().position(|rate| *rate < f64::midpoint(first, last)).unwrap();
+        let cliff_mib = slow as u64 * WINDOW_MIB;
+        // The buffer hides the slower cells for as long as it takes to fill.
+        let hidden_mib = 3 * buffer_mib + WINDOW_MIB;
+        assert!((CACHE_MIB..=CACHE_MIB + hidden_mib).contains(&cliff_mib), "{name}: {rates:?}");
+        seen.push(name);
+    }
+    assert_eq!(seen, ["ssd-sata-250gb", "ssd-sata-4tb-qlc"]);
 }
 
 #[test]
