@@ -29,7 +29,8 @@ fn figures_stand_beside_what_the_model_does() {
         "\nPublished figures and the model\n  \
          random reads, depth 1: 10000 /s, model 10000 (+0 %) (used to choose the file's numbers): a\n  \
          random writes, depth 1: 4000 /s, model 5000 (+25 %)  ! off by more than 10 %: b\n  \
-         flush after 3 random writes: 0.5 ms, model 0.500 (+0 %): c\n"
+         flush after 3 random writes: 0.5 ms, model 0.500 (+0 %): c\n  \
+         2 check the model, which meets 1 of them within 10 %; 1 chose numbers of the file\n"
     );
     let found = rows(&file);
     assert_eq!(
@@ -44,6 +45,7 @@ fn figures_stand_beside_what_the_model_does() {
             "| fixed | random writes, depth 1 | 4000 /s | 5000 /s | +25 % | **off** | b |"
         )
     );
+    assert!(text.contains("\n| fixed | 1 | 2 | 1 |\n"), "{text}");
 }
 
 #[test]
@@ -83,6 +85,12 @@ fn a_figure_that_calibrates_checks_nothing() {
     assert_eq!(calibrating(10_000), ModelErrors::new());
     // One that the model misses although it was chosen by it is known.
     assert!(calibrating(20_000)[&RequestClass::SmallReads].factor > 1.9);
+    let figure = "[[published]]\nfigure = \"random-reads\"\nsource = \"s\"\ncalibrates = true\nvalue = 10000\n";
+    let said = lines(&load(&fixed(figure)).unwrap());
+    assert!(
+        said.ends_with("\n  no figure checks the model: all of them chose numbers of the file\n"),
+        "{said}"
+    );
 }
 
 #[test]
