@@ -9,6 +9,7 @@ use crate::build::build;
 use crate::bus::Link;
 use crate::file::{DeviceFile, Parameters};
 use crate::model::Operation;
+use crate::published::Figure;
 use crate::rotating::RotatingParameters;
 use crate::ssd::SsdParameters;
 
@@ -34,6 +35,7 @@ pub fn draw(file: &DeviceFile) -> String {
         text.push_str(&bandwidth(file));
     }
     text.push_str(&latencies(&shown, &remark));
+    text.push_str(tail(file));
     match file.parameters() {
         Parameters::Rotating(_) => text.push_str(&burst(file)),
         Parameters::Flash(_) => {
@@ -101,7 +103,10 @@ fn shrink(parameters: &SsdParameters, sectors: u64) -> (SsdParameters, u64) {
     small.preconditioned = 0.0;
     // Blocks of fewer units hold less valid data when they are collected.
     let stripe_units = parameters.page_kib / parameters.unit_kib * parameters.planes;
-    small.pages_per_block = parameters.pages_per_block.min((64 / stripe_units).max(4));
+    // As many of each kind.
+    let kinds = u32::try_from(parameters.read_more_us.len()).unwrap_or(1).max(1);
+    let fewer = (64 / stripe_units).max(4);
+    small.pages_per_block = parameters.pages_per_block.min(fewer - fewer % kinds.min(fewer));
     small.erase_us *= f64::from(small.pages_per_block) / f64::from(parameters.pages_per_block);
     let block_kib = parameters.page_kib * parameters.planes * small.pages_per_block;
     let dies = parameters.channels * parameters.dies_per_channel;
@@ -176,6 +181,23 @@ fn latencies(file: &DeviceFile, remark: &str) -> String {
         rows.push(row);
     }
     table(&format!("random reads: mean latency in ms{remark}"), &rows)
+}
+
+/// Limit of the latencies above for devices whose model has no tail, because no source tells of one.
+fn tail(file: &DeviceFile) -> &'static str {
+    let is_alike = match file.parameters() {
+        Parameters::Ssd(parameters) => parameters.read_more_us.is_empty(),
+        Parameters::Flash(_) | Parameters::Fixed(_) => true,
+        Parameters::Rotating(_) | Parameters::Ram(_) | Parameters::Measured(_) => false,
+    };
+    let has_figure = file.published().iter().any(|row| row.figure == Figure::ReadLatency);
+    match is_alike && !has_figure {
+        true => {
+            "\n  No source has percentiles of this device's reads. In its model all reads of one size take the\n  \
+             same time when nothing else runs, so that the 99th percentile is near the median.\n"
+        }
+        false => "",
+    }
 }
 
 /// Random writes into the buffer of a disk until it is full, and after.

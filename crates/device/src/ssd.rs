@@ -43,8 +43,12 @@ pub struct SsdParameters {
     pub over_provisioning: f64,
     /// Erased blocks a die keeps in reserve before it collects.
     pub reserve_blocks: u32,
-    /// Reading a page.
+    /// Reading a page, or one of the fastest kind.
     pub read_page_us: f64,
+    /// Additional time by the kind of page, which is the bit of its cells that a page has: of three-bit cells
+    /// the lower, middle and upper one. A block has as many pages of each kind. Empty if all take the same time.
+    #[serde(default)]
+    pub read_more_us: Vec<f64>,
     /// Programming a page on all planes of a die.
     pub program_us: f64,
     /// Erasing a block on all planes of a die.
@@ -133,6 +137,13 @@ impl SsdParameters {
         numbers.iter().try_for_each(|(key, value, low, high)| {
             within(&format!("ssd.{key}"), *value, *low, *high)
         })?;
+        for more_us in &self.read_more_us {
+            within("ssd.read_more_us", *more_us, 0.0, 1e6)?;
+        }
+        if self.read_more_us.len() > 8 {
+            let reason = "has more kinds of pages than a cell has bits; give 8 at most";
+            return Err(refuse("ssd.read_more_us", self.read_more_us.len(), reason));
+        }
         if !self.unit_kib.is_power_of_two() || self.unit_kib > self.page_kib {
             let reason = "must be a power of two and no larger than a page";
             return Err(refuse("ssd.unit_kib", self.unit_kib, reason));

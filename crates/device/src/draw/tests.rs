@@ -1,4 +1,4 @@
-use crate::{draw, load};
+use crate::{catalogue, draw, load};
 
 #[test]
 fn a_fixed_device_shows_its_head_and_its_latencies() {
@@ -40,5 +40,16 @@ fixed = "test"
        16 KiB    0.132    0.132    0.133
        64 KiB    0.228    0.256    0.510
       128 KiB    0.356    0.512    1.016
+
+      No source has percentiles of this device's reads. In its model all reads of one size take the
+      same time when nothing else runs, so that the 99th percentile is near the median.
     ");
+}
+
+#[test]
+fn a_device_whose_reads_have_a_tail_or_published_percentiles_has_no_remark_on_them() {
+    let shown = |name: &str| draw(&catalogue().unwrap()[name]);
+    assert!(shown("ssd-nvme-512gb").contains("No source has percentiles"));
+    assert!(!shown("ssd-nvme-3840gb-plp").contains("No source has percentiles"));
+    assert!(!shown("sata-500gb-7200").contains("No source has percentiles"));
 }

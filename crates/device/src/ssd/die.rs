@@ -15,6 +15,8 @@ pub(super) struct Reading {
     pub(super) from_die: u64,
     /// Sectors of them that the host asked for.
     pub(super) sectors: u64,
+    /// Time the cells need.
+    pub(super) cells_ns: u64,
 }
 
 /// A stripe to program, with the collecting that comes before it.

@@ -42,9 +42,13 @@ enum What {
 }
 
 /// Parameters in nanoseconds, sectors and units.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Times {
     read_page_ns: u64,
+    /// Additional time by the kind of page.
+    read_more_ns: Vec<u64>,
+    /// Mean time over the kinds, for pages that are read to be copied or completed.
+    read_mean_ns: u64,
     program_ns: u64,
     erase_ns: u64,
     channel: Rate,
@@ -121,6 +125,8 @@ impl Drive {
         let unit_sectors = u64::from(parameters.unit_kib) * 2;
         let times = Times {
             read_page_ns: ns(parameters.read_page_us),
+            read_more_ns: parameters.read_more_us.iter().copied().map(ns).collect(),
+            read_mean_ns: ns(parameters.read_page_us + mean(&parameters.read_more_us)),
             program_ns: ns(parameters.program_us),
             erase_ns: ns(parameters.erase_us),
             channel: Rate::from_mb_per_s(parameters.channel_mb_per_s),
@@ -268,8 +274,9 @@ impl Drive {
             match self.ftl.place(unit).filter(|_| !buffered) {
                 None => at_once += sectors,
                 Some(page) => {
-                    let reading =
-                        pages.entry(page).or_insert(Reading { id, from_die: 0, sectors: 0 });
+                    let cells_ns = self.cells_ns(page.1);
+                    let empty = Reading { id, from_die: 0, sectors: 0, cells_ns };
+                    let reading = pages.entry(page).or_insert(empty);
                     reading.from_die += unit_sectors;
                     reading.sectors += sectors;
                 }
@@ -285,6 +292,17 @@ impl Drive {
         if at_once > 0 {
             self.send(now_ns, id, at_once);
         }
+    }
+
+    /// Time that the cells of a page of a die need to be read.
+    fn cells_ns(&self, page: u32) -> u64 {
+        let shape = self.ftl.shape();
+        let per_stripe = (shape.units_per_stripe / shape.units_per_page).max(1);
+        // The planes of a die read the same kind at once; each block begins with the first kind.
+        let in_block = page * shape.units_per_page % shape.units_per_block / shape.units_per_page;
+        let kinds = self.times.read_more_ns.len().max(1);
+        let more_ns = self.times.read_more_ns.get((in_block / per_stripe) as usize % kinds);
+        self.times.read_page_ns + more_ns.copied().unwrap_or(0)
     }
 
     fn is_being_programmed(&self, unit: u32) -> bool {
@@ -419,7 +437,7 @@ impl Drive {
         let copies = u64::from(collected.units);
         let per_stripe = u64::from(shape.units_per_stripe);
         let slc = self.slc.as_mut().and_then(|slc| slc.take(per_stripe));
-        let cells_ns = (completed + u64::from(collected.pages_read)) * self.times.read_page_ns
+        let cells_ns = (completed + u64::from(collected.pages_read)) * self.times.read_mean_ns
             + copies * self.times.program_ns / per_stripe
             + u64::from(collected.erased) * self.times.erase_ns
             + slc.unwrap_or(self.times.program_ns);
@@ -450,7 +468,7 @@ impl Drive {
             return;
         }
         if let Some(reading) = die.next_read() {
-            die.run(Work::Read(reading), ready_ns + self.times.read_page_ns);
+            die.run(Work::Read(reading), ready_ns + reading.cells_ns);
         } else if die.resume(now_ns) {
             // The suspended operation continues with its remaining time.
         } else if let Some(programming) = die.next_program() {
@@ -547,6 +565,11 @@ impl Slc {
         self.used_units -= folded;
         self.folded_units += folded;
     }
+}
+
+/// Mean of some numbers; 0 of none.
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
 /// Fills the whole capacity, then overwrites single units at random.

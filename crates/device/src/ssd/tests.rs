@@ -138,6 +138,26 @@ fn a_write_in_the_buffer_is_lost_with_the_power_and_read_before_it() {
     assert_eq!((lost.lost[0].id, lost.lost[0].range.lba.0, lost.lost[0].range.sectors), (1, 82, 3));
 }
 
+/// Of three-bit cells a third of the pages each is read fast, slower and slowest, whenever it is read.
+#[test]
+fn pages_of_each_kind_take_their_own_time() {
+    let mut model = ssd(&format!("{VOLATILE}\nprefilled = true\nread_more_us = [0, 26, 78]"));
+    let mut read = |lba: u64, now: u64| {
+        model.submit(now, request(now + 1, Operation::Read, lba, 8)).unwrap();
+        wait_for(&mut *model, 1)[0].at_ns - now
+    };
+    let mut read_all = |from: u64| -> Vec<u64> {
+        (0..96).map(|page| read(page * 8, from + page * 1_000_000)).collect()
+    };
+    let took = read_all(0);
+    assert_eq!(read_all(200_000_000), took);
+    // Commands, channel and link besides the cells.
+    let kinds = [0, 26, 78].map(|more| 1000 * (2 + 5 + 50 + more) + CHANNEL + LINK);
+    let of = |kind: u64| took.iter().filter(|took| **took == kind).count();
+    // Sixteen pages to a block, which begins with the first kind.
+    assert_eq!(kinds.map(of), [36, 30, 30], "{took:?}");
+}
+
 #[test]
 fn a_read_suspends_a_program() {
     let time = |suspend: &str| {

@@ -26,6 +26,7 @@ const WRITE_COMMAND_NS: u64 = 3_011;
 const READ_NS: u64 = 5_009;
 const STORE_NS: u64 = 7_013;
 const PAGE_NS: u64 = 50_021;
+const MORE_NS: [u64; 3] = [0, 26_003, 78_009];
 const PROGRAM_NS: u64 = 401_017;
 const SLC_NS: u64 = 101_009;
 const SUSPEND_NS: u64 = 30_013;
@@ -62,6 +63,7 @@ unit_kib = 4
 over_provisioning = 4
 reserve_blocks = 2
 read_page_us = 50.021
+read_more_us = [0, 26.003, 78.009]
 program_us = 401.017
 erase_us = 3000
 channel_mb_per_s = 200
@@ -99,6 +101,7 @@ enum Fault {
     FlushForgetsPrograms,
     EndlessSlc,
     PagesReadTwice,
+    PagesAlike,
     OverlapsInAnyOrder,
 }
 
@@ -119,6 +122,7 @@ enum Event {
 struct Reading {
     request: usize,
     units: u64,
+    cells_ns: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -323,10 +327,14 @@ impl<'s> Account<'s> {
                 None => at_once += 1,
             }
         }
-        for ((die, _), units) in pages {
+        for ((die, page), units) in pages {
+            // Two planes read one of eight pages of a block at once; each block begins with the first kind.
+            let kind = page / 2 % 8 % 3;
+            let kind = if self.fault == Fault::PagesAlike { 0 } else { kind as usize };
+            let cells_ns = PAGE_NS + MORE_NS[kind];
             let twice = self.fault == Fault::PagesReadTwice && units > 1;
             for part in if twice { vec![1; units as usize] } else { vec![units] } {
-                self.dies[die].reads.push(Reading { request: id, units: part });
+                self.dies[die].reads.push(Reading { request: id, units: part, cells_ns });
                 self.feed(now, die);
             }
         }
@@ -450,8 +458,9 @@ impl<'s> Account<'s> {
         }
         if !self.dies[die].reads.is_empty() {
             let reading = self.dies[die].reads.remove(0);
-            self.dies[die].reading = Some((reading, ready + PAGE_NS));
-            self.at(ready + PAGE_NS, Event::Die(die));
+            let end = ready + reading.cells_ns;
+            self.dies[die].reading = Some((reading, end));
+            self.at(end, Event::Die(die));
         } else if let Some(program) = self.dies[die].waiting.take() {
             let end = match program.left_ns {
                 Some(left) => now + left,
@@ -547,6 +556,7 @@ fn faults_planted_in_the_account_of_a_solid_state_disk_are_noticed() {
         Fault::FlushForgetsPrograms,
         Fault::EndlessSlc,
         Fault::PagesReadTwice,
+        Fault::PagesAlike,
         Fault::OverlapsInAnyOrder,
     ] {
         assert!(notices(fault), "{fault:?} goes unnoticed");

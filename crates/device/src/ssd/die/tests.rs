@@ -7,7 +7,7 @@ fn programming(cells_ns: u64) -> Programming {
 }
 
 fn reading(id: u64) -> Reading {
-    Reading { id, from_die: 8, sectors: 8 }
+    Reading { id, from_die: 8, sectors: 8, cells_ns: 1 }
 }
 
 /// A die that programs from 0 to 1000 ns.
