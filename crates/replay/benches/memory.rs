@@ -4,7 +4,7 @@
 //!
 //! Columns: calls, files, peak of memory until the plan is made and until the replay is over, MiB, and
 //! seconds of both. `reads` are 512-byte reads of one file; `files` opens, reads and closes a file of its own in each
-//! three calls, a million files at most; `threads` are 512 threads that read 1 MiB of one file at a time, a six-hundredth of
+//! three calls, a million files at most; `spread` does so in 100 threads; `threads` are 512 threads that read 1 MiB of one file at a time, a six-hundredth of
 //! the calls; `requests` is the plan alone of a fifth as many block requests, 6 million at most.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a program for developers")]
@@ -27,8 +27,8 @@ const MOST_FILES: u64 = 1_000_000;
 const THREADS: u32 = 512;
 const MOST_REQUESTS: u64 = 6_000_000;
 
-/// Writes a trace of so many calls on so many files.
-fn write_trace(folder: &Path, calls: u64, files: u64) {
+/// Writes a trace of so many calls on so many files, by threads of their own processes in turn.
+fn write_trace(folder: &Path, calls: u64, files: u64, threads: u64) {
     let meta = Meta::new("bench");
     let mut writer = TraceWriter::create(folder, &meta, Limits::default()).unwrap();
     for file in 0..files {
@@ -46,13 +46,14 @@ fn write_trace(folder: &Path, calls: u64, files: u64) {
     let mut nth = 0;
     let mut call = |call, file: u64, result: u64| {
         nth += 1;
+        let thread = 1 + (file % threads) as u32;
         let event = Event {
             duration_ns: Some(100),
             file: Some(FileId(u32::try_from(file).unwrap())),
             fd: Some(3),
             result: Some(result.cast_signed()),
             flags: Some(0),
-            ..Event::new(nth * 1000, 1, 1, call)
+            ..Event::new(nth * 1000, thread, thread, call)
         };
         let bytes = (call == read).then_some(READ_BYTES);
         let offset = bytes.map(|bytes| if files == 1 { nth * bytes % FILE_BYTES } else { 0 });
@@ -168,9 +169,10 @@ fn main() {
     let calls = std::env::args().skip(1).find_map(|word| word.parse().ok()).unwrap_or(30_000_000);
     println!("shape,calls,files,plan_mib,peak_mib,plan_s,replay_s");
     let folder = || tempfile::tempdir().unwrap();
-    for (shape, files) in [("reads", 1), ("files", (calls / 3).clamp(2, MOST_FILES))] {
+    let files = (calls / 3).clamp(2, MOST_FILES);
+    for (shape, files, threads) in [("reads", 1, 1), ("files", files, 1), ("spread", files, 100)] {
         let folder = folder();
-        write_trace(&folder.path().join("trace"), calls, files);
+        write_trace(&folder.path().join("trace"), calls, files, threads);
         replayed(folder.path(), shape, files);
     }
     let of_threads = folder();

@@ -5,6 +5,7 @@ mod debt;
 mod gate;
 mod lane;
 mod progress;
+mod tally;
 
 use crate::error::ReplayError;
 use crate::fidelity::Replayed;
@@ -21,6 +22,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
+use tally::Durations;
 
 /// Timing of a replay.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,6 +69,7 @@ pub fn replay(plan: &Plan, target: &Path, options: &Options) -> Result<Replayed,
     allow_open_files(plan.slots);
     let slots: Vec<Slot> = (0..plan.slots).map(|_| Slot::new(-1)).collect();
     let data = Buffer::new(&options.content.piece(1 << 16));
+    let durations = Durations::default();
     let shared = Shared {
         plan,
         options,
@@ -78,6 +81,7 @@ pub fn replay(plan: &Plan, target: &Path, options: &Options) -> Result<Replayed,
         began: OnceLock::new(),
         awake: if options.awake { lane::oversleeps() } else { Duration::ZERO },
         own: if options.awake { debt::own_time(&data) } else { debt::own_time_in_guest() },
+        durations: &durations,
     };
     let result = jail::within(target, || run(&shared, target));
     for slot in &slots {
@@ -86,7 +90,10 @@ pub fn replay(plan: &Plan, target: &Path, options: &Options) -> Result<Replayed,
     let failed = shared.failed.lock().unwrap_or_else(PoisonError::into_inner).take();
     match failed {
         Some((what, errno)) => Err(ReplayError::io(what, target)(errno)),
-        None => result,
+        None => result.map(|mut all| {
+            durations.add_to(&mut all);
+            all
+        }),
     }
 }
 
@@ -109,10 +116,7 @@ fn run(shared: &Shared<'_>, target: &Path) -> Result<Replayed, ReplayError> {
         let mut panicked = false;
         for thread in threads {
             match thread.join() {
-                Ok(one) => {
-                    all.elapsed_ns = all.elapsed_ns.max(one.elapsed_ns);
-                    all.add(one);
-                }
+                Ok(one) => one.add_to(&mut all),
                 Err(_) => panicked = true,
             }
         }

@@ -51,27 +51,6 @@ pub struct Replayed {
 }
 
 impl Replayed {
-    /// Adds the result of another thread.
-    pub(crate) fn add(&mut self, other: Self) {
-        self.operations += other.operations;
-        self.issued += other.issued;
-        self.bytes_read += other.bytes_read;
-        self.bytes_written += other.bytes_written;
-        self.inside_ns += other.inside_ns;
-        self.cpu_ns += other.cpu_ns;
-        self.cloned_otherwise += other.cloned_otherwise;
-        self.spared += other.spared;
-        self.not_open += other.not_open;
-        self.stopped |= other.stopped;
-        self.lateness.merge(&other.lateness);
-        for (kind, histogram) in other.latencies {
-            self.latencies.entry(kind).or_default().merge(&histogram);
-        }
-        for (difference, count) in other.differences {
-            *self.differences.entry(difference).or_default() += count;
-        }
-    }
-
     /// Number of calls whose result differs.
     #[must_use]
     pub fn differing(&self) -> u64 {

@@ -4,10 +4,11 @@ use super::computing::Computing;
 use super::debt::Debt;
 use super::gate::Gate;
 use super::progress::Progress;
+use super::tally::{CLASSES, Durations, Kept, Tally};
 use super::{Options, Speed};
 use crate::action::Action;
 use crate::encode::Operation;
-use crate::fidelity::{Difference, Replayed};
+use crate::fidelity::Difference;
 use crate::jail;
 use crate::lanes::Operations;
 use crate::perform::{Buffer, Performer};
@@ -16,9 +17,7 @@ use crate::planner::class;
 use crate::slot::Slot;
 use crate::{attributes, cloned};
 use rustix::io::Errno;
-use seekwell_stats::Histogram;
 use seekwell_trace::calls::CallId;
-use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -38,9 +37,6 @@ const TRIED_SLEEP: Duration = Duration::from_micros(50);
 /// Longest sleep before a look at the caller's stop.
 const LONGEST_SLEEP: Duration = Duration::from_millis(50);
 
-/// Names of the histograms, in their order.
-const CLASSES: [&str; 4] = ["read", "write", "fsync", "other"];
-
 /// Things that the threads of a replay share.
 pub(super) struct Shared<'a> {
     pub(super) plan: &'a Plan,
@@ -56,6 +52,7 @@ pub(super) struct Shared<'a> {
     pub(super) awake: Duration,
     /// Time of each call that is the engine's own.
     pub(super) own: Duration,
+    pub(super) durations: &'a Durations,
 }
 
 impl Shared<'_> {
@@ -83,7 +80,7 @@ impl Drop for Ends<'_> {
 }
 
 /// Runs the operations of a lane.
-pub(super) fn run(shared: &Shared<'_>, lane: usize) -> Replayed {
+pub(super) fn run(shared: &Shared<'_>, lane: usize) -> Tally {
     let _ends = Ends(&shared.progress[lane]);
     if let Err(errno) = jail::give_up_rights() {
         shared.fail("enter", errno);
@@ -91,7 +88,7 @@ pub(super) fn run(shared: &Shared<'_>, lane: usize) -> Replayed {
     fine_sleep();
     let mut runner = Runner::new(shared);
     if !shared.start.pass() || shared.has_failed() {
-        return Replayed::default();
+        return Tally::default();
     }
     let began = *shared.began.get_or_init(Instant::now);
     runner.last_end = began;
@@ -167,9 +164,9 @@ impl Due {
 struct Runner<'a> {
     shared: &'a Shared<'a>,
     performer: Performer<'a>,
-    histograms: [Histogram; 4],
+    durations: Kept<'a>,
     classes: Vec<usize>,
-    result: Replayed,
+    result: Tally,
     last_end: Instant,
     /// End of the last call, or of what the thread computed after it: a thread that only sleeps is not
     /// at work.
@@ -189,9 +186,9 @@ impl<'a> Runner<'a> {
         Self {
             shared,
             performer,
-            histograms: std::array::from_fn(|_| Histogram::new()),
+            durations: Kept::new(shared.durations),
             classes: calls.map(at).collect(),
-            result: Replayed::default(),
+            result: Tally::default(),
             last_end: Instant::now(),
             worked_until: Instant::now(),
             behind: Duration::ZERO,
@@ -249,7 +246,7 @@ impl<'a> Runner<'a> {
         if operation.action != Action::Touch || !self.debt.touched(inside) {
             let inside_ns = nanoseconds(inside);
             self.result.inside_ns += inside_ns;
-            self.histograms[class].record(inside_ns);
+            self.durations.call(class, inside_ns);
         }
         self.compare(operation, class, done);
     }
@@ -266,7 +263,7 @@ impl<'a> Runner<'a> {
         let behind = std::mem::take(&mut self.behind);
         if self.shared.options.speed != Speed::AsFastAsPossible {
             let late = start.saturating_duration_since(planned) + behind;
-            self.result.lateness.record(nanoseconds(late));
+            self.durations.late(nanoseconds(late));
         }
     }
 
@@ -402,16 +399,13 @@ impl<'a> Runner<'a> {
         *self.result.differences.entry(difference).or_default() += 1;
     }
 
-    fn finish(mut self, began: Instant, number: u64) -> Replayed {
+    fn finish(mut self, began: Instant, number: u64) -> Tally {
         if number > 0 {
             self.result.elapsed_ns =
                 nanoseconds(self.worked_until.saturating_duration_since(began));
         }
         let cpu = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
         self.result.cpu_ns = (cpu.tv_sec * 1_000_000_000 + cpu.tv_nsec).unsigned_abs();
-        let named = CLASSES.into_iter().zip(self.histograms);
-        let used: BTreeMap<_, _> = named.filter(|(_, all)| !all.is_empty()).collect();
-        self.result.latencies = used;
         self.result
     }
 }
