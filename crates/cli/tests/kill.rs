@@ -14,6 +14,8 @@
 mod export;
 #[path = "kill/machine.rs"]
 mod machine;
+#[path = "kill/replayed.rs"]
+mod replayed;
 #[path = "kill/victims.rs"]
 mod victims;
 

@@ -157,6 +157,19 @@ impl Run {
         });
     }
 
+    /// Waits until this is true of the agent.
+    pub fn wait_for_agent(&mut self, name: &str, is_true: impl Fn(u32) -> bool) {
+        let runner = self.child.id();
+        let is_agent = |pid: &u32| arguments(*pid).get(1).is_some_and(|word| word == "agent");
+        let agents = || below(runner).into_iter().filter(is_agent);
+        self.wait_until(name, || agents().any(&is_true));
+    }
+
+    /// Asks the run to end, as Ctrl-C does.
+    pub fn interrupt(&self) {
+        signal(self.child.id(), "-INT");
+    }
+
     /// Waits until this is there; a run that ends before has failed.
     pub fn wait_until(&mut self, name: &str, is_there: impl Fn() -> bool) {
         let begun = Instant::now();
