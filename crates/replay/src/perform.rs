@@ -389,12 +389,16 @@ impl<'a> Performer<'a> {
     ) -> Done {
         use rustix::fd::AsRawFd;
         let fd = file.as_raw_fd();
-        let length = usize::try_from(operation.length.min(LONGEST)).unwrap_or(0);
+        let length = usize::try_from(transferred(operation, write)).unwrap_or(0);
         if !write && length > self.buffer.length * MOST_PARTS {
             self.buffer = Buffer::empty();
         }
         let buffer = if write { self.data } else { &self.buffer };
-        let (buffer, most) = (buffer.address(), buffer.length);
+        let (mut buffer, most) = (buffer.address(), buffer.length);
+        if operation.expected == number(Errno::FAULT) {
+            // The program's own bad address; no file is mapped at this one.
+            buffer = std::ptr::null_mut();
+        }
         self.vectors.clear();
         let mut left = length;
         while left > 0 || self.vectors.is_empty() {
@@ -407,8 +411,8 @@ impl<'a> Performer<'a> {
         let flagged = if operation.call.call().name.ends_with("v2") { operation.flags } else { 0 };
         let flags = (flagged & u64::from(i32::MAX.unsigned_abs())) as libc::c_int;
         let vectors = self.vectors.as_ptr();
-        // SAFETY: every vector is within a buffer that outlives the call. Reads go to this thread's own
-        // buffer, writes only read the shared one.
+        // SAFETY: every vector is within a buffer that outlives the call, or nowhere. Reads go to this thread's
+        // own buffer, writes only read the shared one.
         let done = unsafe {
             match (write, at, count) {
                 (false, None, 1) => libc::read(fd, buffer, length),
@@ -511,6 +515,16 @@ fn arrive(path: &CStr, operation: &Operation) -> Done {
         return checked(unsafe { libc::truncate(path.as_ptr(), length) }.into());
     }
     Ok(0)
+}
+
+/// Bytes that a call asks for. A write that was short is as long as it was then: the program wrote the rest
+/// with its next call.
+fn transferred(operation: &Operation, write: bool) -> u64 {
+    let length = operation.length.min(LONGEST);
+    match u64::try_from(operation.expected) {
+        Ok(written) if write && written > 0 => length.min(written),
+        _ => length,
+    }
 }
 
 fn now() -> Timestamps {

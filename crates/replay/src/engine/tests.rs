@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+mod hostile;
 mod semantics;
 
 fn asap() -> Options {
