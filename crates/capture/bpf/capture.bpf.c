@@ -233,7 +233,7 @@ SEC("maps") struct map_definition elsewhere = {MAP_HASH, 4, sizeof(struct thread
 SEC("maps") struct map_definition is_elsewhere = {MAP_ARRAY, 4, 4, 1};
 SEC("maps") struct map_definition calls = {MAP_ARRAY, 4, 4, 512};
 SEC("maps") struct map_definition rings = {MAP_ARRAY_OF_MAPS, 4, 4, 0};
-SEC("maps") struct map_definition losses = {MAP_PERCPU_ARRAY, 4, 8, 9};
+SEC("maps") struct map_definition losses = {MAP_PERCPU_ARRAY, 4, 8, 10};
 SEC("maps") struct map_definition operations = {MAP_HASH, 8, sizeof(struct operation_start), 65536};
 SEC("maps") struct map_definition after_enter = {MAP_PROGRAMS, 4, 4, 1};
 SEC("maps") struct map_definition after_exit = {MAP_PROGRAMS, 4, 4, 2};
@@ -260,7 +260,7 @@ volatile const struct at AT = {};
 #define SELECT_CGROUP 1
 #define SELECT_SYSTEM 2
 
-enum loss { LOST_CALL = 0, LOST_PATH = 1, LOST_LIFE = 2, LOST_BLOCK = 3, LOST_THREAD = 4, UNREADABLE_PATH = 5, LOST_OPERATION = 6, LOST_WAKE = 7, LOST_FAULT = 8 };
+enum loss { LOST_CALL = 0, LOST_PATH = 1, LOST_LIFE = 2, LOST_BLOCK = 3, LOST_THREAD = 4, UNREADABLE_PATH = 5, LOST_OPERATION = 6, LOST_WAKE = 7, LOST_FAULT = 8, CALL_OF_32_BIT = 9 };
 
 INLINE void lose(u32 kind)
 {
@@ -537,7 +537,11 @@ INLINE void set_free_after(struct thread *thread, u64 end_ns, u32 positioned)
 
 struct registers {
 	u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
+	u64 original_ax, ip, cs;
 };
+
+// Code of 32 bits: its calls have numbers and arguments of their own.
+#define CODE_OF_32_BIT 0x23
 
 INLINE void send_fault(u64 ids, struct fault_record *fault)
 {
@@ -582,6 +586,12 @@ int sys_enter(u64 *context)
 		return 0;
 	if (thread->fault_ns)
 		end_fault(ids, thread);
+	struct registers *registers = (void *)context[0];
+	if ((registers->cs & 0xff) == CODE_OF_32_BIT) {
+		thread->inside = 0;
+		lose(CALL_OF_32_BIT);
+		return 0;
+	}
 	u32 number = context[1];
 	u32 *flags = map_lookup(&calls, &number);
 	if (!flags || !*flags)
@@ -591,7 +601,6 @@ int sys_enter(u64 *context)
 		return 0;
 	}
 	u64 now_ns = time_ns();
-	struct registers *registers = (void *)context[0];
 	if ((*flags & ONLY_CLONES) && (u32)registers->si != FICLONE)
 		return 0;
 	thread->args[0] = registers->di;

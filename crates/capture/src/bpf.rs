@@ -8,6 +8,7 @@ const MAP_CREATE: i64 = 0;
 const MAP_LOOKUP: i64 = 1;
 const MAP_UPDATE: i64 = 2;
 const MAP_DELETE: i64 = 3;
+const MAP_NEXT_KEY: i64 = 4;
 const PROGRAM_LOAD: i64 = 5;
 const LINK_RAW_TRACEPOINT: i64 = 17;
 const MAP_FREEZE: i64 = 22;
@@ -92,6 +93,20 @@ pub(crate) fn lookup(map: &OwnedFd, key: &[u8], value: &mut [u8]) -> Result<()> 
         .pointer(8, key)
         .pointer(16, value.as_mut_ptr().cast_const());
     attributes.call(MAP_LOOKUP).map(drop)
+}
+
+/// Reads the key after `key` into `next`, which is as long; `None` asks for the first. False at the end.
+pub(crate) fn next_key(map: &OwnedFd, key: Option<&[u8]>, next: &mut [u8]) -> Result<bool> {
+    let attributes = Attributes::new().word(0, unsigned(map.as_raw_fd()));
+    let attributes = match key {
+        Some(key) => attributes.pointer(8, key),
+        None => attributes,
+    };
+    match attributes.pointer(16, next.as_mut_ptr().cast_const()).call(MAP_NEXT_KEY) {
+        Ok(_) => Ok(true),
+        Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// Removes an element.

@@ -34,7 +34,9 @@ use load::Loaded;
 use recorder::Recorder;
 use resolve::Resolver;
 use rustix::time::{ClockId, clock_gettime};
-use seekwell_trace::meta::{LOST_CALLS, LOST_FAULTS, LOST_OPERATIONS, LOST_REQUESTS, Lost, Meta};
+use seekwell_trace::meta::{
+    LOST_32_BIT, LOST_CALLS, LOST_FAULTS, LOST_OPERATIONS, LOST_REQUESTS, Lost, Meta,
+};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -47,7 +49,7 @@ const LOOKS_AT_SPACE: u32 = 50;
 /// A record may arrive in its ring this much later than its time says.
 const LATE_NS: u64 = 2_000_000;
 /// Names of losses, in the order of the programs' `enum loss`.
-const LOSSES: [&str; 9] = [
+const LOSSES: [&str; 10] = [
     LOST_CALLS,
     "paths",
     "processes",
@@ -57,6 +59,7 @@ const LOSSES: [&str; 9] = [
     LOST_OPERATIONS,
     "wake-ups",
     LOST_FAULTS,
+    LOST_32_BIT,
 ];
 
 /// Settings of a capture.
@@ -220,7 +223,10 @@ fn captured(
     std::thread::sleep(Duration::from_nanos(LATE_NS));
     let lost = lost(&loaded)?;
     rows.take(&mut loaded, u64::MAX, lost.clone());
-    let events = rows.finish(lost.clone())?.finish(end_ns)?;
+    let in_progress = loaded.in_progress()?;
+    let mut recorder = rows.finish(lost.clone())?;
+    recorder.leave(&in_progress, end_ns);
+    let events = recorder.finish(end_ns)?;
     let recorder_cpu = cpu().saturating_sub(cpu_before);
     Ok(Captured { events, lost, duration, recorder_cpu, ended, status: running.status() })
 }

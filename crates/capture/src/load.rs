@@ -69,6 +69,31 @@ pub(crate) fn recorded_calls() -> impl Iterator<Item = (u32, u32)> {
 const PLACES: u32 = 65536;
 const THREAD_BYTES: usize = 216;
 
+/// A call that has begun and not ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct InProgress {
+    pub(crate) thread: u32,
+    pub(crate) number: u32,
+    pub(crate) start_ns: u64,
+    pub(crate) args: [u64; 6],
+}
+
+impl InProgress {
+    /// That of a thread, as the programs keep it in `struct thread`; `None` between calls.
+    fn of(thread: &[u8; THREAD_BYTES]) -> Option<Self> {
+        const RECORDED: u32 = 1;
+        let word = |at: usize| thread[at..].first_chunk().copied().map_or(0, u32::from_ne_bytes);
+        let long = |at: usize| thread[at..].first_chunk().copied().map_or(0, u64::from_ne_bytes);
+        let (id, inside) = (word(0), word(76));
+        (id != 0 && inside == RECORDED).then(|| Self {
+            thread: id,
+            number: word(72),
+            start_ns: long(16),
+            args: std::array::from_fn(|nth| long(24 + 8 * nth)),
+        })
+    }
+}
+
 /// Loaded programs and their maps. Dropping it detaches them.
 pub(crate) struct Loaded {
     maps: HashMap<String, OwnedFd>,
@@ -369,11 +394,34 @@ impl Loaded {
             .map_err(CaptureError::bpf("choose the cgroup"))
     }
 
+    /// Calls that have begun and not ended. Once the programs are detached nothing changes any more.
+    pub(crate) fn in_progress(&self) -> Result<Vec<InProgress>, CaptureError> {
+        let refused = || CaptureError::bpf("read the map threads");
+        let mut found = Vec::new();
+        let mut value = [0; THREAD_BYTES];
+        let threads = self.map("threads")?;
+        for place in 0..PLACES {
+            bpf::lookup(threads, &place.to_ne_bytes(), &mut value).map_err(refused())?;
+            found.extend(InProgress::of(&value));
+        }
+        let elsewhere = self.map("elsewhere")?;
+        let (mut key, mut next) = (None, [0; 4]);
+        while bpf::next_key(elsewhere, key.as_ref().map(<[u8; 4]>::as_slice), &mut next)
+            .map_err(refused())?
+        {
+            if bpf::lookup(elsewhere, &next, &mut value).is_ok() {
+                found.extend(InProgress::of(&value));
+            }
+            key = Some(next);
+        }
+        Ok(found)
+    }
+
     /// Losses so far: for each kind, of each CPU.
     pub(crate) fn losses(&self) -> Result<Vec<Vec<u64>>, CaptureError> {
         let map = self.map("losses")?;
         let mut all = Vec::new();
-        for kind in 0_u32..9 {
+        for kind in (0_u32..).take(crate::LOSSES.len()) {
             let mut bytes = vec![0; possible_cpus() * 8];
             bpf::lookup(map, &kind.to_ne_bytes(), &mut bytes)
                 .map_err(CaptureError::bpf("read the map losses"))?;

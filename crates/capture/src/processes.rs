@@ -101,6 +101,12 @@ fn closes_on_exec(process: u32, fd: i32) -> bool {
     flags.is_some_and(|flags| flags & O_CLOEXEC != 0)
 }
 
+/// The process of a thread; `None` when it has ended.
+pub(crate) fn process_of(thread: u32) -> Option<u32> {
+    let text = std::fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
+    text.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
+}
+
 /// Path of a descriptor as the kernel shows it now.
 pub(crate) fn descriptor(process: u32, fd: i32) -> Option<String> {
     link(&format!("/proc/{process}/fd/{fd}"))

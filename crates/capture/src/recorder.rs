@@ -3,13 +3,14 @@
 
 use crate::error::CaptureError;
 use crate::live::{Counting, Live};
-use crate::load::Loaded;
+use crate::load::{InProgress, Loaded};
 use crate::parts::Parts;
 use crate::record;
 use crate::resolve::Resolver;
 use crate::{Options, walk};
 use seekwell_trace::TraceWriter;
-use seekwell_trace::meta::{Lost, Meta, Mount};
+use seekwell_trace::meta::{Lost, Meta, Mount, Unfinished};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -202,6 +203,23 @@ impl Recorder {
         };
         self.resolver.counting = Some(counting);
         *self.live.lock().unwrap_or_else(PoisonError::into_inner) = Some(live);
+    }
+
+    /// Notes the calls on files that are in progress at the end: they are in no row.
+    pub(crate) fn leave(&mut self, in_progress: &[InProgress], end_ns: u64) {
+        let mut found: BTreeMap<&'static str, Unfinished> = BTreeMap::new();
+        for one in in_progress {
+            let Some(name) = self.resolver.unfinished(one, &mut self.writer) else { continue };
+            let since_ns = end_ns.saturating_sub(one.start_ns);
+            let entry = found.entry(name).or_insert_with(|| Unfinished {
+                call: name.to_owned(),
+                count: 0,
+                longest_ns: 0,
+            });
+            entry.count += 1;
+            entry.longest_ns = entry.longest_ns.max(since_ns);
+        }
+        self.meta.unfinished = found.into_values().collect();
     }
 
     /// Seals the trace, which ended at `end_ns`. Returns the number of its events.

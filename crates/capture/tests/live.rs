@@ -289,6 +289,69 @@ fn the_system_is_recorded_below_a_directory_and_not_elsewhere() {
 }
 
 #[test]
+fn a_call_in_progress_at_the_end_is_counted_and_a_wait_for_a_pipe_is_not() {
+    let test = "a_call_in_progress_at_the_end_is_counted_and_a_wait_for_a_pipe_is_not";
+    let work = tempfile::tempdir().unwrap();
+    let held = work.path().join("held");
+    let file = std::fs::File::create(&held).unwrap();
+    // `flock` waits for the lock that this process has, `cat` for a pipe.
+    rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let script = "sleep 60 | cat & (flock 9; :) 9>>held & : >ready; wait";
+    let script = format!("cd {} && {{ {script}; }}", work.path().display());
+    let options = of_command(&work.path().join("trace"), &["sh", "-c", &script]);
+    let (ready, stop) = (work.path().join("ready"), AtomicBool::new(false));
+    let captured = std::thread::scope(|scope| {
+        let recording = scope.spawn(|| captured_until(test, &options, &stop));
+        while !ready.exists() && !recording.is_finished() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        std::thread::sleep(Duration::from_millis(500));
+        stop.store(true, Ordering::Relaxed);
+        recording.join().unwrap()
+    });
+    if captured.is_none() {
+        return;
+    }
+    let unfinished = Trace::open(&options.output).unwrap().meta().unfinished.clone();
+    let names: Vec<(&str, u64)> =
+        unfinished.iter().map(|one| (one.call.as_str(), one.count)).collect();
+    assert!(names.contains(&("flock", 1)), "{unfinished:?}");
+    assert!(!names.iter().any(|(name, _)| *name == "read"), "{unfinished:?}");
+    let longest_ns = unfinished.iter().map(|one| one.longest_ns).max().unwrap();
+    assert!(longest_ns >= 100_000_000, "{unfinished:?}");
+}
+
+/// `write` of 32 bits has the number of `stat`.
+#[test]
+fn calls_of_a_32_bit_program_are_counted_and_not_taken_for_others() {
+    let test = "calls_of_a_32_bit_program_are_counted_and_not_taken_for_others";
+    let work = tempfile::tempdir().unwrap();
+    let code = ".globl _start\n_start: mov $100, %esi\nagain: mov $4, %eax\nmov $9, %ebx\n\
+                int $0x80\ndec %esi\njnz again\nmov $1, %eax\nmov $0, %ebx\nint $0x80\n";
+    std::fs::write(work.path().join("code.s"), code).unwrap();
+    let made = |words: &[&str]| {
+        let mut command = std::process::Command::new(words[0]);
+        let status = command.args(&words[1..]).current_dir(work.path()).status();
+        status.is_ok_and(|status| status.success())
+    };
+    let linked = made(&["as", "--32", "code.s", "-o", "code.o"])
+        && made(&["ld", "-m", "elf_i386", "code.o", "-o", "program"]);
+    let program = work.path().join("program");
+    let program = program.to_str().unwrap();
+    if !linked || !made(&[program]) {
+        return seekwell_testing::skip(test, "needs as and ld, and a kernel that runs 32-bit code");
+    }
+    let options = of_command(&work.path().join("trace"), &[program]);
+    let Some(captured) = captured(test, &options) else { return };
+    let counted = |kind: &str| -> u64 {
+        captured.lost.iter().filter(|lost| lost.kind == kind).map(|lost| lost.count).sum()
+    };
+    assert_eq!(counted("calls of 32-bit programs"), 101, "{:?}", captured.lost);
+    let rows = rows(&Trace::open(&options.output).unwrap());
+    assert!(rows.iter().all(|row| row.0.call.call().name != "stat"), "{}", rows.len());
+}
+
+#[test]
 fn a_ring_that_is_too_small_loses_events_and_counts_them() {
     let test = "a_ring_that_is_too_small_loses_events_and_counts_them";
     let work = tempfile::tempdir().unwrap();

@@ -115,6 +115,8 @@ fn description(meta: &Meta, filter: &Filter) -> Meta {
         .iter_mut()
         .for_each(|(from, to)| (*from, *to) = (inside(*from), inside(*to)));
     meta.unrecorded_ns.retain(|(from, to)| from < to);
+    // Files and processes of the calls in progress at the end are not known.
+    meta.unfinished.clear();
     if !filter.paths.is_empty() {
         meta.paths.clone_from(&filter.paths);
         meta.gaps.push("block requests are those of all files".to_owned());

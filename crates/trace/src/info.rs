@@ -16,7 +16,7 @@ pub(crate) mod text;
 use crate::calls::Class;
 use crate::error::TraceError;
 use crate::event::Operation;
-use crate::meta::Mount;
+use crate::meta::{Mount, Unfinished};
 use crate::read::Trace;
 use serde::Serialize;
 
@@ -135,6 +135,8 @@ pub struct Summary {
     pub top_processes: Vec<Share>,
     /// Places outside of the directories that a container sees.
     pub mounts: Vec<Mount>,
+    /// Calls on files that were in progress at the end, the longest first; they are in no number.
+    pub unfinished: Vec<Unfinished>,
     /// Kinds of load that the source could not show.
     pub gaps: Vec<String>,
 }

@@ -89,6 +89,7 @@ fn description(traces: &[Trace], first_ns: Option<u64>, later_ns: &[u64]) -> Met
             }
         }
         meta.lost.extend(found.lost.iter().cloned());
+        meta.unfinished.extend(found.unfinished.iter().cloned());
         meta.gaps.extend(found.gaps.iter().cloned());
     }
     for list in [&mut meta.paths, &mut meta.gaps] {

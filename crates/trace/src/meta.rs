@@ -9,7 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// Version of the format, `MAJOR.MINOR`. A newer major version is refused.
-pub const FORMAT: &str = "1.4";
+pub const FORMAT: &str = "1.5";
 /// Name of the description in the folder.
 pub const FILE: &str = "trace.json";
 
@@ -24,6 +24,8 @@ pub const LOST_CALLS: &str = "calls";
 pub const LOST_OPERATIONS: &str = "asynchronous operations";
 /// Page faults in mapped files.
 pub const LOST_FAULTS: &str = "page faults";
+/// Calls of programs of 32 bits, of every kind: their numbers and arguments are others.
+pub const LOST_32_BIT: &str = "calls of 32-bit programs";
 /// Block requests.
 pub const LOST_REQUESTS: &str = "block requests";
 /// Records of any kind, of captures in guests.
@@ -78,9 +80,23 @@ pub struct Meta {
     /// Events that were lost.
     #[serde(default)]
     pub lost: Vec<Lost>,
+    /// Calls on files that were in progress at the end, by name: they are in no table.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unfinished: Vec<Unfinished>,
     /// Kinds of load that the source cannot show, in words.
     #[serde(default)]
     pub gaps: Vec<String>,
+}
+
+/// Calls of one name that were in progress at the end of a trace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unfinished {
+    /// Name of the call.
+    pub call: String,
+    /// Number.
+    pub count: u64,
+    /// Time from the earliest start of them to the end, nanoseconds.
+    pub longest_ns: u64,
 }
 
 /// A mount of a container.
@@ -131,6 +147,7 @@ impl Meta {
             mounts: Vec::new(),
             anonymous: false,
             lost: Vec::new(),
+            unfinished: Vec::new(),
             gaps: Vec::new(),
         }
     }
@@ -145,7 +162,7 @@ impl Meta {
     /// would make.
     #[must_use]
     pub fn lost_calls(&self) -> u64 {
-        self.lost_of(&[LOST_CALLS, LOST_OPERATIONS, LOST_FAULTS, LOST_RECORDS])
+        self.lost_of(&[LOST_CALLS, LOST_OPERATIONS, LOST_FAULTS, LOST_RECORDS, LOST_32_BIT])
     }
 
     /// Lost events that were block requests or steps of them.

@@ -79,6 +79,8 @@ pub(super) fn measure(trace: &Trace) -> Result<Summary, TraceError> {
         summary.faults.get_or_insert_default();
     }
     summary.gaps.clone_from(&trace.meta().gaps);
+    summary.unfinished.clone_from(&trace.meta().unfinished);
+    summary.unfinished.sort_by_key(|one| std::cmp::Reverse(one.longest_ns));
     summary.mounts.clone_from(&trace.meta().mounts);
     summary.missing = trace.missing();
     summary.ended = trace.has_ended();

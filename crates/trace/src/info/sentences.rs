@@ -1,6 +1,6 @@
 //! Three sentences about a load.
 
-use super::text::{bytes, count, percent, time};
+use super::text::{bytes, count, in_progress, percent, time};
 use super::{ASYNCHRONOUS, By, DeviceSummary, Matters, SYNCED_WRITE, Summary, ratio};
 use crate::calls::Class;
 use crate::event::Operation;
@@ -22,6 +22,9 @@ const SYNCS: [&str; 3] = [Class::Sync.name(), SYNCED_WRITE, ASYNCHRONOUS[2]];
 /// Larger shares of calls without duration leave times unknown.
 const MOST_UNTIMED: f64 = 0.01;
 
+/// Share of the trace from which on a call in progress at its end changes what it says.
+const LONG_IN_PROGRESS: f64 = 0.05;
+
 pub(super) fn sentences(summary: &Summary) -> [String; 3] {
     let [first, second, third] = of_load(summary);
     [incomplete(summary) + &first, second, third]
@@ -35,6 +38,13 @@ fn incomplete(summary: &Summary) -> String {
     }
     if !summary.ended {
         said.push_str("The recording still runs or was killed: its last events are lost. ");
+    }
+    let longest_ns = summary.unfinished.iter().map(|one| one.longest_ns).max().unwrap_or(0);
+    let is_long = ratio(longest_ns, summary.duration_ns) > LONG_IN_PROGRESS;
+    if let Some(calls) = in_progress(summary).filter(|_| is_long) {
+        said.push_str(&format!(
+            "At the end calls were in progress that no figure counts: {calls}. "
+        ));
     }
     said
 }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::calls::CallId;
 use crate::event::{Event, FileEntry, FileId, ProcessEntry, Request, RequestFlags};
-use crate::meta::{Lost, Meta};
+use crate::meta::{Lost, Meta, Unfinished};
 use crate::write::{Limits, TraceWriter};
 use std::path::Path;
 
@@ -309,6 +309,28 @@ fn an_idle_service_with_a_slow_sync_is_not_sent_away() {
     );
     assert!(found.matters().journal);
     assert!(text(&found).contains("\nactive            2.58 s; idle 57.4 s\n"));
+}
+
+/// Someone who ends a recording because a sync hangs has that sync in no table.
+#[test]
+fn calls_in_progress_at_the_end_are_told_and_named_first_when_they_are_long() {
+    let one =
+        |call: &str, count, longest_ns| Unfinished { call: call.to_owned(), count, longest_ns };
+    let mut summary = Summary {
+        duration_ns: 10_000_000_000,
+        unfinished: vec![one("fsync", 2, 9_000_000_000), one("read", 1, 1_000)],
+        ended: true,
+        ..Summary::default()
+    };
+    let [first, _, _] = summary.sentences();
+    let told = "2 fsync, the first for 9.00 s; read for 1.00 µs";
+    let said = format!("At the end calls were in progress that no figure counts: {told}. ");
+    assert!(first.starts_with(&said), "{first}");
+    let line = format!("  - calls that were in progress at the end: {told}\n");
+    assert!(text(&summary).contains(&line), "{}", text(&summary));
+    summary.unfinished.remove(0);
+    let [first, _, _] = summary.sentences();
+    assert!(!first.contains("At the end"), "{first}");
 }
 
 #[test]

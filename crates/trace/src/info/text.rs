@@ -1,7 +1,7 @@
 //! A summary as text for the terminal.
 
 use super::{ASYNCHRONOUS, OperationSummary, Reuse, Share, Spread, Summary, Transfer, ratio};
-use crate::meta::Mount;
+use crate::meta::{Mount, Unfinished};
 use std::fmt::Write as _;
 
 const UNKNOWN: &str = "-";
@@ -32,7 +32,10 @@ pub fn text(summary: &Summary) -> String {
     }
     let lost = summary.losses.as_ref().map(|losses| format!("{losses}: lost. {WITH_LOSSES}"));
     // Missing segments and a missing end are gaps of an opened trace.
-    let gaps: Vec<&String> = lost.iter().chain(&summary.gaps).collect();
+    let unfinished = in_progress(summary);
+    let unfinished =
+        unfinished.map(|calls| format!("calls that were in progress at the end: {calls}"));
+    let gaps: Vec<&String> = lost.iter().chain(&unfinished).chain(&summary.gaps).collect();
     if !gaps.is_empty() {
         line(&mut out, "Not in the trace");
         gaps.iter().for_each(|gap| line(&mut out, &format!("  - {gap}")));
@@ -40,6 +43,19 @@ pub fn text(summary: &Summary) -> String {
     out.truncate(out.trim_end().len());
     out.push('\n');
     out
+}
+
+/// The calls in progress at the end; `None` without any.
+pub(super) fn in_progress(summary: &Summary) -> Option<String> {
+    let one = |one: &Unfinished| {
+        let since = time(one.longest_ns);
+        match one.count {
+            1 => format!("{} for {since}", one.call),
+            number => format!("{} {}, the first for {since}", count(number), one.call),
+        }
+    };
+    let told: Vec<String> = summary.unfinished.iter().map(one).collect();
+    (!told.is_empty()).then(|| told.join("; "))
 }
 
 fn line(out: &mut String, text: &str) {
