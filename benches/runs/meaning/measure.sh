@@ -1,6 +1,6 @@
 #!/bin/sh
 # Seekwell beside independent tools on the same stack. Runs each lab of this directory as root and
-# writes one file of pairs for each row: round, ours, original. Needs fio, sysstat, jq, sqlite3,
+# writes one file of pairs for each row: round, ours, original. Needs fio, sysbench, sysstat, jq, sqlite3,
 # postgresql, rocksdb-tools, rrdtool and python3. Seekwell pairs workloads by rounds and shuffles them
 # inside a round.
 # usage: measure.sh SEEKWELL [LAB…]
@@ -10,7 +10,7 @@ seekwell=$(realpath "$1")
 shift
 [ $# -gt 0 ] || set -- log-ram log-disk io beside large maildir mail databases sqlite rrd requests
 # The lab that lacks one of these would have a figure of zero.
-for tool in fio iostat jq; do
+for tool in fio sysbench iostat jq; do
     command -v $tool >/dev/null || { echo "measure.sh: $tool is not installed" >&2; exit 1; }
 done
 work=$(mktemp -d -p "$here")
@@ -21,13 +21,11 @@ cd "$work"
 workers=/sys/devices/virtual/workqueue/cpumask
 before=$(cat $workers)
 # A CPU of a virtual machine that has nothing to do is halted, and waking it takes longer than a synced
-# write to memory does. Something that yields to everything else keeps each awake.
-awake=
-for cpu in $(seq 0 $(($(nproc) - 1))); do
-    chrt --idle 0 taskset -c "$cpu" sh -c 'while :; do :; done' &
-    awake="$awake $!"
-done
-trap 'kill $awake; echo "$before" >$workers; rm -rf "$work"' EXIT
+# write to memory does. While this file is open with a latency of 0, the kernel polls instead. (A program
+# that never sleeps, however nice, does worse: with lazy preemption the kernel waits for its next tick.)
+exec 3>/dev/cpu_dma_latency
+printf '\0\0\0\0' >&3
+trap 'echo "$before" >$workers; rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
 printf '%x\n' $((1 << ($(nproc) - 1))) >$workers
 
@@ -92,7 +90,7 @@ for lab in "$@"; do
         pair reads-mean ours '."reads.latency_mean"' fio '."fio.fio_reads_mean"'
         pair reads-p99 ours '."reads.latency_p99"' fio '."fio.fio_reads_p99"'
         pair reads-p50 ours '."reads.latency_p50"' fio '."fio.fio_reads_p50"'
-        pair transactions ours '."transactions.iops"' fio '."fio.fio_transactions_read" + ."fio.fio_transactions_write"'
+        pair transactions ours '."transactions.iops"' fio '."fio.sysbench_reads" + ."fio.sysbench_writes"'
         pair synced-p50 ours '."synced.commit_latency_p50"' fio '."fio.fio_synced_write_p50" + ."fio.fio_synced_sync_p50"'
         pair synced-p99 ours '."synced.commit_latency_p99"' fio '."fio.fio_synced_write_p50" + ."fio.fio_synced_sync_p99"'
         pair updates ours '."updates.elapsed_durable"' fio '."fio.fio_updates" / 1000'
