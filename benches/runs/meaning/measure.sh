@@ -96,11 +96,8 @@ for lab in "$@"; do
         pair updates ours '."updates.elapsed_durable"' fio '."fio.fio_updates" / 1000'
         ;;
     beside)
-        pair beside-p50 reads '."small-reads.latency_p50"' 'fio reads' '."fio-reads.fio_p50"'
         pair beside-p99 reads '."small-reads.latency_p99"' 'fio reads' '."fio-reads.fio_p99"'
         pair beside-rate reads '."small-reads.iops"' 'fio reads' '."fio-reads.fio_iops"'
-        pair beside-writer reads '."bulk-writer.mb_per_s"' 'fio reads' '."fio-reads.fio_writer" / 1e6'
-        pair clients-p50 clients '."clients.commit_latency_p50"' 'fio clients' '."fio-clients.fio_write_p50" + ."fio-clients.fio_sync_p50"'
         pair clients-p99 clients '."clients.commit_latency_p99"' 'fio clients' '."fio-clients.fio_write_p50" + ."fio-clients.fio_sync_p99"'
         ;;
     large)
@@ -119,9 +116,7 @@ for lab in "$@"; do
         pair mail-device ours '."unpack.device_written_bytes"' tar '."tar.device_kib" * 1024'
         ;;
     requests)
-        pair requests-p50 ours '."requests.latency_p50"' fio '."fio.fio_p50"'
         pair requests-p99 ours '."requests.latency_p99"' fio '."fio.fio_p99"'
-        pair requests-lateness ours '."requests.lateness_p99"' script '."script.script_late"'
         pair requests-drift ours '."requests.drift"' script '."script.script_drift"'
         ;;
     rrd)
