@@ -87,6 +87,12 @@ pub enum Error {
         /// Remedy.
         remedy: String,
     },
+    /// The folder of an output does not exist.
+    #[error("there is no folder {} for the output; make it with mkdir -p, or name another", folder.display())]
+    NoFolder {
+        /// The folder.
+        folder: PathBuf,
+    },
     /// A program of the system is not installed.
     #[error("{program} is not installed; install it with: {install}")]
     MissingProgram {

@@ -258,6 +258,7 @@ fn draft(path: &Path, kind: Kind, content: &Content<'_>, mode: Option<u32>) -> R
             fill(&file, path, kind, content, mode)?;
             Ok(Placed::Named(draft))
         }
+        Err(Errno::NOENT) => Err(Error::NoFolder { folder: folder.to_owned() }),
         Err(error) => Err(Error::errno("write in the folder", folder)(error)),
     }
 }

@@ -15,6 +15,8 @@ pub struct ClusterQuestion<'a> {
     pub nodes: u32,
     /// Directory of the run file.
     pub folder: &'a Path,
+    /// True if it is there.
+    pub has_folder: bool,
     /// Text of `/proc/self/mountinfo`.
     pub mounts: &'a str,
 }
@@ -190,6 +192,10 @@ fn array(question: &ClusterQuestion<'_>, settings: &str) -> Finding {
 fn shared_folder(question: &ClusterQuestion<'_>) -> Finding {
     let what = "shared folder";
     let folder = question.folder.display();
+    if !question.has_folder {
+        let remedy = format!("make it where all nodes see it: mkdir -p {folder}");
+        return finding(what, State::Missing, format!("{folder} is not there"), Some(&remedy));
+    }
     let Some((kind, options)) = mount_of(question.mounts, question.folder) else {
         return finding(what, State::Limited, format!("filesystem of {folder} not known"), None);
     };

@@ -31,6 +31,7 @@ fn of_slurm(machine: &Machine, arguments: &DoctorArgs) -> Vec<Finding> {
         partition: arguments.partition.as_deref(),
         nodes: arguments.nodes,
         folder: &folder,
+        has_folder: folder.is_dir(),
         mounts: &mounts.unwrap_or_default(),
     };
     slurm_findings(&question, &|name| machine.find(name).is_some(), &ask)

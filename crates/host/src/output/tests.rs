@@ -24,6 +24,16 @@ fn a_new_file_appears_whole_and_alone() {
 }
 
 #[test]
+fn a_folder_that_is_not_there_is_named_with_its_remedy() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = page(&folder.path().join("gone/report.html")).unwrap_err().to_string();
+    let gone = folder.path().join("gone");
+    let said = format!("there is no folder {} for the output; make it", gone.display());
+    assert!(error.starts_with(&said), "{error}");
+    assert_eq!(names(folder.path()), [""; 0]);
+}
+
+#[test]
 fn a_link_in_place_of_the_output_is_not_followed() {
     let folder = tempfile::tempdir().unwrap();
     let canary = folder.path().join("shadow");

@@ -32,7 +32,8 @@ fn said(
     nodes: u32,
     list: &[(&str, Result<&str, &str>)],
 ) -> String {
-    let question = ClusterQuestion { partition, nodes, folder: Path::new(folder), mounts: MOUNTS };
+    let (folder, has_folder) = (Path::new(folder), folder != "/gone");
+    let question = ClusterQuestion { partition, nodes, folder, has_folder, mounts: MOUNTS };
     let ask = answers(list);
     let findings = slurm_findings(&question, &|name| !list.is_empty() || name == "squeue", &ask);
     let line = |one: Finding| {
@@ -73,6 +74,9 @@ shared folder: Limited: /srv is on ext4, which other machines see only if they m
 where all nodes see it: -o /shared/NAME.seekwell
 ";
     assert_eq!(said("/srv", None, 4, &[]), expected);
+    let gone = said("/gone", None, 4, &[]);
+    let folder = "shared folder: Missing: /gone is not there -> make it where all nodes see it: mkdir -p /gone\n";
+    assert!(gone.ends_with(folder), "{gone}");
     let down = [(
         "scontrol ping",
         Err("slurm_load_ctl_conf error: Unable to contact slurm controller (connect failure)"),
