@@ -2,7 +2,6 @@
 
 use crate::container;
 use crate::live::Counting;
-use crate::load::InProgress;
 use crate::processes::{self, Descriptor, Process};
 use crate::record::{
     self, BlockRecord, CallRecord, Life, LifeRecord, OperationRecord, PathRecord, Record, Slot,
@@ -15,6 +14,7 @@ use seekwell_trace::meta::Mount;
 use seekwell_trace::{Event, FileEntry, FileId, ProcessEntry, TraceError, TraceWriter};
 use std::sync::Arc;
 
+mod in_progress;
 mod kinds;
 mod mapped;
 
@@ -438,32 +438,6 @@ impl Resolver {
             counting.add(&event);
         }
         writer.event(event)
-    }
-
-    /// The name of a call on a stored file, or on a name, that has not ended; `None` for those that the
-    /// trace would not hold, and for the waits for a pipe or a socket.
-    pub(crate) fn unfinished(
-        &mut self,
-        one: &InProgress,
-        writer: &mut TraceWriter,
-    ) -> Option<&'static str> {
-        let process = processes::process_of(one.thread)?;
-        let Known { call, .. } = self.calls.get(one.number as usize).copied().flatten()?;
-        if process == self.own {
-            return None;
-        }
-        let Some(fd) = call.fd else {
-            // The name is in the memory of the program: it is not known where it is.
-            return (call.path.is_some() && self.limits.is_empty()).then_some(call.name);
-        };
-        if !self.processes.contains_key(&process) {
-            self.seed(process, writer);
-        }
-        let fd = descriptor(one.args[usize::from(fd) % 6]);
-        let file = self.descriptor_file(process, fd, writer)?;
-        let entry = self.entries.get(file.0 as usize)?;
-        let is_stored = entry.path.starts_with('/') && !entry.path.starts_with("/dev/");
-        (is_stored && (self.limits.is_empty() || entry.inside)).then_some(call.name)
     }
 
     /// True for a call on files that the trace is not limited to.
