@@ -51,7 +51,7 @@ pub use writes::{Drain, WriteCache, Writes};
 pub use zones::FoundZone;
 
 use head::Head;
-use tape::Recorder;
+use tape::{Recorder, Taped as _};
 
 /// A device that can be read at chosen times.
 pub trait Target {
@@ -191,6 +191,14 @@ pub enum ProbeError {
         /// The least.
         least: u64,
     },
+    /// The time was over before a quantity was found that every model needs.
+    #[error(
+        "the step '{}' took too long for a probe of {} minutes, and no disk can be modelled without it; \
+         end other programs that use the disk, and check it with smartctl",
+        .0.name(),
+        LONGEST_NS / 60_000_000_000
+    )]
+    Late(Stage),
     /// Reads show no period of rotation.
     #[error(
         "no rotation found: the ends of reads follow no period between 3,000 and 20,000 turns a minute; flash is probed with --write alone"
@@ -240,6 +248,8 @@ pub struct Findings {
     pub window: Option<[u32; 2]>,
     /// Findings that only writes tell; `None` when nothing was written.
     pub writes: Option<Writes>,
+    /// Experiments that the end of the time cut short, or left out.
+    pub unreached: Vec<Stage>,
 }
 
 /// News of a probe under way, for a display.
@@ -327,7 +337,14 @@ impl Stage {
 /// Fewest sectors that can be probed: 256 MiB.
 const LEAST_SECTORS: u64 = 1 << 19;
 
-/// Probes a rotating disk; `tell` hears of each stage before it begins, and of what it found. The seed chooses the places,
+/// A probe that only reads ends by then, measured or not.
+pub const LONGEST_NS: u64 = 10 * 60_000_000_000;
+
+/// Part of it for the withheld requests, and part that is left for requests under way.
+const JUDGING_NS: u64 = 100_000_000_000;
+const SPARE_NS: u64 = 20_000_000_000;
+
+/// Probes a rotating disk, for [`LONGEST_NS`] at most with [`judge`]; `tell` hears of each stage before it begins, and of what it found. The seed chooses the places,
 /// that of the tape the measurements that no experiment sees.
 ///
 /// # Errors
@@ -344,22 +361,24 @@ pub fn probe(
         return Err(ProbeError::TooSmall { sectors: geometry.sectors_512, least: LEAST_SECTORS });
     }
     let mut recorder = Recorder::new(target, tape);
+    let begun_ns = recorder.tape().begun_ns().unwrap_or_else(|| recorder.now_ns());
     let mut head = Head::new(&mut recorder, seed);
-    tell(News::Begins(Stage::Rotation));
+    head.until_ns = begun_ns + LONGEST_NS - JUDGING_NS - SPARE_NS;
+    begin(&mut head, Stage::Rotation, tell);
     let turn_ns = rotation::find(&mut head)?;
     head.turn_ns = turn_ns.value;
     found(tell, report::of_rotation(turn_ns));
-    tell(News::Begins(Stage::Buffer));
+    begin(&mut head, Stage::Buffer, tell);
     let buffer = buffer::find(&mut head)?;
     head.hit_below_ns = buffer.hit_below_ns;
     found(tell, report::of_buffer(&buffer));
-    tell(News::Begins(Stage::Zones));
+    begin(&mut head, Stage::Zones, tell);
     let zones = zones::find(&mut head)?;
     found(tell, report::of_zones(&zones));
-    tell(News::Begins(Stage::Tracks));
+    begin(&mut head, Stage::Tracks, tell);
     let tracks = tracks::find(&mut head, &zones)?;
     found(tell, report::of_tracks(&tracks));
-    tell(News::Begins(Stage::Seeks));
+    begin(&mut head, Stage::Seeks, tell);
     let seeks = seek::find(&mut head, &zones, &tracks)?;
     let mut findings = Findings {
         geometry,
@@ -372,12 +391,23 @@ pub fn probe(
         seeks: seeks.points,
         window: None,
         writes: None,
+        unreached: seeks.is_cut.then_some(Stage::Seeks).into_iter().collect(),
     };
     found(tell, report::of_seeks(&findings));
-    tell(News::Begins(Stage::Depth));
-    findings.window = accuracy::window(&mut head, &findings)?;
+    begin(&mut head, Stage::Depth, tell);
+    match accuracy::window(&mut head, &findings) {
+        Err(ProbeError::Late(stage)) => findings.unreached.push(stage),
+        window => findings.window = window?,
+    }
     found(tell, report::of_window(findings.window));
+    found(tell, report::of_unreached(&findings.unreached));
     Ok(findings)
+}
+
+/// Begins a step.
+fn begin(head: &mut Head<'_>, stage: Stage, tell: &mut dyn FnMut(News)) {
+    head.stage = stage;
+    tell(News::Begins(stage));
 }
 
 /// Adds to `findings` of a rotating disk what only writes tell. The contents of the device are lost.

@@ -59,7 +59,7 @@ pub struct DeviceImportArgs {
 /// Arguments of `probe`.
 #[derive(Args, Debug)]
 pub struct ProbeArgs {
-    /// Disk to probe; nothing is written to it without --write
+    /// Disk to probe; without --write nothing is written to it, and the probe ends within 10 minutes
     #[arg(required_unless_present = "model")]
     pub device: Option<PathBuf>,
     /// Probe a modelled device in virtual time, to see how well a probe finds it

@@ -8,7 +8,9 @@ use super::head::{BLOCK, Head};
 use super::mixed::{List, deepest, lists};
 use super::simulated::Simulated;
 use super::tape::{Class, Compared, Draws as _, Judged, Recorder, Tape};
-use super::{Direction, Findings, ProbeError, Span, Target, Timed, WriteTarget};
+use super::{
+    Direction, Findings, LONGEST_NS, ProbeError, SPARE_NS, Span, Target, Timed, WriteTarget,
+};
 use crate::accuracy::demerit;
 use crate::model::Geometry;
 use crate::withheld::{BELIEVED, MIXED, depths};
@@ -24,10 +26,16 @@ const ANSWERS: usize = 3;
 const DEPTHS: [u32; 4] = [4, 8, 16, 32];
 
 /// Most waiting reads among which a disk may sort.
-const MOST_WINDOW: u32 = 32;
+pub(super) const MOST_WINDOW: u32 = 32;
 
 /// Reads of each class that is only judged.
 const WITHHELD: u64 = 300;
+
+/// Remark on an accuracy that is cut.
+pub(super) const CUT: &str = "The time was over before all withheld requests were made";
+
+/// Requests of a list that are made before the clock is looked at.
+const AT_ONCE: usize = 30;
 
 /// Class of reads anywhere on the device.
 pub(super) const RANDOM_READS: &str = "random reads";
@@ -45,6 +53,8 @@ pub struct Accuracy {
     pub withheld: u64,
     /// By class of request.
     pub classes: Vec<ClassAccuracy>,
+    /// The time was over before all requests were made that no experiment saw.
+    pub is_cut: bool,
 }
 
 /// Prediction of one class of requests.
@@ -69,7 +79,7 @@ pub struct ClassAccuracy {
 impl Accuracy {
     pub(super) fn new(tape: &Tape, compared: Vec<Compared>) -> Self {
         let classes = compared.into_iter().filter_map(of_class).collect();
-        Self { measured: tape.measured(), withheld: tape.withheld(), classes }
+        Self { measured: tape.measured(), withheld: tape.withheld(), classes, is_cut: false }
     }
 
     /// Share of the measurements that was withheld, and the classes, as comments of a device file.
@@ -92,6 +102,9 @@ impl Accuracy {
                 class.model_ns / 1e6,
                 class.demerit * 100.0
             );
+        }
+        if self.is_cut {
+            let _ = writeln!(text, "# {CUT}.");
         }
         text
     }
@@ -146,6 +159,7 @@ pub(super) fn window(
         for depth in depths.iter().copied() {
             let class = Class::of(RANDOM_READS, Judged::Each).at(depth);
             let lists = head.repeat(class, SEEN, |head| {
+                head.in_time()?;
                 let spans: Vec<Span> =
                     (0..READS).map(|_| Span { lba: head.anywhere(), sectors: BLOCK }).collect();
                 let device_ns = elapsed_ns(&head.target.read_all(&spans, depth)?);
@@ -304,21 +318,27 @@ impl Judging {
         Ok(Self { model, compared })
     }
 
-    /// Reads that no experiment made.
+    /// Reads that no experiment made, until the time is over. Returns true if that came first.
     fn reads(
         &mut self,
         target: &mut dyn Target,
         geometry: &Geometry,
         seed: u64,
-    ) -> Result<(), ProbeError> {
+        until_ns: u64,
+    ) -> Result<bool, ProbeError> {
         let mut tape = Tape::new(seed);
         let lists = classes(&mut Head::new(&mut Recorder::new(target, &mut tape), seed), geometry);
-        for (name, depth, list) in lists {
-            let device = target.read_all(&list, depth)?;
-            let modelled = self.model.read_all(&list, depth)?;
-            add(&mut self.compared, name, depth, &device, &modelled);
+        for (name, list) in &lists {
+            for part in list.chunks(AT_ONCE) {
+                if target.now_ns() >= until_ns {
+                    return Ok(true);
+                }
+                let device = target.read_all(part, 1)?;
+                let modelled = self.model.read_all(part, 1)?;
+                add(&mut self.compared, name, 1, &device, &modelled);
+            }
         }
-        Ok(())
+        Ok(false)
     }
 }
 
@@ -331,12 +351,15 @@ pub(super) fn judge(
 ) -> Result<Accuracy, ProbeError> {
     let geometry = &findings.geometry;
     let mut judging = Judging::new(tape, findings)?;
-    judging.reads(target, geometry, seed)?;
-    let trace = lists(geometry, (0, geometry.sectors_512), seed, false);
-    let device = read_trace(target, &trace)?;
-    let modelled = read_trace(&mut judging.model, &trace)?;
+    let until_ns = tape.begun_ns().map_or(u64::MAX, |begun_ns| begun_ns + LONGEST_NS - SPARE_NS);
+    let is_late = judging.reads(target, geometry, seed, until_ns)?;
+    let mut trace = lists(geometry, (0, geometry.sectors_512), seed, false);
+    let (device, made) = read_trace(target, &trace, until_ns)?;
+    let is_cut = is_late || made < trace.len();
+    trace.truncate(made);
+    let (modelled, _) = read_trace(&mut judging.model, &trace, u64::MAX)?;
     add_trace(&mut judging.compared, geometry, &trace, &device, &modelled);
-    Ok(Accuracy::new(tape, judging.compared))
+    Ok(Accuracy { is_cut, ..Accuracy::new(tape, judging.compared) })
 }
 
 /// The same with writes in the mixed trace, if the findings know of any.
@@ -351,7 +374,7 @@ pub(super) fn judge_writes(
     }
     let geometry = &findings.geometry;
     let mut judging = Judging::new(tape, findings)?;
-    judging.reads(target, geometry, seed)?;
+    judging.reads(target, geometry, seed, u64::MAX)?;
     let trace = lists(geometry, (0, geometry.sectors_512), seed, true);
     let device = mixed_trace(target, &trace)?;
     let modelled = mixed_trace(&mut judging.model, &trace)?;
@@ -390,16 +413,23 @@ pub(super) fn add_listed(compared: &mut Vec<Compared>, device: &[Listed], modell
     }
 }
 
-/// Times of a mixed trace of reads, list by list.
-fn read_trace(target: &mut dyn Target, trace: &[List]) -> Result<Vec<Timed>, ProbeError> {
+/// Times of a mixed trace of reads, list by list until the time is over, and the lists that were made.
+fn read_trace(
+    target: &mut dyn Target,
+    trace: &[List],
+    until_ns: u64,
+) -> Result<(Vec<Timed>, usize), ProbeError> {
     let mut times = Vec::new();
-    for list in trace {
+    for (made, list) in trace.iter().enumerate() {
+        if target.now_ns() >= until_ns {
+            return Ok((times, made));
+        }
         let at_ns = target.now_ns() + list.pause_ns;
         target.wait_until(at_ns);
         let spans: Vec<Span> = list.requests.iter().map(|(_, span)| *span).collect();
         times.extend(target.read_all(&spans, list.depth)?);
     }
-    Ok(times)
+    Ok((times, trace.len()))
 }
 
 /// Times of a mixed trace, list by list.
@@ -461,7 +491,7 @@ fn of_class(compared: Compared) -> Option<ClassAccuracy> {
 }
 
 /// Reads that no experiment made: near one another, and in a row.
-fn classes(head: &mut Head<'_>, geometry: &Geometry) -> Vec<(&'static str, u32, Vec<Span>)> {
+fn classes(head: &mut Head<'_>, geometry: &Geometry) -> [(&'static str, Vec<Span>); 2] {
     const NEAR: u64 = 1 << 15;
     let base = head.anywhere().min(geometry.sectors_512 - (1 << 18));
     let near = (0..WITHHELD)
@@ -471,5 +501,5 @@ fn classes(head: &mut Head<'_>, geometry: &Geometry) -> Vec<(&'static str, u32, 
     let row = (0..WITHHELD)
         .map(|nth| Span { lba: base + NEAR + nth * u64::from(long), sectors: long })
         .collect();
-    vec![("reads within 16 MiB", 1, near), ("reads in a row", 1, row)]
+    [("reads within 16 MiB", near), ("reads in a row", row)]
 }

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::accuracy::RANDOM_READS;
+use super::accuracy::{MOST_WINDOW, RANDOM_READS};
 use super::writes::{RANDOM, SYNCED};
-use super::{Accuracy, Findings, Interval, WriteCache, Writes};
+use super::{Accuracy, Findings, Interval, Stage, WriteCache, Writes, report};
 use crate::file::{DeviceFile, load};
 use crate::model::Geometry;
 
@@ -57,6 +57,9 @@ fn text(label: Label, findings: &Findings, accuracy: Option<&Accuracy>) -> Strin
     let how = if findings.writes.is_some() { "read and wrote" } else { "only read" };
     let _ =
         writeln!(text, "# Made by a probe that {how}. Values marked as assumed were not measured.");
+    for (name, value) in report::of_unreached(&findings.unreached) {
+        let _ = writeln!(text, "# {name}: {value}.");
+    }
     text.push_str(&accuracy.map(Accuracy::comments).unwrap_or_default());
     let _ =
         writeln!(text, "name = {}\ntitle = {}\nkind = \"rotating\"\n", quoted(name), quoted(title));
@@ -108,7 +111,7 @@ fn mechanics(text: &mut String, findings: &Findings) {
     if settle_us < 0.0 {
         let _ = writeln!(text, "read_settle_us = {:.1}", -settle_us);
     }
-    if let Some([low, high]) = findings.window {
+    if let Some([low, high]) = window(findings) {
         let _ = writeln!(text, "reorder_window = {}", u32::midpoint(low, high));
     }
     let _ = writeln!(text, "\n[rotating.layout]\nzones = [{}]", zones(findings, heads).join(", "));
@@ -126,6 +129,12 @@ fn mechanics(text: &mut String, findings: &Findings) {
     }
     let points: Vec<String> = points.iter().map(|(c, us)| format!("[{c}, {us:.1}]")).collect();
     let _ = writeln!(text, "[rotating.seek]\ntable = [{}]\n", points.join(", "));
+}
+
+/// Waiting reads that are sorted: as found, or any number that fits into the queue when the time was over before.
+fn window(findings: &Findings) -> Option<[u32; 2]> {
+    let any = [1, findings.geometry.queue_depth.clamp(1, MOST_WINDOW)];
+    findings.window.or_else(|| findings.unreached.contains(&Stage::Depth).then_some(any))
 }
 
 /// Settling before a write beyond that of a read; negative where reads settle longer.
@@ -294,7 +303,12 @@ fn sources(text: &mut String, findings: &Findings, source: &str) {
         ),
         (
             "rotating.reorder_window",
-            format!("{source}: rate of random reads at depth, compared with the model's"),
+            match findings.window {
+                Some(_) => {
+                    format!("{source}: rate of random reads at depth, compared with the model's")
+                }
+                None => "assumed: not measured, because the time was over".to_owned(),
+            },
         ),
         ("rotating.layout", format!("{source}: angles of blocks; {skews}")),
         (
@@ -316,7 +330,7 @@ fn sources(text: &mut String, findings: &Findings, source: &str) {
     text.push_str("[sources]\n");
     for (key, source) in sources {
         let is_absent = match key {
-            "rotating.reorder_window" => findings.window.is_none(),
+            "rotating.reorder_window" => window(findings).is_none(),
             "rotating.read_settle_us" => settle_us(findings) >= 0.0,
             _ => false,
         };
@@ -426,7 +440,7 @@ fn ranges(text: &mut String, findings: &Findings) {
             false => range("write_settle_us", low.max(0.0), high),
         }
     }
-    if let Some([low, high]) = findings.window {
+    if let Some([low, high]) = window(findings) {
         range("reorder_window", low.into(), high.into());
     }
 }

@@ -4,7 +4,7 @@ use rand_core::{Rng as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::tape::{Class, Draws, Tape, Taped};
-use super::{ProbeError, ReadFailed, Span, Timed};
+use super::{ProbeError, Span, Stage, Timed};
 
 /// Sectors of one read of the medium: 4 KiB, a block of every disk.
 pub(super) const BLOCK: u32 = 8;
@@ -32,6 +32,10 @@ pub(super) struct Head<'t> {
     pub(super) noise_ns: f64,
     /// Reads elsewhere that push a place out of the disk's buffer.
     pub(super) evicting: usize,
+    /// Time at which experiments end, measured or not.
+    pub(super) until_ns: u64,
+    /// Current step of the probe.
+    pub(super) stage: Stage,
     random: Xoshiro256PlusPlus,
 }
 
@@ -44,7 +48,16 @@ impl Draws for Head<'_> {
 impl<'t> Head<'t> {
     pub(super) fn new(target: &'t mut dyn Taped, seed: u64) -> Self {
         let random = Xoshiro256PlusPlus::seed_from_u64(seed);
-        Self { target, turn_ns: 0.0, hit_below_ns: 0, noise_ns: 0.0, evicting: EVICTING, random }
+        Self {
+            target,
+            turn_ns: 0.0,
+            hit_below_ns: 0,
+            noise_ns: 0.0,
+            evicting: EVICTING,
+            until_ns: u64::MAX,
+            stage: Stage::Rotation,
+            random,
+        }
     }
 
     pub(super) fn sectors(&self) -> u64 {
@@ -75,7 +88,14 @@ impl<'t> Head<'t> {
         u64::from(self.target.geometry().logical_block / 512).max(1)
     }
 
-    pub(super) fn read(&mut self, lba: u64, sectors: u32) -> Result<Timed, ReadFailed> {
+    /// Ends the current step when the time for experiments is over.
+    pub(super) fn in_time(&self) -> Result<(), ProbeError> {
+        let is_late = self.target.now_ns() >= self.until_ns;
+        if is_late { Err(ProbeError::Late(self.stage)) } else { Ok(()) }
+    }
+
+    pub(super) fn read(&mut self, lba: u64, sectors: u32) -> Result<Timed, ProbeError> {
+        self.in_time()?;
         let unit = self.unit();
         let lba = lba.min(self.sectors().saturating_sub(u64::from(sectors))) / unit * unit;
         let times = self.target.read_all(&[Span { lba, sectors }], 1)?;
@@ -89,7 +109,7 @@ impl<'t> Head<'t> {
     }
 
     /// Fills the disk's buffer with other places.
-    pub(super) fn evict(&mut self) -> Result<(), ReadFailed> {
+    pub(super) fn evict(&mut self) -> Result<(), ProbeError> {
         for _ in 0..self.evicting {
             let lba = self.anywhere();
             self.read(lba, BLOCK)?;
@@ -145,7 +165,7 @@ impl<'t> Head<'t> {
             for ((lba, is_sealed), readings) in blocks.iter().zip(&mut readings) {
                 // A sealed read may come from the buffer: the model of the file has to tell.
                 let angle = |head: &mut Self| match is_sealed {
-                    true => head.read(*lba, BLOCK).map(|_| 0.0).map_err(ProbeError::from),
+                    true => head.read(*lba, BLOCK).map(|_| 0.0),
                     false => head.angle(*lba),
                 };
                 readings.extend(self.drawn(*is_sealed, class, angle)?);

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use crate::withheld::depths;
 
-use super::{Accuracy, Buffer, Findings, FoundZone, Interval, Tracks, WriteCache, Writes};
+use super::accuracy::CUT;
+use super::{Accuracy, Buffer, Findings, FoundZone, Interval, Stage, Tracks, WriteCache, Writes};
 
 /// Name and value of a finding.
 pub(super) type Line = (String, String);
@@ -26,6 +27,7 @@ pub fn summary(findings: &Findings, accuracy: &Accuracy) -> String {
         Some(writes) => lines.extend(of_writes(writes)),
         None => lines.push(line("writes", "not probed".to_owned())),
     }
+    lines.extend(of_unreached(&findings.unreached));
     let mut text: String =
         lines.iter().map(|(name, value)| format!("{name:<22}{value}\n")).collect();
     of_classes(&mut text, accuracy);
@@ -86,6 +88,22 @@ pub(super) fn of_buffer(buffer: &Buffer) -> Vec<Line> {
     lines
 }
 
+/// Experiments for which the time was too short.
+pub(super) fn of_unreached(unreached: &[Stage]) -> Vec<Line> {
+    let names: Vec<&str> = unreached.iter().map(|stage| stage.name()).collect();
+    let (seeks, others): (Vec<&str>, Vec<&str>) =
+        names.iter().partition(|name| **name == Stage::Seeks.name());
+    let late = "the time was over";
+    let mut lines = Vec::new();
+    lines
+        .extend((!seeks.is_empty()).then(|| line("seek curve", format!("wide intervals: {late}"))));
+    lines.extend(
+        (!others.is_empty())
+            .then(|| line("not measured", format!("{}: {late}", others.join(", ")))),
+    );
+    lines
+}
+
 pub(super) fn of_window(window: Option<[u32; 2]>) -> Vec<Line> {
     window.map(|[low, high]| line("sorted reads", format!("{low} to {high}"))).into_iter().collect()
 }
@@ -109,6 +127,9 @@ pub(super) fn of_classes(text: &mut String, accuracy: &Accuracy) {
             class.model_ns / 1e6,
             class.demerit * 100.0
         );
+    }
+    if accuracy.is_cut {
+        let _ = writeln!(text, "withheld: {CUT}");
     }
 }
 

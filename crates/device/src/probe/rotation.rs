@@ -127,7 +127,7 @@ fn round(
         let (Some((lba, is_sealed)), Some(list)) = (places.get(index), ends.get_mut(index)) else {
             continue;
         };
-        let read = head.drawn(*is_sealed, ANYWHERE, |head| Ok(head.read(*lba, BLOCK)?))?;
+        let read = head.drawn(*is_sealed, ANYWHERE, |head| head.read(*lba, BLOCK))?;
         list.extend(read.map(|read| seconds(read.end_ns - begun_ns)));
         took.extend(read.map(Timed::took_ns));
     }

@@ -41,6 +41,8 @@ pub(super) struct Found {
     pub(super) media_ns: Interval,
     pub(super) head_switch_ns: Option<Interval>,
     pub(super) points: Vec<SeekPoint>,
+    /// The time was over before all intervals were narrow.
+    pub(super) is_cut: bool,
 }
 
 /// From a track to a block: what is measured, and its bounds so far.
@@ -69,16 +71,15 @@ pub(super) fn find(
     tracks: &Tracks,
 ) -> Result<Found, ProbeError> {
     let mut pairs = pairs(head, zones, tracks)?;
-    for _ in 0..ROUNDS {
-        for pair in pairs.iter_mut().filter(|pair| !pair.checked) {
-            match pair.cylinders.is_some_and(|cylinders| cylinders > 0) && head.tape().draw() {
-                true => seal(head, pair)?,
-                false => narrow(head, pair)?,
-            }
-        }
-    }
+    let is_cut = match measure(head, &mut pairs) {
+        Err(ProbeError::Late(_)) => true,
+        measured => measured.map(|()| false)?,
+    };
     let reason = "every second read came from the disk's buffer";
-    let unclear = ProbeError::Unclear { quantity: "the seek curve", reason };
+    let unclear = match is_cut {
+        true => ProbeError::Late(head.stage),
+        false => ProbeError::Unclear { quantity: "the seek curve", reason },
+    };
     let mut measured = pairs.iter().filter(|pair| pair.high.is_finite());
     let still = measured.next().filter(|pair| pair.cylinders == Some(0)).ok_or(unclear)?;
     let media_ns = interval(still.low, still.high);
@@ -94,7 +95,20 @@ pub(super) fn find(
             Some(cylinders) => points.push(SeekPoint { cylinders, ns: beyond(pair) }),
         }
     }
-    Ok(Found { media_ns, head_switch_ns, points })
+    Ok(Found { media_ns, head_switch_ns, points, is_cut })
+}
+
+/// Narrows the intervals of all pairs in turn, so that all are equally narrow when the time is over.
+fn measure(head: &mut Head<'_>, pairs: &mut [Pair]) -> Result<(), ProbeError> {
+    for _ in 0..ROUNDS {
+        for pair in pairs.iter_mut().filter(|pair| !pair.checked) {
+            match pair.cylinders.is_some_and(|cylinders| cylinders > 0) && head.tape().draw() {
+                true => seal(head, pair)?,
+                false => narrow(head, pair)?,
+            }
+        }
+    }
+    Ok(())
 }
 
 fn interval(low: f64, high: f64) -> Interval {
@@ -222,7 +236,7 @@ fn seal(head: &mut Head<'_>, pair: &Pair) -> Result<(), ProbeError> {
     let from = pair.from + align(head.below(pair.spread.max(1)));
     let to = pair.to.saturating_sub(per_track / 2) + align(head.below(per_track));
     head.medium(from, BLOCK)?;
-    head.drawn(true, AT_A_DISTANCE, |head| Ok(head.read(to, BLOCK)?))?;
+    head.drawn(true, AT_A_DISTANCE, |head| head.read(to, BLOCK))?;
     Ok(())
 }
 
@@ -256,7 +270,7 @@ fn catch(head: &mut Head<'_>, pair: &mut Pair, after_ns: f64) -> Result<bool, Pr
         head.target.wait_until(now_ns + wait_ns.round() as u64);
     }
     let to = pair.to;
-    let read = head.drawn(false, AT_A_DISTANCE, |head| Ok(head.read(to, BLOCK)?))?;
+    let read = head.drawn(false, AT_A_DISTANCE, |head| head.read(to, BLOCK))?;
     let Some(found) = read else { return Ok(false) };
     if found.took_ns() < head.hit_below_ns {
         head.evict()?;

@@ -77,6 +77,8 @@ pub struct Tape {
     withheld: u64,
     /// Times of the measurement under way, by deed.
     under_way: Option<(usize, Vec<Vec<Timed>>)>,
+    /// Begin of the probe.
+    begun_ns: Option<u64>,
     end_ns: Option<u64>,
 }
 
@@ -127,8 +129,14 @@ impl Tape {
             measured: 0,
             withheld: 0,
             under_way: None,
+            begun_ns: None,
             end_ns: None,
         }
+    }
+
+    /// Time at which the first experiment began; `None` before it.
+    pub(super) const fn begun_ns(&self) -> Option<u64> {
+        self.begun_ns
     }
 
     /// Measurements made so far.
@@ -300,6 +308,7 @@ pub(super) struct Recorder<'t, T: ?Sized> {
 
 impl<'t, T: Target + ?Sized> Recorder<'t, T> {
     pub(super) fn new(target: &'t mut T, tape: &'t mut Tape) -> Self {
+        tape.begun_ns.get_or_insert_with(|| target.now_ns());
         tape.end_ns.get_or_insert_with(|| target.now_ns());
         Self { target, tape }
     }

@@ -10,6 +10,7 @@ use crate::load;
 use crate::model::{Geometry, Operation};
 use crate::rotating::RotatingParameters;
 
+mod late;
 pub(super) mod noisy;
 
 /// A modelled disk by its name, at an angle of its own that the probe does not know.

@@ -58,7 +58,7 @@ fn tells_what_it_finds(told: &[News], findings: &FlashFindings) {
     for one in expected {
         assert!(found.contains(&one), "{one:?} is not told in time: {told:?}");
     }
-    let accuracy = Accuracy { measured: 0, withheld: 0, classes: Vec::new() };
+    let accuracy = Accuracy { measured: 0, withheld: 0, classes: Vec::new(), is_cut: false };
     let summary = flash_summary(findings, &accuracy);
     for news in told {
         let News::Found(name, value) = news else { continue };
