@@ -13,7 +13,7 @@ mod parse;
 mod tests;
 
 use drive::Drive;
-use parse::{Block, parse};
+use parse::{Block, Value, parse};
 
 /// Bytes that a specification and each file it names may have.
 pub const MOST_BYTES: usize = 4 << 20;
@@ -173,9 +173,11 @@ fn quoted(text: &str) -> String {
 
 /// A block's number under `key`.
 fn number(file: &str, block: &Block, key: &str) -> Result<f64, ImportError> {
-    block.number(key).ok_or_else(|| ImportError::Parameter {
-        file: file.to_owned(),
-        key: key.to_owned(),
-        reason: "is missing or not a number".to_owned(),
-    })
+    let reason = match block.get(key) {
+        Some(Value::Number(number)) => return Ok(*number),
+        Some(Value::Word(word)) => format!("is '{word}', which is not a number"),
+        Some(_) => "is not a number".to_owned(),
+        None => "is missing".to_owned(),
+    };
+    Err(ImportError::Parameter { file: file.to_owned(), key: key.to_owned(), reason })
 }

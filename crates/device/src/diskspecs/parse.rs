@@ -39,12 +39,28 @@ impl Block {
 
 /// The first block of a text.
 pub(super) fn parse(file: &str, text: &str) -> Result<Block, ImportError> {
-    let mut reader = Reader { file, rest: text, line: 1 };
+    let text = uncommented(text);
+    let mut reader = Reader { file, rest: &text, line: 1 };
     let head = reader.until(&['{'], "a block, written TYPE NAME { … }")?;
     let mut words = head.split_whitespace();
     let kind = words.next().unwrap_or_default().to_owned();
     let name = words.collect::<Vec<_>>().join(" ");
     reader.block(kind, name, 0)
+}
+
+/// A text without its comments, which go from `#` to the end of a line and may hold anything.
+fn uncommented(text: &str) -> String {
+    let lines = text.split_inclusive('\n');
+    lines.fold(String::with_capacity(text.len()), |mut all, line| {
+        match line.split_once('#') {
+            Some((value, comment)) => {
+                all.push_str(value);
+                all.extend(comment.ends_with('\n').then_some('\n'));
+            }
+            None => all.push_str(line),
+        }
+        all
+    })
 }
 
 struct Reader<'t> {
@@ -64,16 +80,11 @@ impl Reader<'_> {
         self.rest = rest;
     }
 
-    /// Passes over white space and comments; the character that follows.
+    /// Passes over white space; the character that follows.
     fn next(&mut self) -> Option<char> {
-        loop {
-            let blank = self.rest.len() - self.rest.trim_start().len();
-            self.skip(blank);
-            match self.rest.chars().next() {
-                Some('#') => self.skip(self.rest.find('\n').unwrap_or(self.rest.len())),
-                other => return other,
-            }
-        }
+        let blank = self.rest.len() - self.rest.trim_start().len();
+        self.skip(blank);
+        self.rest.chars().next()
     }
 
     /// The text up to one of `ends`, which is left where it is.
@@ -132,14 +143,21 @@ impl Reader<'_> {
         if self.rest.starts_with('{') {
             return self.block(text, String::new(), depth).map(Value::Block);
         }
-        let text = text.split('#').next().unwrap_or_default().trim().to_owned();
         if text.is_empty() {
             return Err(self.error("a value is missing"));
         }
         if let Some(file) = text.strip_prefix("source ") {
             return Ok(Value::Source(file.trim().to_owned()));
         }
-        Ok(text.parse().map_or_else(|_| Value::Word(text.clone()), Value::Number))
+        let number = |text: &str| text.parse().ok().filter(|number: &f64| number.is_finite());
+        if let Some(number) = number(&text) {
+            return Ok(Value::Number(number));
+        }
+        // A number that is taken for a word would be missing, and its default would count.
+        if text.split_whitespace().next().and_then(number).is_some() {
+            return Err(self.error(format!("'{text}' is not a number; write it without a unit")));
+        }
+        Ok(Value::Word(text))
     }
 
     fn list(&mut self, depth: usize) -> Result<Vec<Value>, ImportError> {

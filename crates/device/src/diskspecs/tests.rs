@@ -53,6 +53,25 @@ fn a_drive_that_discards_what_it_delivered_serves_it_once() {
     }
 }
 
+/// Tabs, line ends of other systems, one line for all, and comments that look like the format.
+#[test]
+fn odd_spacing_and_comments_change_nothing() {
+    let plain = imported(SPECS, MODEL, SEEK).unwrap();
+    let comment = "# a, comment = { with } [braces],";
+    let commented = |text: &str| -> String {
+        let lines = text.lines().map(|line| format!("\t{line} {comment}\r\n"));
+        format!("{comment}\n\n{}", lines.collect::<String>())
+    };
+    assert_eq!(imported(&commented(SPECS), &commented(MODEL), SEEK).unwrap(), plain);
+    // A comma on a line of its own, behind a comment.
+    let apart = |text: &str| text.replace(",\n", " # in ms, measured\n  ,\n");
+    assert_eq!(imported(&apart(SPECS), &apart(MODEL), SEEK).unwrap(), plain);
+    let one_line = |text: &str| {
+        text.lines().filter_map(|line| line.split('#').next()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(imported(&one_line(SPECS), &one_line(MODEL), SEEK).unwrap(), plain);
+}
+
 #[test]
 fn skews_that_lose_turns_are_taken_over_as_they_are() {
     let model =
@@ -78,8 +97,12 @@ fn what_is_wrong_is_named_with_its_place() {
     );
     assert_eq!(
         message(&SPECS.replace("Read hit over. after read", "Read hit"), MODEL, SEEK),
-        "the specification: 'Read hit over. after read' is missing or not a number"
+        "the specification: 'Read hit over. after read' is missing"
     );
+    let line = SPECS.lines().find(|line| line.contains("Read hit over. after read")).unwrap();
+    let with_unit = format!("{} ms,", line.trim_end().trim_end_matches(','));
+    let said = message(&SPECS.replace(line, &with_unit), MODEL, SEEK);
+    assert!(said.contains(" ms' is not a number; write it without a unit"), "{said}");
     assert_eq!(
         message(SPECS, &MODEL.replace("Block count = 1400", "Block count = -3"), SEEK),
         "small.model: 'Block count' is -3; it must be between 0 and 1000000000000000"
