@@ -13,6 +13,11 @@ seekwell=$(realpath "$1")
 truth=$(realpath "$2")
 probed=${3:+$(realpath "$3")}
 name=$(basename "$truth" .toml)
+# What the last step needs is looked for before the first, which takes minutes.
+[ "$(id -u)" = 0 ] || { echo "predicted.sh: run it as root"; exit 1; }
+command -v jq >/dev/null || { echo "predicted.sh: jq is missing"; exit 1; }
+[ -c /dev/fuse ] || { echo "predicted.sh: /dev/fuse is missing"; exit 1; }
+[ -n "$("$seekwell" kernel list 2>/dev/null)" ] || { echo "predicted.sh: no lab kernel; $seekwell kernel build"; exit 1; }
 work=$(mktemp -d)
 cd "$work"
 server=
@@ -22,7 +27,7 @@ serve() {
     "$seekwell" device serve "$truth" >device 2>>said &
     server=$!
     until [ -s device ]; do
-        kill -0 "$server"
+        kill -0 "$server" 2>/dev/null || { cat said; exit 1; }
         sleep 0.1
     done
     device=$(cat device)
