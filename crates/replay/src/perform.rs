@@ -226,7 +226,12 @@ impl<'a> Performer<'a> {
             Action::SetOwnerOfLink => {
                 fs::chownat(CWD, path, None, None, AtFlags::SYMLINK_NOFOLLOW).map(nothing)
             }
-            Action::SetTimesOf => fs::utimensat(CWD, path, &now(), AtFlags::empty()).map(nothing),
+            Action::SetTimesOf => {
+                let takes_flags = operation.call.call().name == "utimensat";
+                let flags = if takes_flags { bits(operation.flags) } else { 0 };
+                let flags = AtFlags::from_bits_retain(flags) & AtFlags::SYMLINK_NOFOLLOW;
+                fs::utimensat(CWD, path, &now(), flags).map(nothing)
+            }
             Action::GetAttribute | Action::SetAttribute | Action::RemoveAttribute => {
                 let follows = !operation.call.call().name.starts_with('l');
                 self.attribute(Holder::Path(path, follows), operation)
@@ -263,7 +268,9 @@ impl<'a> Performer<'a> {
 
     fn read_link(&self, path: &CStr, length: u64) -> Done {
         let most = self.buffer.length;
-        let length = usize::try_from(length).unwrap_or(most).clamp(1, most);
+        // Captures do not tell the length, and no call has one of 0.
+        let length = usize::try_from(length).ok().filter(|length| *length > 0);
+        let length = length.map_or(most, |length| length.min(most));
         // SAFETY: the buffer has at least `length` bytes and is this thread's own.
         let read = unsafe { libc::readlink(path.as_ptr(), self.buffer.address().cast(), length) };
         checked(read as i64)

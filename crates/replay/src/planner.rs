@@ -165,7 +165,10 @@ impl Planner {
         match planned {
             Ok(()) => {
                 self.recorded.planned += 1;
-                self.recorded.untimed += u64::from(event.duration_ns.is_none());
+                // A page that was in memory has no duration: it is computing.
+                let is_page = draft.operation.action == Action::Touch;
+                let is_timed = event.duration_ns.is_some() || is_page;
+                self.recorded.untimed += u64::from(!is_timed);
                 let inside_ns = event.duration_ns.unwrap_or(0);
                 self.recorded.inside_ns = self.recorded.inside_ns.saturating_add(inside_ns);
                 let start_ns = event.start_ns;

@@ -28,6 +28,8 @@ fn labelled() -> Script {
     on(&mut script, "fsetxattr", "user.gone", (5, 0));
     on(&mut script, "fremovexattr", "user.gone", (0, 0));
     on(&mut script, "fsetxattr", "system.posix_acl_access", (28, 0));
+    // The file has no other access list, and to remove it succeeds.
+    on(&mut script, "fremovexattr", "system.posix_acl_default", (0, 0));
     let to = script.file(&FileEntry::path_of_attribute("user.path"));
     let event = script.at(1, "setxattr", "/w/a", 0);
     (event.to_file, event.length, event.flags) = (Some(to), Some(7), Some(1));
@@ -45,7 +47,7 @@ fn attributes_that_a_program_sets_are_set_again() {
     rebuild(&plan, target.path(), Content::Zeros, None).unwrap();
     let options = Options { speed: Speed::AsFastAsPossible, ..Options::default() };
     let replayed = replay(&plan, target.path(), &options).unwrap();
-    assert_eq!((replayed.differences, replayed.issued), (BTreeMap::new(), 9));
+    assert_eq!((replayed.differences, replayed.issued), (BTreeMap::new(), 10));
     let file = target.path().join("w/a");
     let length = |name: &str| fs::getxattr(&file, name, &mut [0_u8; 200][..]);
     assert_eq!(length("user.label"), Ok(33));

@@ -446,6 +446,6 @@ fn difference(operation: &Operation, done: i64) -> Option<Difference> {
         return None;
     }
     // Two successes with another number are told from an error by 0 and 1.
-    let (recorded, replayed) = (expected.min(0), done.min(i64::from(both)));
+    let (recorded, replayed) = (expected.min(0), if both { 1 } else { done.min(0) });
     Some(Difference { call: operation.call, recorded, replayed })
 }

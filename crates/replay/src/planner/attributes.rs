@@ -43,9 +43,11 @@ impl Planner {
         let Some(node) = self.attribute_node(event, draft) else { return Ok(planned) };
         draft.operation.mode = self.tree.node(node).list_mode();
         let (asks, named) = (is_question(draft.operation.action), number.is_some());
+        let name = event.to_file.and_then(|named| self.files.attribute(named));
+        let is_list = name.is_some_and(|name| Kind::of(name) == Kind::AccessList);
         let known = self.attributes.entry(node).or_default();
         draft.uses(&mut known.order, if asks { Use::Shared } else { Use::Alone });
-        Ok(if named { known.follow(event, draft) } else { planned })
+        Ok(if named { known.follow(event, draft, is_list) } else { planned })
     }
 
     /// Number of the attribute's name, `None` where the trace does not name it; or the reason for which
@@ -89,8 +91,8 @@ impl Planner {
 
 impl Attributes {
     /// Keeps what the call changes. A trace does not hold which attributes files had before, so that calls
-    /// that found one are not repeated.
-    fn follow(&mut self, event: &Event, draft: &mut Draft) -> Result<(), Reason> {
+    /// that found one are not repeated. An access list can be removed where there is none.
+    fn follow(&mut self, event: &Event, draft: &mut Draft, is_list: bool) -> Result<(), Reason> {
         let number = draft.operation.to_path;
         let was_set = self.set.contains(&number);
         match draft.operation.action {
@@ -102,6 +104,8 @@ impl Attributes {
             }
             Action::RemoveAttribute | Action::RemoveAttributeOpen if was_set && !event.failed() => {
                 self.set.remove(&number);
+            }
+            Action::RemoveAttribute | Action::RemoveAttributeOpen if is_list && !event.failed() => {
             }
             _ if !was_set && !is_lasting(event) => return Err(Reason::NotRecorded),
             _ => {}

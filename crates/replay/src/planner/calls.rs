@@ -151,6 +151,10 @@ impl Planner {
                 node.reaches(end);
                 draft.uses_as_recorded(&mut node.data, Use::Shared);
             }
+            // From the end, to data or to a hole: the file's size and blocks decide.
+            Action::Seek if event.flags.is_some_and(|from| from >= 2) => {
+                draft.uses_as_recorded(&mut self.tree.node(node).data, Use::Shared);
+            }
             Action::Write | Action::WriteAt => {
                 self.write(node, event.offset.filter(|_| !appends), moved, draft);
             }
@@ -158,14 +162,8 @@ impl Planner {
                 draft.uses_as_recorded(&mut self.tree.node(node).data, Use::Alone);
             }
             Action::Allocate => {
-                // Of the modes, only plain allocation makes the file longer.
-                let end = if event.flags == Some(0) && !event.failed() {
-                    event.offset.unwrap_or(0).saturating_add(length)
-                } else {
-                    0
-                };
                 let node = self.tree.node(node);
-                node.bytes = node.bytes.max(end);
+                node.bytes = node.bytes.max(allocated_to(event, length));
                 draft.uses_as_recorded(&mut node.data, Use::Alone);
             }
             Action::SetSize => {
@@ -305,5 +303,14 @@ impl Planner {
             && event.flags.is_some_and(|flags| flags & AT_REMOVEDIR != 0);
         let rmdir = event.call.call().name == "rmdir";
         if flagged || rmdir { Action::RemoveDirectory } else { Action::Unlink }
+    }
+}
+
+/// End of what a call allocates, as far as that makes the file longer: of the modes, only the plain one
+/// does.
+fn allocated_to(event: &Event, length: u64) -> u64 {
+    match event.flags {
+        Some(0) if !event.failed() => event.offset.unwrap_or(0).saturating_add(length),
+        _ => 0,
     }
 }

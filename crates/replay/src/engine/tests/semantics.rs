@@ -199,3 +199,43 @@ fn a_replaying_thread_has_its_root_and_three_capabilities() {
         assert!(replayed.stopped);
     });
 }
+
+#[test]
+fn a_position_from_the_end_is_looked_for_after_the_writes_of_others() {
+    const FROM_END: u64 = 2;
+    let mut script = Script::default();
+    script.known("/a", REGULAR, 0);
+    for process in [1, 2] {
+        script.open(process, "/a", libc::O_WRONLY | libc::O_APPEND, 3);
+    }
+    script.on(1, "write", (3, "/a"), 5000).length = Some(5000);
+    let seek = script.on(2, "lseek", (3, "/a"), 5000);
+    (seek.offset, seek.flags) = (Some(0), Some(FROM_END));
+    let plan = script.plan(&Choice::default()).unwrap();
+    let operations = plan.operations(1);
+    let seek = operations.iter().find(|one| one.action == crate::Action::Seek).unwrap();
+    assert_eq!(seek.after, [(0, 2)]);
+    if root("a_position_from_the_end") {
+        for _ in 0..5 {
+            let (_target, _plan, replayed) = run_script(&script, &asap());
+            assert_eq!((replayed.issued, replayed.differences), (4, BTreeMap::new()));
+        }
+    }
+}
+
+#[test]
+fn links_are_read_whole_and_their_own_times_set() {
+    if !root("links_are_read_whole") {
+        return;
+    }
+    const NO_FOLLOW: u64 = 0x100;
+    let mut script = Script::default();
+    script.known("/w/link", libc::S_IFLNK | 0o777, 7);
+    // Captures do not tell the length of the buffer.
+    script.at(1, "readlink", "/w/link", 7);
+    let to = script.file("/nowhere/at/all");
+    script.at(1, "symlink", "/w/new", 0).to_file = Some(to);
+    script.at(1, "utimensat", "/w/new", 0).flags = Some(NO_FOLLOW);
+    let (_target, _plan, replayed) = run_script(&script, &asap());
+    assert_eq!((replayed.issued, replayed.differences), (3, BTreeMap::new()));
+}
