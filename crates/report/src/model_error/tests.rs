@@ -144,6 +144,37 @@ fn devices_below_layers_count_and_not_the_layer() {
     assert!((low - 1.087 / 1.3 / 1.2).abs() < 1e-12, "{low}, {:?}", found.sentences);
 }
 
+/// Four disks of a RAID 5 read and write for parity, and flush; the array's own counters know long writes alone.
+#[test]
+fn the_disks_of_a_raid_5_count_with_their_parity_and_flushes() {
+    let mut view = run(ONE, json!({}), writes(262_144));
+    view.environment["model_errors"] = json!({
+        "disk": {
+            "flushes": { "factor": 1.4, "figure": "f" },
+            "large-writes": { "factor": 3.0, "figure": "g" },
+            "small-reads": { "factor": 1.5, "figure": "r" },
+            "small-writes": { "factor": 1.2, "figure": "w" },
+        },
+    });
+    let raid = Layer { kind: "raid".to_owned(), devices: 4, fast: None, options: BTreeMap::new() };
+    for stack in &mut view.plan.stacks {
+        stack.layers = Layers { name: "raid".to_owned(), parts: vec![raid.clone()] };
+    }
+    let set = |view: &mut RunView, reads: u64, flushes: u64| {
+        for (_, record) in &mut view.records {
+            let step = record.steps.iter_mut().find(|step| step.name == "unpack").unwrap();
+            let member = DeviceTotals { flushes: Some(flushes), ..writes(4096) };
+            step.members = vec![DeviceTotals { reads, read_bytes: reads * 4096, ..member }; 4];
+        }
+    };
+    let low = |view: &RunView| on_device(view).unwrap().advantage.unwrap()[0];
+    for (reads, flushes, factor) in [(500, 500, 1.5), (0, 500, 1.4), (0, 0, 1.2)] {
+        set(&mut view, reads, flushes);
+        let found = low(&view);
+        assert!((found - 1.087 / factor).abs() < 1e-12, "{reads}, {flushes}: {found}");
+    }
+}
+
 #[test]
 fn percentiles_count_the_slowest_reads() {
     let reads = DeviceTotals { reads: 10, read_bytes: 40_960, ..DeviceTotals::default() };
