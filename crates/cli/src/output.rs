@@ -77,8 +77,13 @@ pub fn new(path: &Path, kind: Kind, bytes: &[u8]) -> Result<(), Failure> {
 /// Refuses the name of an existing file for [`create`], before the work whose result it is to hold.
 ///
 /// # Errors
-/// When a file has this name.
+/// When a file has this name, or its folder is not there.
 pub fn refuse_existing(path: &Path) -> Result<(), Failure> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+        let error = seekwell_host::Error::NoFolder { folder: folder.to_owned() };
+        return Err(Failure::from_error(&error));
+    }
     if path.symlink_metadata().is_ok() {
         return Err(Failure::Error(format!(
             "{} exists and is not overwritten; name another file, or remove it",

@@ -125,6 +125,12 @@ pub enum SessionError {
         /// Devices of the lab.
         known: String,
     },
+    /// Two prices of one device.
+    #[error("--price {price}: '{}' has a price already; give each device one", price.device)]
+    PricedTwice {
+        /// The second price.
+        price: Price,
+    },
     /// A change that the device does not accept.
     #[error("--set {change}: {source}")]
     Change {

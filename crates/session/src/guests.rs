@@ -127,6 +127,12 @@ impl Setup for Guests {
     fn adapt(&mut self, lab: &mut Lab, directory: &Path) -> Result<(), SessionError> {
         let on = self.options.on.iter().map(|word| self.devices.named(word, Path::new("")));
         let on = on.collect::<Result<Vec<String>, _>>()?;
+        let is_again =
+            |(nth, word): &(usize, &String)| on.iter().take(*nth).any(|one| one == *word);
+        if let Some((_, word)) = on.iter().enumerate().find(is_again) {
+            let text = format!("--on names {word} twice; give each device once");
+            return Err(SessionError::Device(text));
+        }
         match &self.options.model {
             Some(_) if !on.is_empty() => {
                 let text = "--on and --model both replace the lab's devices; give one of them";

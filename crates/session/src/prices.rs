@@ -10,7 +10,10 @@ mod tests;
 
 /// Sets the prices of a lab's devices, all variants of a device alike.
 pub(crate) fn set(lab: &mut Lab, prices: &[Price]) -> Result<(), SessionError> {
-    for price in prices {
+    for (nth, price) in prices.iter().enumerate() {
+        if prices.iter().take(nth).any(|earlier| earlier.device == price.device) {
+            return Err(SessionError::PricedTwice { price: price.clone() });
+        }
         let mut is_there = false;
         for device in &mut lab.devices {
             let of_model =

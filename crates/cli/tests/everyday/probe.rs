@@ -73,6 +73,11 @@ fn a_device_that_cannot_be_probed_is_refused_with_the_reason() {
         refused(&["--model", "wd-raptor-wd740gd", "--name", "My disk"]),
         "seekwell: error: the name 'My disk' cannot be used; make it of small letters, digits and '-'\n"
     );
+    // Before the minutes of a probe, not after them.
+    assert_eq!(
+        refused(&["--model", "wd-raptor-wd740gd", "-o", "none/mine.toml"]),
+        "seekwell: error: there is no folder none for the output; make it with mkdir -p, or name another\n"
+    );
     let ram = refused(&["--model", "ssd-sata-250gb"]);
     assert!(
         ram.ends_with(

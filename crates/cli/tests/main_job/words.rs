@@ -108,7 +108,7 @@ fn options_of_the_other_place_are_usage_errors() {
                [[filesystem]]\ntype = \"ext4\"\n[[workload]]\nkind = \"mail\"\n\
                [judge]\nmetric = \"unpack.elapsed\"\n";
     std::fs::write(directory.path().join("x.toml"), lab).unwrap();
-    let cases: [(&[&str], &str); 6] = [
+    let cases: [(&[&str], &str); 7] = [
         (&["run", "x.toml", "--jobs", "2"], "--jobs needs --place virtual"),
         (&["run", "x.toml", "--check"], "--check needs --place virtual"),
         (&["plan", "x.toml", "--model", "ram"], "--model needs --place virtual"),
@@ -118,6 +118,7 @@ fn options_of_the_other_place_are_usage_errors() {
             "--device needs --place host",
         ),
         (&["plan", "x.toml", "--device", "sdb"], "'sdb' is not a device"),
+        (&["plan", "x.toml", "--on", "ram", "--on", "ram"], "--on names ram twice"),
     ];
     for (arguments, named) in cases {
         let output = seekwell(directory.path()).args(arguments).output().unwrap();

@@ -26,6 +26,11 @@ fn a_price_goes_to_every_variant_of_its_device_and_to_no_other() {
         set(&mut lab, &given("older=1")).unwrap_err().to_string(),
         "--price older=1: the lab has no device 'older'; its devices are old, new"
     );
+    let twice = [given("new=45"), given("new=54")].concat();
+    assert_eq!(
+        set(&mut lab, &twice).unwrap_err().to_string(),
+        "--price new=54: 'new' has a price already; give each device one"
+    );
 }
 
 #[test]
