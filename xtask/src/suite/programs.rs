@@ -81,6 +81,10 @@ pub(super) struct Built {
     pub(super) warnings: BTreeSet<String>,
 }
 
+/// Targets that are built: libraries, programs, tests and examples, as for `cargo test`, then the benches.
+/// (Named with other targets, examples would be built as tests, without the programs that tests run.)
+const BUILDS: [&[&str]; 2] = [&[], &["--benches"]];
+
 /// Builds every target of the packages that `selection` names with the lints of clippy; `None` when
 /// one did not build, which is then told on standard error.
 ///
@@ -92,24 +96,30 @@ pub(super) fn build(
     selection: &[&str],
     environment: &[(String, OsString)],
 ) -> Result<Option<Built>> {
-    let output = super::cargo_command(root)
-        .envs(environment.iter().map(|(name, value)| (name, value)))
-        .args(["test", "--no-run", "--all-targets", "--message-format", "json"])
-        .args(selection)
-        .stderr(Stdio::inherit())
-        .output()
-        .context("cannot run cargo test")?;
-    let text = String::from_utf8(output.stdout).context("cargo printed no text")?;
     let mut built = Built::default();
-    for line in text.lines() {
-        let message = Message::read(line)?;
-        built.warnings.extend(message.told());
-        built.programs.extend(message.program());
+    let mut all = true;
+    for targets in BUILDS {
+        let output = super::cargo_command(root)
+            .envs(environment.iter().map(|(name, value)| (name, value)))
+            .args(["test", "--no-run", "--message-format", "json"])
+            .args(targets)
+            .args(selection)
+            .stderr(Stdio::inherit())
+            .output()
+            .context("cannot run cargo test")?;
+        let text = String::from_utf8(output.stdout).context("cargo printed no text")?;
+        for line in text.lines() {
+            let message = Message::read(line)?;
+            built.warnings.extend(message.told());
+            let program = message.program();
+            built.programs.extend(program.filter(|one| !built.programs.contains(one)));
+        }
+        all &= output.status.success();
     }
     for warning in &built.warnings {
         eprint!("{warning}");
     }
-    Ok(output.status.success().then_some(built))
+    Ok(all.then_some(built))
 }
 
 /// One line of cargo's messages, as far as it is read here.
