@@ -232,7 +232,11 @@ fn nothing_is_left_of_a_served_device_when_a_process_is_killed() {
     let served = Serving::start("fixed");
     dirty(&served);
     let device = served.device.clone();
-    assert_eq!(served.end(Signal::KILL).status.code(), None);
+    let output = served.end(Signal::KILL);
+    assert_eq!(output.status.code(), None);
+    // The server says there what it could not put back.
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!said.contains("error"), "{said}");
     is_gone(&device, &before);
 
     let served = Serving::start("fixed");

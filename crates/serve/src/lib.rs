@@ -10,7 +10,7 @@
 //!
 //! Nothing of it has a name: the file system is not mounted anywhere, the loop device detaches itself with
 //! its last user, and the server ends when the loop device lets the file go. When the command is killed, the
-//! server puts the queue's settings back; when the server is killed, the command does.
+//! server puts the queue's settings back ([`is_left_alone`]); when the server is killed, the command does.
 //!
 //! Not for: how long a device takes (crate `device`), what it holds (crate `virtual`), guests in virtual time.
 
@@ -25,4 +25,4 @@ pub use disk::Disk;
 pub use floor::{Floor, floor};
 pub use mount::FILE_NAME;
 pub use served::{Served, ServedError, Setup};
-pub use server::{Report, ServerError, serve};
+pub use server::{Report, ServerError, is_left_alone, serve};

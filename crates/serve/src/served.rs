@@ -1,7 +1,7 @@
 //! The side of the command: it starts a server, attaches its file, and takes everything down.
 
 use crate::mount::FILE_NAME;
-use crate::server::Report;
+use crate::server::{RESTORES, Report};
 use rustix::fs::{Mode, OFlags, open};
 use seekwell_device::Geometry;
 use seekwell_host::loop_device::{LoopDevice, attach_noted};
@@ -12,7 +12,7 @@ use seekwell_model::stack::WriteCache;
 use seekwell_model::units::Bytes;
 use seekwell_model::warning::Warning;
 use std::ffi::OsString;
-use std::io::{self, BufRead as _, BufReader};
+use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -76,8 +76,8 @@ pub struct Setup<'a> {
 pub struct Served {
     system: System,
     server: Child,
-    /// Its end ends a server whose file was not opened.
-    _input: ChildStdin,
+    /// Its end ends a server whose file was not opened, and tells one whose file was closed that this process is gone.
+    input: ChildStdin,
     output: BufReader<ChildStdout>,
     list: PathBuf,
     undo: Undo,
@@ -121,7 +121,7 @@ impl Served {
         let mut served = Self {
             system: system.clone(),
             server,
-            _input: input,
+            input,
             output: BufReader::new(output),
             list,
             undo,
@@ -190,6 +190,8 @@ impl Served {
     /// Lets the loop device go: it is free when its last user is gone.
     pub fn release(&mut self) {
         if let Some(device) = self.device.take() {
+            // A server that has ended cannot hear it.
+            let _ = self.input.write_all(&[RESTORES]);
             // What cannot be put back now is in the list, and put back or reported at the end.
             let _ = queue::restore(&self.system, device.kernel_name(), &mut self.undo);
         }

@@ -80,6 +80,24 @@ pub fn serve(disk: Disk, command: impl AsFd, mut output: impl Write) -> Result<(
     Ok(())
 }
 
+/// Byte by which a command says that it puts the settings back itself.
+pub(crate) const RESTORES: u8 = b'r';
+
+/// Longest wait for that byte or the end of the command, in seconds. A command that is killed closes the device first,
+/// and is not gone yet when the server hears of it.
+const LAST_WORD_S: i64 = 5;
+
+/// Returns true when a command is gone that did not say that it puts the settings back itself. `command` is that of
+/// [`serve`], after it returned.
+pub fn is_left_alone(command: impl AsFd) -> bool {
+    let mut word = [0];
+    let span = Timespec { tv_sec: LAST_WORD_S, tv_nsec: 0 };
+    let mut fds = [PollFd::new(&command, PollFlags::IN)];
+    // Neither a word nor an end: the command lives, and sees that its server has ended.
+    let is_readable = matches!(poll(&mut fds, Some(&span)), Ok(1..));
+    is_readable && matches!(rustix::io::read(&command, &mut word), Ok(0))
+}
+
 /// Highest priority of ordinary processes.
 const PRIORITY: i32 = -20;
 
@@ -290,3 +308,6 @@ impl Server {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

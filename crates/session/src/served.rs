@@ -6,7 +6,7 @@ use crate::loaded::Session;
 use seekwell_device::{Model, build};
 use seekwell_host::sysfs::System;
 use seekwell_host::undo;
-use seekwell_serve::{Disk, Floor, Served, ServedError, ServerError, Setup, floor, serve};
+use seekwell_serve::{Disk, Floor, Served, ServedError, ServerError, Setup, floor, is_left_alone, serve};
 use seekwell_virtual::instant::Instant;
 use seekwell_virtual::{Content, Keeping};
 use std::ffi::OsString;
@@ -91,13 +91,12 @@ pub(crate) fn server(
     command: impl AsFd,
     output: impl Write,
 ) -> Result<(), ServingError> {
-    let parent = rustix::process::getppid();
     let seed = seed.to_string_lossy();
     let seed = seed.parse().map_err(|_| ServingError::Seed(seed.into_owned()))?;
     let served = disk(&word.to_string_lossy(), seed, Path::new(scratch))
-        .and_then(|disk| Ok(serve(disk, command, output)?));
+        .and_then(|disk| Ok(serve(disk, &command, output)?));
     // The command was killed, so its settings are put back here.
-    if rustix::process::getppid() != parent {
+    if is_left_alone(command) {
         undo::restore(&System::host(), Path::new(list))?;
     }
     served
