@@ -26,6 +26,8 @@ check-virtual: packages ## run that lab with every trial twice; fail at the firs
 
 # The compiler that `cargo xtask test` takes for everything, so that no crate is compiled by two.
 test: export RUSTC_WORKSPACE_WRAPPER = clippy-driver
+# What an incremental build keeps for the next one costs an eighth of a whole build.
+test: export CARGO_INCREMENTAL = 0
 test: packages web duckdb ## run every check and test, as root the privileged ones too; end with the counts
 	$(CARGO) xtask test
 

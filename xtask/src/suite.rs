@@ -163,8 +163,9 @@ impl<L: Fn() -> Result<Machine>, R: FnMut() -> Result<()>> TestRun<'_, L, R> {
     fn commands(&self, programs: &[Program]) -> [Vec<Job>; 2] {
         let mut lanes = [Vec::new(), Vec::new()];
         for program in programs {
-            let lane = usize::from(!program.touches_the_machine());
-            lanes[lane].push(Job { name: program.name(), command: program.command() });
+            for (job, touches_the_machine) in program.jobs() {
+                lanes[usize::from(!touches_the_machine)].push(job);
+            }
         }
         let mut command = cargo_command(self.root);
         command.args(["test", "--doc", "--no-fail-fast"]).args(self.selection);

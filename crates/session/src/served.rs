@@ -6,7 +6,9 @@ use crate::loaded::Session;
 use seekwell_device::{Model, build};
 use seekwell_host::sysfs::System;
 use seekwell_host::undo;
-use seekwell_serve::{Disk, Floor, Served, ServedError, ServerError, Setup, floor, is_left_alone, serve};
+use seekwell_serve::{
+    Disk, Floor, Served, ServedError, ServerError, Setup, floor, is_left_alone, serve,
+};
 use seekwell_virtual::instant::Instant;
 use seekwell_virtual::{Content, Keeping};
 use std::ffi::OsString;

@@ -8,6 +8,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
+use super::lanes::Job;
+
 #[cfg(test)]
 mod tests;
 
@@ -30,6 +32,10 @@ const ASIDE: [&str; 15] = [
     "xtask",
 ];
 
+/// A program of which only one module touches the machine: room, target, and the path of that module. The other tests
+/// run a cluster in namespaces of its own, with guests.
+const SPLIT: (&str, &str, &str) = ("cli", "cluster", "disks::");
+
 /// A test program.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Program {
@@ -48,7 +54,7 @@ impl Program {
 
     /// Returns true if its tests may change what another test reads: devices, mounts, queues,
     /// control groups, claims. Such programs run one after another.
-    pub(super) fn touches_the_machine(&self) -> bool {
+    fn touches_the_machine(&self) -> bool {
         match (self.room(), self.target.as_str()) {
             // Attaches loop devices and RAM disks to measure on.
             ("bench", "agreement") => true,
@@ -60,8 +66,22 @@ impl Program {
         }
     }
 
+    /// Its jobs: name, command, and true for tests that touch the machine. Together they run every test once.
+    pub(super) fn jobs(&self) -> Vec<(Job, bool)> {
+        let (name, touches) = (self.name(), self.touches_the_machine());
+        let (room, target, module) = SPLIT;
+        if (self.room(), self.target.as_str()) != (room, target) {
+            return vec![(Job { name, command: self.command() }, touches)];
+        }
+        let [mut inside, mut outside] = [self.command(), self.command()];
+        inside.arg(module);
+        outside.args(["--skip", module]);
+        let part = Job { name: format!("{name} {module}"), command: inside };
+        vec![(part, true), (Job { name, command: outside }, false)]
+    }
+
     /// The command that runs its tests, as cargo runs them.
-    pub(super) fn command(&self) -> Command {
+    fn command(&self) -> Command {
         let mut command = Command::new(&self.executable);
         command.current_dir(&self.folder).env("CARGO_MANIFEST_DIR", &self.folder);
         command

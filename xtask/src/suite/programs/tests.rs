@@ -55,3 +55,22 @@ fn only_tests_that_are_known_to_leave_the_machine_alone_run_beside_others() {
     assert!(!found("crates/cli", "virtual").touches_the_machine());
     assert!(!found("crates/stats", "seekwell_stats").touches_the_machine());
 }
+
+#[test]
+fn a_program_in_two_parts_runs_each_test_once() {
+    let arguments = |job: &Job| {
+        let words = job.command.get_args().map(|word| word.to_string_lossy().into_owned());
+        words.collect::<Vec<_>>().join(" ")
+    };
+    let told = |jobs: &[(Job, bool)]| {
+        let told = jobs.iter().map(|(job, touches)| (arguments(job), *touches));
+        told.collect::<Vec<_>>()
+    };
+    assert_eq!(told(&found("crates/cli", "kill").jobs()), [(String::new(), true)]);
+    let (within, without) = ("disks::".to_owned(), "--skip disks::".to_owned());
+    let cluster = found("crates/cli", "cluster");
+    assert_eq!(told(&cluster.jobs()), [(within, true), (without, false)]);
+    // Both words are those of the tests as they are.
+    let text = include_str!("../../../../crates/cli/tests/cluster.rs");
+    assert!(text.contains("mod disks;"));
+}
