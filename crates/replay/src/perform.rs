@@ -323,7 +323,7 @@ impl<'a> Performer<'a> {
             Action::Attach => self.attach(file, operation),
             Action::Touch => self.touch(file, operation),
             Action::Lock => lock(file, operation),
-            Action::LockRecord => lock_record(file, operation.slot),
+            Action::LockRecord => lock_record(file, operation),
             Action::Control => io::fcntl_getfd(file).map(|_| 0),
             Action::List => self.list(file, length),
             _ => attributes(file, operation),
@@ -598,28 +598,44 @@ fn lock(file: BorrowedFd<'_>, operation: &Operation) -> Done {
     fs::flock(file, how).map(nothing)
 }
 
-/// Locks a byte of its own: the trace does not hold the range.
-fn lock_record(file: BorrowedFd<'_>, slot: u64) -> Done {
-    use rustix::fd::AsRawFd;
-    let mut last = Err(Errno::BADF);
-    for kind in [libc::F_RDLCK, libc::F_WRLCK] {
-        let range = libc::flock {
-            l_type: kind as libc::c_short,
-            l_whence: 0,
-            l_start: slot.cast_signed(),
-            l_len: 1,
-            l_pid: 0,
-        };
-        // SAFETY: the range outlives the call.
-        last = checked(
-            unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const range) }.into(),
-        );
-        // A file that is open for writing alone takes no shared lock.
-        if last != Err(Errno::BADF) {
-            break;
-        }
+/// Locks a byte of the descriptor's own, since the trace does not hold the range. A call that found its range locked
+/// asks for all of them, which fails again as long as another descriptor of the file has its byte.
+fn lock_record(file: BorrowedFd<'_>, operation: &Operation) -> Done {
+    let own = (operation.slot.cast_signed(), 1);
+    if operation.expected != -i64::from(libc::EAGAIN) {
+        return lock_range(file, own);
     }
-    last
+    let done = lock_range(file, ALL_BYTES);
+    if done.is_ok() {
+        // Nobody has one: the result is another than the recorded one, and the others must not suffer.
+        set_lock(file, libc::F_UNLCK, ALL_BYTES)?;
+        lock_range(file, own)?;
+    }
+    done
+}
+
+/// Start and length of a lock on a file of any size: a length of 0 has no end.
+const ALL_BYTES: (i64, i64) = (0, 0);
+
+/// Locks for itself alone, or for readers on a descriptor that cannot write.
+fn lock_range(file: BorrowedFd<'_>, range: (i64, i64)) -> Done {
+    match set_lock(file, libc::F_WRLCK, range) {
+        Err(Errno::BADF) => set_lock(file, libc::F_RDLCK, range),
+        done => done,
+    }
+}
+
+fn set_lock(file: BorrowedFd<'_>, kind: libc::c_int, (start, length): (i64, i64)) -> Done {
+    use rustix::fd::AsRawFd;
+    let range = libc::flock {
+        l_type: kind as libc::c_short,
+        l_whence: 0,
+        l_start: start,
+        l_len: length,
+        l_pid: 0,
+    };
+    // SAFETY: the range outlives the call.
+    checked(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const range) }.into())
 }
 
 fn attributes(file: BorrowedFd<'_>, operation: &Operation) -> Done {

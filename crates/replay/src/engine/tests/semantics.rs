@@ -91,6 +91,50 @@ fn a_lock_that_was_taken_is_taken_again() {
     }
 }
 
+/// A trace does not hold the ranges of record locks: those that were free are free again, and one that was busy is busy.
+#[test]
+fn a_record_lock_that_was_busy_is_busy_again() {
+    if !root("a_record_lock_that_was_busy") {
+        return;
+    }
+    let set = Some(libc::F_SETLK as u64);
+    let busy = -i64::from(libc::EAGAIN);
+    for flags in [libc::O_RDWR, libc::O_RDONLY] {
+        let mut script = Script::default();
+        script.known("/a", REGULAR, 0);
+        script.open(1, "/a", libc::O_RDWR, 3);
+        for process in [2, 3] {
+            script.open(process, "/a", flags, 3);
+        }
+        for (process, result) in [(1, 0), (2, busy), (3, 0), (2, busy), (1, 0)] {
+            script.on(process, "fcntl", (3, "/a"), result).flags = set;
+        }
+        for _ in 0..5 {
+            let (_target, _plan, replayed) = run_script(&script, &asap());
+            assert_eq!((replayed.issued, replayed.differences), (8, BTreeMap::new()));
+        }
+    }
+}
+
+/// Without a descriptor that locked anything nothing is busy: that is told, and the next lock is free.
+#[test]
+fn a_record_lock_that_only_others_held_is_another_result() {
+    if !root("a_record_lock_that_only_others_held") {
+        return;
+    }
+    let set = Some(libc::F_SETLK as u64);
+    let mut script = Script::default();
+    script.known("/a", REGULAR, 0);
+    for process in [1, 2] {
+        script.open(process, "/a", libc::O_RDWR, 3);
+    }
+    for (process, result) in [(1, -i64::from(libc::EAGAIN)), (2, 0)] {
+        script.on(process, "fcntl", (3, "/a"), result).flags = set;
+    }
+    let (_target, _plan, replayed) = run_script(&script, &asap());
+    assert_eq!((replayed.issued, replayed.differences.values().sum::<u64>()), (4, 1));
+}
+
 #[test]
 fn an_open_file_without_a_name_gets_one() {
     if !root("an_open_file_without_a_name") {
