@@ -207,6 +207,7 @@ fn captured(
             break ended;
         }
         looks = looks.wrapping_add(1);
+        running.follow(&loaded)?;
         let until_ns = now_ns().saturating_sub(LATE_NS);
         let lost = lost(&loaded)?;
         if !rows.take(&mut loaded, until_ns, lost) {
@@ -295,8 +296,7 @@ fn description(options: &Options, paths: &[String], loaded: &Loaded) -> Meta {
     let mut gaps = vec![
         if loaded.faults {
             "page faults: the kernel maps up to 16 pages around one from the page cache, and no fault \
-             tells of those; pages of the programs themselves are not recorded, nor are those that a \
-             cgroup or the system had mapped before the start"
+             tells of those; pages of the programs themselves are not recorded"
         } else {
             "page faults of mapped files are not recorded, only mmap, msync and munmap: this kernel \
              has no tracepoint for them"

@@ -335,7 +335,11 @@ impl Loaded {
         fresh[..4].copy_from_slice(&thread.to_ne_bytes());
         let refused = || CaptureError::bpf(format!("choose thread {thread}"));
         let (place, found) = self.place(thread).map_err(refused())?;
-        if found == 0 || found == thread {
+        if found == thread {
+            // Chosen by its first call, or because the thread that started it was: it may be in one.
+            return Ok(());
+        }
+        if found == 0 {
             return bpf::update(self.map("threads")?, &place, &fresh).map_err(refused());
         }
         bpf::update(self.map("is_elsewhere")?, &0_u32.to_ne_bytes(), &1_u32.to_ne_bytes())
@@ -383,8 +387,13 @@ impl Loaded {
             .flat_map(|(start, end)| [start, end])
             .flat_map(|at| at.to_ne_bytes())
             .collect();
-        bpf::update(self.map("mapped")?, &process.to_ne_bytes(), &bytes)
-            .map_err(CaptureError::bpf(format!("choose the mappings of process {process}")))
+        match bpf::update(self.map("mapped")?, &process.to_ne_bytes(), &bytes) {
+            // So many processes have files mapped that their pages have no place.
+            Err(error) if error.raw_os_error() == Some(libc::E2BIG) => Ok(()),
+            done => {
+                done.map_err(CaptureError::bpf(format!("choose the mappings of process {process}")))
+            }
+        }
     }
 
     /// Records the calls of every thread below this cgroup.

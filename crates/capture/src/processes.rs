@@ -112,17 +112,40 @@ pub(crate) fn descriptor(process: u32, fd: i32) -> Option<String> {
     link(&format!("/proc/{process}/fd/{fd}"))
 }
 
+/// Numbers that are the names of a folder's entries.
+fn numbers(folder: &str) -> Vec<u32> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// Threads of a process; none when it has ended.
+pub(crate) fn threads(process: u32) -> Vec<u32> {
+    numbers(&format!("/proc/{process}/task"))
+}
+
+/// Every process that is no thread of the kernel.
+pub(crate) fn programs() -> Vec<u32> {
+    numbers("/proc").into_iter().filter(|process| !is_of_kernel(*process)).collect()
+}
+
+/// True for a thread of the kernel, which makes no system calls.
+pub(crate) fn is_of_kernel(process: u32) -> bool {
+    const PF_KTHREAD: u32 = 0x0020_0000;
+    let text = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // The name is in brackets, and may hold any of them.
+    let flags = text.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(6));
+    flags.and_then(|flags| flags.parse::<u32>().ok()).is_some_and(|flags| flags & PF_KTHREAD != 0)
+}
+
 /// Threads of a process and of its descendants, each with its process.
 pub(crate) fn family(process: u32) -> Vec<(u32, u32)> {
     let mut found = Vec::new();
     let mut left = vec![process];
     while let Some(process) = left.pop() {
-        let folder = format!("/proc/{process}/task");
-        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
-            let name = entry.file_name();
-            let Some(thread) = name.to_str().and_then(|name| name.parse().ok()) else { continue };
+        for thread in threads(process) {
             found.push((process, thread));
-            let children = std::fs::read_to_string(format!("{folder}/{thread}/children"));
+            let children =
+                std::fs::read_to_string(format!("/proc/{process}/task/{thread}/children"));
             let children = children.unwrap_or_default();
             left.extend(children.split_whitespace().filter_map(|child| child.parse::<u32>().ok()));
         }

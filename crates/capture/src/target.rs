@@ -59,6 +59,8 @@ pub(crate) struct Running {
     child: Option<Child>,
     status: Option<ExitStatus>,
     process: Option<u32>,
+    /// The folder of a cgroup, and its number.
+    cgroup: Option<(PathBuf, u64)>,
 }
 
 impl Running {
@@ -68,7 +70,7 @@ impl Running {
         loaded: &mut Loaded,
         recorder: &mut Recorder,
     ) -> Result<Self, CaptureError> {
-        let mut running = Self { child: None, status: None, process: None };
+        let mut running = Self { child: None, status: None, process: None, cgroup: None };
         match target {
             Target::Command(command) => {
                 // A child has its parent's descriptors and directory, and a child of a chosen
@@ -88,7 +90,7 @@ impl Running {
                     let source = std::io::Error::other("no process has this number");
                     return Err(CaptureError::Target { path, source });
                 }
-                if is_of_kernel(*process) {
+                if processes::is_of_kernel(*process) {
                     return Err(CaptureError::OfKernel { process: *process });
                 }
                 loaded.attach()?;
@@ -98,10 +100,15 @@ impl Running {
             Target::Cgroup(path) => {
                 let (path, folder) = cgroup(path)?;
                 loaded.choose_cgroup(&folder)?;
+                running.cgroup = number(&folder).map(|number| (path.clone(), number));
                 recorder.mounts(container::mounts(&path));
                 loaded.attach()?;
+                choose_running(members(&path), loaded, recorder)?;
             }
-            Target::System => loaded.attach()?,
+            Target::System => {
+                loaded.attach()?;
+                choose_running(processes::programs(), loaded, recorder)?;
+            }
         }
         Ok(running)
     }
@@ -114,6 +121,19 @@ impl Running {
         }
         let gone = |process| !Path::new("/proc").join(format!("{process}")).exists();
         self.process.is_some_and(gone)
+    }
+
+    /// Goes over to the new cgroup of a unit or container that was started again: it has the same name.
+    pub(crate) fn follow(&mut self, loaded: &Loaded) -> Result<(), CaptureError> {
+        let Some((path, known)) = &mut self.cgroup else { return Ok(()) };
+        // Between its end and its next start there is none.
+        if std::fs::metadata(&*path).map_or(true, |folder| folder.ino() == *known) {
+            return Ok(());
+        }
+        let Ok((_, folder)) = cgroup(path) else { return Ok(()) };
+        loaded.choose_cgroup(&folder)?;
+        *known = number(&folder).unwrap_or(*known);
+        Ok(())
     }
 
     pub(crate) fn status(&self) -> Option<ExitStatus> {
@@ -139,12 +159,34 @@ fn choose_family(
             loaded.choose(thread)?;
             chosen.insert((member, thread));
             if member == thread {
-                recorder.resolver.seed(member, &mut recorder.writer);
-                if let Some(ranges) = recorder.resolver.mapped_ranges(member) {
-                    loaded.choose_ranges(member, ranges)?;
-                }
+                know(member, loaded, recorder)?;
             }
         }
+    }
+}
+
+/// Chooses the threads of these processes. Others of their cgroup or of the system are chosen by their first call, but a
+/// thread that only touches pages which it mapped before makes none.
+fn choose_running(
+    running: Vec<u32>,
+    loaded: &Loaded,
+    recorder: &mut Recorder,
+) -> Result<(), CaptureError> {
+    for process in running.into_iter().filter(|process| *process != std::process::id()) {
+        for thread in processes::threads(process) {
+            loaded.choose(thread)?;
+        }
+        know(process, loaded, recorder)?;
+    }
+    Ok(())
+}
+
+/// Learns what a process has open and mapped.
+fn know(process: u32, loaded: &Loaded, recorder: &mut Recorder) -> Result<(), CaptureError> {
+    recorder.resolver.seed(process, &mut recorder.writer);
+    match recorder.resolver.mapped_ranges(process) {
+        Some(ranges) => loaded.choose_ranges(process, ranges),
+        None => Ok(()),
     }
 }
 
@@ -196,6 +238,11 @@ fn cgroup(path: &Path) -> Result<(PathBuf, OwnedFd), CaptureError> {
         Ok(folder) => Ok((path, folder)),
         Err(source) => Err(CaptureError::Target { path, source }),
     }
+}
+
+/// The inode of an open folder.
+fn number(folder: &OwnedFd) -> Option<u64> {
+    rustix::fs::fstat(folder).ok().map(|status| status.st_ino)
 }
 
 /// The traced directories as absolute paths.
@@ -286,15 +333,6 @@ fn members(cgroup: &Path) -> Vec<u32> {
 fn is_in_memory(folder: &Path) -> bool {
     const TMPFS: i64 = 0x0102_1994;
     rustix::fs::statfs(folder).is_ok_and(|found| found.f_type == TMPFS)
-}
-
-/// True for a thread of the kernel, which makes no system calls.
-fn is_of_kernel(process: u32) -> bool {
-    const PF_KTHREAD: u32 = 0x0020_0000;
-    let text = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    // The name is in brackets, and may hold any of them.
-    let flags = text.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(6));
-    flags.and_then(|flags| flags.parse::<u32>().ok()).is_some_and(|flags| flags & PF_KTHREAD != 0)
 }
 
 /// The directory where a target without `--path` most likely works.

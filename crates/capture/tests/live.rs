@@ -217,6 +217,50 @@ fn a_unit_is_recorded_by_its_name() {
     }
 }
 
+/// The cgroup of a unit that starts again is another one of the same name.
+#[test]
+fn a_unit_that_is_started_again_is_still_recorded() {
+    let test = "a_unit_that_is_started_again_is_still_recorded";
+    let name = format!("seekwell-again-{}", std::process::id());
+    let Some(first) = Cgroup::make(&name) else {
+        return seekwell_testing::skip(test, NO_CGROUP);
+    };
+    let work = tempfile::tempdir().unwrap();
+    let folder = |nth: u32| {
+        let folder = work.path().join(format!("{nth}"));
+        std::fs::create_dir(&folder).unwrap();
+        folder
+    };
+    let outside = tempfile::tempdir().unwrap();
+    let mut options = of_command(&outside.path().join("trace"), &[]);
+    options.target = Target::Cgroup(first.path().to_owned());
+    options.time = Some(Duration::from_secs(300));
+    options.block = false;
+    let shell = Shell::start(&folder(1), &first.enter());
+    let mut ids = vec![shell.id()];
+    let mut running = Some((shell, first));
+    let stop = AtomicBool::new(false);
+    let watch = |live: &Live| {
+        let newest = ids.last().map(u32::to_string).unwrap_or_default();
+        match live.processes.iter().any(|(name, _)| name.contains(&newest)) {
+            false => {}
+            true if ids.len() == 2 => stop.store(true, Ordering::Relaxed),
+            true => {
+                drop(running.take());
+                let again = Cgroup::make(&name).unwrap();
+                let shell = Shell::start(&folder(2), &again.enter());
+                ids.push(shell.id());
+                running = Some((shell, again));
+            }
+        }
+    };
+    let Some(captured) = captured_watched(test, &options, &stop, watch) else { return };
+    assert_eq!((captured.status, captured.ended), (None, Ended::Stopped));
+    let found = processes(&rows(&Trace::open(&options.output).unwrap()));
+    ids.sort_unstable();
+    assert_eq!(found, ids);
+}
+
 #[test]
 fn a_container_is_recorded_with_paths_inside_and_outside() {
     let test = "a_container_is_recorded_with_paths_inside_and_outside";

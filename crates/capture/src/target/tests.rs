@@ -1,17 +1,6 @@
 use super::*;
 
 #[test]
-fn a_thread_of_the_kernel_is_told_from_a_program() {
-    assert!(!is_of_kernel(std::process::id()));
-    // Number 2 is the first of them, but in a namespace of processes.
-    let name = std::fs::read_to_string("/proc/2/comm").unwrap_or_default();
-    if name.trim_end() != "kthreadd" {
-        return seekwell_testing::skip("a_thread_of_the_kernel", "no kthreadd is seen here");
-    }
-    assert!(is_of_kernel(2));
-}
-
-#[test]
 fn members_are_those_of_a_cgroup_and_of_all_below() {
     let root = tempfile::tempdir().unwrap();
     let below = root.path().join("a/b");
