@@ -120,7 +120,7 @@ struct TestRun<'a, L, R> {
     show: &'a mut (dyn Write + Send),
 }
 
-impl<L: Fn() -> Result<Machine>, R: FnMut() -> Result<()>> TestRun<'_, L, R> {
+impl<L: Fn() -> Result<Machine>, R: FnMut() -> Result<()> + Send> TestRun<'_, L, R> {
     /// Runs all tests, with a temporary folder and a skip log of their own.
     fn run(mut self, tally: &mut Tally) -> Result<()> {
         let Some(built) = programs::build(self.root, self.selection, &self.environment)? else {
@@ -131,7 +131,6 @@ impl<L: Fn() -> Result<Machine>, R: FnMut() -> Result<()>> TestRun<'_, L, R> {
             let count = built.warnings.len();
             tally.fail("warnings of the compiler and clippy", &format!("{count}, see above"));
         }
-        (self.ready)()?;
         let scratch = tempfile::tempdir().context("cannot make a temporary folder")?;
         let temporary = scratch.path().join("tmp");
         fs::create_dir(&temporary)?;
@@ -139,7 +138,8 @@ impl<L: Fn() -> Result<Machine>, R: FnMut() -> Result<()>> TestRun<'_, L, R> {
         let before = (self.look)()?;
         self.environment.push(("TMPDIR".to_owned(), temporary.clone().into()));
         self.environment.push((SKIP_LOG.to_owned(), log.clone().into()));
-        lanes::run(self.commands(&built.programs), self.show, tally)?;
+        let jobs = self.commands(&built.programs);
+        lanes::run(jobs, &mut self.ready, self.show, tally)?;
         match fs::read_to_string(&log) {
             Ok(text) => tally.add_skips(&text),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -169,7 +169,11 @@ impl<L: Fn() -> Result<Machine>, R: FnMut() -> Result<()>> TestRun<'_, L, R> {
         }
         let mut command = cargo_command(self.root);
         command.args(["test", "--doc", "--no-fail-fast"]).args(self.selection);
-        lanes[1].push(Job { name: "examples of the documentation".to_owned(), command });
+        lanes[1].push(Job {
+            name: "examples of the documentation".to_owned(),
+            command,
+            needs_kernel: false,
+        });
         for job in lanes.iter_mut().flatten() {
             job.command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         }

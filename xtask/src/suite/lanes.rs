@@ -1,4 +1,5 @@
-//! Lanes of test programs: in each lane one program runs at a time, the lanes run side by side.
+//! Lanes of test programs: in each lane one program runs at a time, the lanes run side by side. Programs that need
+//! a lab kernel come last in their lane, and wait for it.
 //!
 //! The tests that touch the machine wait most of their time, for the kernel or for a workload, and
 //! must not meet each other; beside them there is room for those that compute.
@@ -21,6 +22,8 @@ mod tests;
 pub(super) struct Job {
     pub(super) name: String,
     pub(super) command: Command,
+    /// It begins when the lab kernel is ready.
+    pub(super) needs_kernel: bool,
 }
 
 /// Output and counts of all lanes.
@@ -40,19 +43,21 @@ impl Desk<'_> {
     }
 }
 
-/// Runs `lanes` side by side, shows each program's output when it has ended, and counts its tests.
+/// Runs `lanes` side by side, shows each program's output when it has ended, and counts its tests. `ready` waits for
+/// the lab kernel; a second call returns at once.
 ///
 /// # Errors
 ///
-/// When a program cannot be started, or `show` cannot be written.
+/// When a program cannot be started, `ready` fails, or `show` cannot be written.
 pub(super) fn run<const LANES: usize>(
     lanes: [Vec<Job>; LANES],
+    ready: &mut (dyn FnMut() -> Result<()> + Send),
     show: &mut (dyn Write + Send),
     tally: &mut Tally,
 ) -> Result<()> {
-    let desk = &Mutex::new(Desk { show, tally });
+    let (desk, ready) = (&Mutex::new(Desk { show, tally }), &Mutex::new(ready));
     thread::scope(|scope| {
-        let running = lanes.map(|jobs| scope.spawn(move || one_after_another(jobs, desk)));
+        let running = lanes.map(|jobs| scope.spawn(move || one_after_another(jobs, ready, desk)));
         running.into_iter().try_for_each(|lane| match lane.join() {
             Ok(outcome) => outcome,
             Err(panic) => std::panic::resume_unwind(panic),
@@ -60,8 +65,16 @@ pub(super) fn run<const LANES: usize>(
     })
 }
 
-fn one_after_another(jobs: Vec<Job>, desk: &Mutex<Desk>) -> Result<()> {
+fn one_after_another(
+    mut jobs: Vec<Job>,
+    ready: &Mutex<&mut (dyn FnMut() -> Result<()> + Send)>,
+    desk: &Mutex<Desk>,
+) -> Result<()> {
+    jobs.sort_by_key(|job| job.needs_kernel);
     for mut job in jobs {
+        if job.needs_kernel {
+            (ready.lock().unwrap_or_else(PoisonError::into_inner))()?;
+        }
         let started = Instant::now();
         let output = job
             .command

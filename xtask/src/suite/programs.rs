@@ -32,6 +32,12 @@ const ASIDE: [&str; 15] = [
     "xtask",
 ];
 
+/// Rooms whose tests run no guest, not even where there is a lab kernel: they begin while it is being built.
+const WITHOUT_KERNEL: [&str; 17] = [
+    "agent", "capture", "device", "engine", "fixtures", "host", "model", "observe", "replay",
+    "report", "spec", "stats", "store", "testing", "trace", "workload", "xtask",
+];
+
 /// A program of which only one module touches the machine: room, target, and the path of that module. The other tests
 /// run a cluster in namespaces of its own, with guests.
 const SPLIT: (&str, &str, &str) = ("cli", "cluster", "disks::");
@@ -66,18 +72,27 @@ impl Program {
         }
     }
 
+    /// Returns true if its tests may run guests.
+    fn needs_kernel(&self) -> bool {
+        match (self.room(), self.target.as_str()) {
+            ("cli", "kill" | "served") => false,
+            (room, _) => !WITHOUT_KERNEL.contains(&room),
+        }
+    }
+
     /// Its jobs: name, command, and true for tests that touch the machine. Together they run every test once.
     pub(super) fn jobs(&self) -> Vec<(Job, bool)> {
         let (name, touches) = (self.name(), self.touches_the_machine());
         let (room, target, module) = SPLIT;
         if (self.room(), self.target.as_str()) != (room, target) {
-            return vec![(Job { name, command: self.command() }, touches)];
+            let needs_kernel = self.needs_kernel();
+            return vec![(Job { name, command: self.command(), needs_kernel }, touches)];
         }
         let [mut inside, mut outside] = [self.command(), self.command()];
         inside.arg(module);
         outside.args(["--skip", module]);
-        let part = Job { name: format!("{name} {module}"), command: inside };
-        vec![(part, true), (Job { name, command: outside }, false)]
+        let part = Job { name: format!("{name} {module}"), command: inside, needs_kernel: true };
+        vec![(part, true), (Job { name, command: outside, needs_kernel: true }, false)]
     }
 
     /// The command that runs its tests, as cargo runs them.

@@ -4,7 +4,7 @@ use std::path::Path;
 fn shell(name: &str, script: &str, folder: &Path) -> Job {
     let mut command = Command::new("sh");
     command.args(["-c", script]).current_dir(folder);
-    Job { name: name.to_owned(), command }
+    Job { name: name.to_owned(), command, needs_kernel: false }
 }
 
 #[test]
@@ -20,7 +20,7 @@ fn lanes_run_side_by_side_and_a_lane_in_its_order() {
     let beside =
         vec![shell("beside", &format!("echo here > meet; echo '{result}'"), folder.path())];
     let (mut shown, mut tally) = (Vec::new(), Tally::default());
-    run([first, beside], &mut shown, &mut tally).unwrap();
+    run([first, beside], &mut || Ok(()), &mut shown, &mut tally).unwrap();
     assert_eq!(tally.to_string(), "3 passed, 0 failed, 0 skipped\n");
     let shown = String::from_utf8(shown).unwrap();
     let place = |name: &str| shown.find(name).unwrap();
@@ -29,7 +29,38 @@ fn lanes_run_side_by_side_and_a_lane_in_its_order() {
 
 #[test]
 fn a_program_that_cannot_be_started_ends_the_run_with_its_name() {
-    let job = Job { name: "cli kill".to_owned(), command: Command::new("/nonexistent/program") };
-    let error = run([vec![job]], &mut Vec::new(), &mut Tally::default()).unwrap_err();
+    let command = Command::new("/nonexistent/program");
+    let job = Job { name: "cli kill".to_owned(), command, needs_kernel: false };
+    let error =
+        run([vec![job]], &mut || Ok(()), &mut Vec::new(), &mut Tally::default()).unwrap_err();
     assert_eq!(error.to_string(), "cannot run the tests of cli kill");
+}
+
+/// What needs the kernel is the last of its lane, and begins when the kernel is there.
+#[test]
+fn programs_without_a_kernel_begin_before_it_is_ready() {
+    let folder = tempfile::tempdir().unwrap();
+    let result = "test result: ok. 1 passed; 0 failed;";
+    let mut needing =
+        shell("needing", &format!("test -e kernel && echo '{result}'"), folder.path());
+    needing.needs_kernel = true;
+    let first = shell("first", &format!("touch early; echo '{result}'"), folder.path());
+    let beside = shell("beside", &format!("echo '{result}'"), folder.path());
+    let mut ready = || {
+        // Only one lane waits for it, behind what it can do before.
+        assert!(folder.path().join("early").exists());
+        Ok(std::fs::write(folder.path().join("kernel"), "")?)
+    };
+    let mut tally = Tally::default();
+    run([vec![needing, first], vec![beside]], &mut ready, &mut Vec::new(), &mut tally).unwrap();
+    assert_eq!(tally.to_string(), "3 passed, 0 failed, 0 skipped\n");
+}
+
+#[test]
+fn a_kernel_that_cannot_be_awaited_ends_the_run() {
+    let mut job = shell("t", "echo 'test result: ok. 1 passed; 0 failed;'", Path::new("/"));
+    job.needs_kernel = true;
+    let mut ready = || anyhow::bail!("no kernel");
+    let error = run([vec![job]], &mut ready, &mut Vec::new(), &mut Tally::default());
+    assert_eq!(error.unwrap_err().to_string(), "no kernel");
 }

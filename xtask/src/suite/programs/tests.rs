@@ -74,3 +74,16 @@ fn a_program_in_two_parts_runs_each_test_once() {
     let text = include_str!("../../../../crates/cli/tests/cluster.rs");
     assert!(text.contains("mod disks;"));
 }
+
+#[test]
+fn programs_that_may_run_guests_wait_for_the_kernel() {
+    for (folder, target, needs) in [
+        ("crates/cli", "main_job", true),
+        ("crates/cli", "kill", false),
+        ("crates/virtual", "layers", true),
+        ("crates/of-tomorrow", "t", true),
+        ("crates/host", "seekwell_host", false),
+    ] {
+        assert_eq!(found(folder, target).needs_kernel(), needs, "{folder} {target}");
+    }
+}
