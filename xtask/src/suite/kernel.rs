@@ -1,8 +1,9 @@
 //! The kernel that tests of the virtual backend run: one that was built before, or the reduced one, built
-//! during the checks, the compilation of the tests, and those that need none. Without either, those tests are skipped and counted.
+//! during the checks, the compilation of the tests, and those that run no guest. Without either, those that do are
+//! skipped and counted.
 
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::Child;
 
 use anyhow::Result;
 
@@ -33,20 +34,8 @@ pub fn begin(root: &Path) -> Result<Building> {
         eprintln!("built before: {kernel}");
         return Ok(Building(None));
     }
-    let mut build = cargo_command(root);
-    build.args(PROGRAM).args(["kernel", "build", "--set", "reduced"]);
-    Ok(Building(Some(behind_others(&build).spawn()?)))
-}
-
-/// The same command at a lower priority: crates, and the tests that need no kernel, come first.
-fn behind_others(command: &Command) -> Command {
-    let mut nice = Command::new("nice");
-    nice.args(["-n", "10"]).arg(command.get_program()).args(command.get_args());
-    if let Some(folder) = command.get_current_dir() {
-        nice.current_dir(folder);
-    }
-    nice.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    nice
+    let build = ["kernel", "build", "--set", "reduced"];
+    Ok(Building(Some(cargo_command(root).args(PROGRAM).args(build).spawn()?)))
 }
 
 impl Building {

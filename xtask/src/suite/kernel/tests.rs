@@ -9,13 +9,3 @@ fn a_kernel_of_another_version_is_none() {
     assert_eq!(current(list.split_inclusive('\n').take(2).collect::<String>().as_str()), None);
     assert_eq!(current(""), None);
 }
-
-#[test]
-fn a_build_behind_others_is_the_same_command() {
-    let mut command = Command::new("printenv");
-    command.arg("OF_THE_TEST").env("OF_THE_TEST", "here").current_dir("/");
-    let behind = behind_others(&command);
-    assert_eq!(behind.get_current_dir(), Some(Path::new("/")));
-    let mut behind = behind;
-    assert_eq!(behind.output().unwrap().stdout, b"here\n");
-}
