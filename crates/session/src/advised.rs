@@ -10,6 +10,7 @@ use seekwell_trace::info::{Matters, Summary};
 use seekwell_trace::{Trace, TraceError};
 use std::fmt::Write as _;
 use std::path::PathBuf;
+use std::time::Duration;
 
 #[cfg(test)]
 mod tests;
@@ -39,6 +40,45 @@ pub struct Advice {
     pub lab: Option<String>,
     /// Time in which the drafted lab can end with a verdict.
     pub time: Nanos,
+    /// Time of the load where it was recorded, from its first call to its last.
+    pub recorded: Nanos,
+    /// Stacks of the drafted lab.
+    pub stacks: u64,
+}
+
+impl Advice {
+    /// The warning that a time is too short for a round of the drafted lab on this machine, where a replay keeps its
+    /// pauses; `None` when it may suffice.
+    #[must_use]
+    pub fn too_short(&self, time: Nanos) -> Option<String> {
+        let round_ns = self.recorded.0.saturating_mul(self.stacks);
+        (round_ns > time.0).then(|| {
+            format!(
+                "Where storage is no faster than the recorded one, a single round takes some {}, and a verdict \
+                 needs {ROUNDS}: {} are too short. Give --for {}, fewer stacks (--fs, --sched), or a part of the \
+                 trace (seekwell trace filter).",
+                seconds(round_ns),
+                seconds(time.0),
+                duration(self.time)
+            )
+        })
+    }
+
+    /// The times of the replays of a run, in seconds, with that of the recording; `None` without a replay.
+    #[must_use]
+    pub fn compared(&self, elapsed_s: &[f64]) -> Option<String> {
+        let ns = |seconds: &f64| {
+            Duration::try_from_secs_f64(*seconds).map_or(0, |time| Nanos::from_duration(time).0)
+        };
+        let times = || elapsed_s.iter().map(ns);
+        let (shortest, longest) = (times().min()?, times().max()?);
+        Some(format!(
+            "the load took {} where it was recorded, and {} to {} in its replays",
+            seconds(self.recorded.0),
+            seconds(shortest),
+            seconds(longest)
+        ))
+    }
 }
 
 /// Rounds that a verdict needs at least.
@@ -65,7 +105,9 @@ impl Advised {
             // It says more than the sentence about axes, and it is the answer.
             sentences.truncate(2);
             sentences.insert(0, no_help(&summary, between));
-            return Ok(Advice { sentences, lab: None, time: Nanos(LEAST_TIME_NS) });
+            let recorded = Nanos(plan.recorded().elapsed_ns);
+            let time = Nanos(LEAST_TIME_NS);
+            return Ok(Advice { sentences, lab: None, time, recorded, stacks: 0 });
         }
         let schedulers =
             if matters.scheduler { &self.schedulers[..] } else { first(&self.schedulers) };
@@ -79,8 +121,9 @@ impl Advised {
         sentences.extend(elsewhere(matters));
         let room = room(&summary, &plan);
         let lab = Some(self.lab_text(only.as_deref(), &filesystems, schedulers, room));
-        let time = proposed(plan.recorded().elapsed_ns.saturating_mul(trials));
-        Ok(Advice { sentences, lab, time })
+        let recorded = Nanos(plan.recorded().elapsed_ns);
+        let time = proposed(recorded.0.saturating_mul(trials));
+        Ok(Advice { sentences, lab, time, recorded, stacks })
     }
 
     fn read(&self) -> Result<(Summary, Option<String>, Plan), ReplayError> {

@@ -8,7 +8,7 @@ use crate::terminal;
 use seekwell_model::filesystems::USUAL_FILESYSTEMS;
 use seekwell_model::units::Nanos;
 use seekwell_report::shell_word;
-use seekwell_session::{Session, Tried};
+use seekwell_session::{Advice, Session, Tried};
 use seekwell_store::RunFile;
 use std::path::Path;
 use std::time::Instant;
@@ -26,22 +26,26 @@ pub fn run(session: &Session, arguments: &AdviseArgs) -> Result<Exit, Failure> {
     })?;
     let advice = advised.advise()?;
     terminal::talk(&terminal::harmless(&advice.sentences.join("\n")));
-    let Some(text) = advice.lab else { return Ok(Exit::Done) };
-    if arguments.time.is_none() {
-        terminal::data(&text);
+    let Some(text) = &advice.lab else { return Ok(Exit::Done) };
+    let Some(time) = arguments.time else {
+        terminal::data(text);
         let again = again(arguments, advice.time);
         terminal::talk(&format!("run this lab now: {again}"));
         return Ok(Exit::Done);
-    }
+    };
     terminal::talk(&format!("\n{text}"));
     let path = arguments.output.clone().unwrap_or_else(|| tried::free_name("advise"));
     let lab = path.with_extension("toml");
     let options = arguments.at.options();
-    let planned = Tried::resolve(session, lab.display().to_string(), &text, &options)?.plan()?;
+    // Pauses of virtual time take no time.
+    if let Some(warning) = advice.too_short(time).filter(|_| options.backend == "host") {
+        terminal::talk(&warning);
+    }
+    let planned = Tried::resolve(session, lab.display().to_string(), text, &options)?.plan()?;
     tried::execute(planned, &path, !arguments.no_screen, &mut deadline)?;
     let exit = run::conclude(&path, arguments.json)?;
-    terminal::talk(&fidelity(&path)?);
-    tried::write_lab(&lab, &text, arguments.at.device.as_deref())?;
+    terminal::talk(&faithful(&path, &advice)?);
+    tried::write_lab(&lab, text, arguments.at.device.as_deref())?;
     Ok(exit)
 }
 
@@ -64,20 +68,24 @@ fn again(arguments: &AdviseArgs, time: Nanos) -> String {
     format!("seekwell advise {}", words.join(" "))
 }
 
-/// The fidelity of the least faithful replay.
-fn fidelity(path: &Path) -> Result<String, Failure> {
+/// The fidelity of the least faithful replay, and the times of the replays against that of the recording.
+fn faithful(path: &Path, advice: &Advice) -> Result<String, Failure> {
     let file = RunFile::open(path).map_err(|error| Failure::from_error(&error))?;
     // Whole records: those of a text keep the judged metrics alone.
     let view = report::view(&file)?;
-    let shares = view.records.iter().filter_map(|(_, record)| record.metric("replay.fidelity"));
-    let shares: Vec<f64> = shares.collect();
+    let of_replays = |metric: &str| -> Vec<f64> {
+        view.records.iter().filter_map(|(_, record)| record.metric(metric)).collect()
+    };
+    let shares = of_replays("replay.fidelity");
     let Some(least) = shares.iter().copied().min_by(f64::total_cmp) else {
         return Ok("fidelity unknown: no replay ended".to_owned());
     };
-    Ok(format!(
+    let fidelity = format!(
         "fidelity: at least {:.2} % of the recorded calls had their recorded result, in each of {} replays",
         // Not rounded up to a perfect replay.
         (least * 1e4).floor() / 100.0,
         shares.len()
-    ))
+    );
+    let compared = advice.compared(&of_replays("replay.elapsed"));
+    Ok([Some(fidelity), compared].into_iter().flatten().collect::<Vec<_>>().join("\n"))
 }

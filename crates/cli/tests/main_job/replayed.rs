@@ -163,6 +163,10 @@ fn a_recorded_load_is_advised_and_its_lab_runs() {
     assert!(matches!(ran.status.code(), Some(0 | 4)), "{}", talk(&ran));
     let said = talk(&ran);
     assert!(said.contains("fidelity: at least 100.00 % of the recorded calls"), "{said}");
+    assert!(said.contains("\nthe load took 0.02 s where it was recorded, and "), "{said}");
+    let short =
+        advise(&[&words[..6], &["1ms", "--device", "ram:64MiB", "-o", "short.seekwell"]].concat());
+    assert!(talk(&short).contains("a single round takes some 0.0"), "{}", talk(&short));
     assert!(path.join("advise.seekwell").exists() && path.join("advise.toml").exists());
 }
 

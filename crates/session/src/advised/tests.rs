@@ -124,3 +124,28 @@ fn recorded_computing_and_sleeping_is_told_apart() {
     );
     assert!(helped.lab.is_some());
 }
+
+#[test]
+fn a_time_that_is_too_short_is_told_before_the_first_trial() {
+    let advice = Advice {
+        sentences: Vec::new(),
+        lab: None,
+        time: Nanos(7_200_000_000_000),
+        recorded: Nanos(100_000_000_000),
+        stacks: 6,
+    };
+    assert_eq!(advice.too_short(Nanos(600_000_000_000)), None);
+    assert_eq!(
+        advice.too_short(Nanos(60_000_000_000)).as_deref(),
+        Some(
+            "Where storage is no faster than the recorded one, a single round takes some 600 s, and a verdict \
+             needs 6: 60.0 s are too short. Give --for 120min, fewer stacks (--fs, --sched), or a part of the \
+             trace (seekwell trace filter)."
+        )
+    );
+    assert_eq!(advice.compared(&[]), None);
+    assert_eq!(
+        advice.compared(&[50.0, 42.5, 120.0]).as_deref(),
+        Some("the load took 100 s where it was recorded, and 42.5 s to 120 s in its replays")
+    );
+}
