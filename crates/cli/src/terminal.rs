@@ -69,6 +69,20 @@ pub fn data(text: &str) {
     let _ = out.flush();
 }
 
+/// As [`data`], piece by piece.
+///
+/// # Errors
+/// Those of `write`, and of an output that is not closed and yet takes nothing.
+pub fn data_piecewise(
+    write: &dyn Fn(&mut dyn Write) -> std::io::Result<()>,
+) -> std::io::Result<()> {
+    let mut out = std::io::BufWriter::new(stdout().lock());
+    match write(&mut out).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
+}
+
 /// Prints a line of talk.
 pub fn talk(text: &str) {
     let _ = writeln!(stderr().lock(), "{text}");

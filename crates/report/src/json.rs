@@ -1,6 +1,7 @@
 //! A run for programs. Names are stable: they are added to and never renamed.
 
 use crate::model_error::on_device;
+use crate::parquet::EachTrial;
 use crate::permanent::{Permanent, permanent};
 use crate::uncontrolled::uncontrolled;
 use crate::view::RunView;
@@ -8,24 +9,76 @@ use seekwell_model::FORMAT;
 use seekwell_model::plan::PlannedTrial;
 use seekwell_model::record::{Record, Status, StepRecord};
 use seekwell_stats::histogram::Histogram;
+use serde::ser::{Error as _, Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
 use serde_json::{Map, Value, json};
+use std::io::{self, Write};
 
-/// The run as JSON: everything but the plan's details, the timelines, the histograms (their
+/// Writes the run as indented JSON: everything but the plan's details, the timelines, the histograms (their
 /// percentiles are there) and the block events, which the run file holds.
 ///
 /// `{"format", "lab", "backend", "place", "trials": [{"stack", "workload", "round", "status", "metrics",
 /// "fingerprint"}], "verdict": {"kind", "stacks", "baseline", "ratios": [{"stack", "ratio", "low",
 /// "high"}], "reason"}, "warnings"}` and further fields. Ratios are stack over baseline on the
 /// judged metric; what is not known is `null`.
-#[must_use]
-pub fn json(view: &RunView) -> Value {
-    let mut value = summary(view);
-    let trials: Vec<Value> =
-        view.records.iter().map(|(trial, record)| trial_json(view, trial, record)).collect();
-    if let Some(object) = value.as_object_mut() {
-        object.insert("trials".to_owned(), Value::Array(trials));
+///
+/// Trials come from `each`, whole but for timelines and block events, and are written one after the other: those of a
+/// run of 100,000 would fill gigabytes.
+///
+/// # Errors
+/// Those of `each` and `out`.
+pub fn write_json(view: &RunView, each: &EachTrial<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let mut fields = match summary(view) {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    };
+    fields.insert(TRIALS.to_owned(), Value::Null);
+    serde_json::to_writer_pretty(&mut *out, &Run { fields, trials: Trials { view, each } })?;
+    out.write_all(b"\n")
+}
+
+/// Name of the field with the trials.
+const TRIALS: &str = "trials";
+
+/// A run whose trials take the place of the field of their name.
+struct Run<'a> {
+    fields: Map<String, Value>,
+    trials: Trials<'a>,
+}
+
+impl Serialize for Run<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.fields.len()))?;
+        for (name, value) in &self.fields {
+            if name == TRIALS {
+                map.serialize_entry(name, &self.trials)?;
+            } else {
+                map.serialize_entry(name, value)?;
+            }
+        }
+        map.end()
     }
-    value
+}
+
+/// The trials of a run, each read when it is written.
+struct Trials<'a> {
+    view: &'a RunView,
+    each: &'a EachTrial<'a>,
+}
+
+impl Serialize for Trials<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(None)?;
+        let mut written = Ok(());
+        let read = (self.each)(&mut |trial, record| {
+            if written.is_ok() {
+                written = list.serialize_element(&trial_json(self.view, trial, record));
+            }
+        });
+        // An output that is closed is told as such.
+        written?;
+        read.map_err(S::Error::custom)?;
+        list.end()
+    }
 }
 
 /// The run without its trials: what a page shows before anybody asks for one of them.
@@ -147,4 +200,4 @@ fn latency_json(bytes: &[u8]) -> Value {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -48,7 +48,7 @@ pub use compare_text::compare_text;
 pub use csv::csv;
 pub use curves::bench_svg;
 pub use html::{ExtractError, HtmlPage, Inside, PageTrials, bench_html, extract, has_program};
-pub use json::json;
+pub use json::write_json;
 pub use load_page::{LoadPage, LoadPicture, load_html};
 pub use markdown::markdown;
 pub use next_step::{next_command, resume_command, resume_with, shell_word};

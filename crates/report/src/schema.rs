@@ -15,7 +15,7 @@ use serde_reflection::{
     ContainerFormat, Format, Named, Registry, Samples, Tracer, TracerConfig, VariantFormat,
 };
 
-/// The schema of [`crate::json()`] (JSON Schema 2020-12) as pretty JSON, ended by a line break.
+/// The schema of [`crate::write_json`] (JSON Schema 2020-12) as pretty JSON, ended by a line break.
 #[must_use]
 pub fn json_schema() -> String {
     let schema = match registry() {

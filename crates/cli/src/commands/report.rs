@@ -37,10 +37,9 @@ pub fn run(arguments: &ReportArgs) -> Result<Exit, Failure> {
     foreign::confine(&reach);
     let file = RunFile::open(&arguments.run).map_err(|error| Failure::from_error(&error))?;
     // A page has latencies and events in the run file that is inside.
-    let light: Option<Lightener<'_>> = match (arguments.json, arguments.csv.is_some()) {
-        (true, _) => None,
-        (false, true) => Some(&|plan, _| Light::with_metrics(plan)),
-        (false, false) => Some(&Light::of),
+    let light: Option<Lightener<'_>> = match arguments.csv.is_some() {
+        true => Some(&|plan, _| Light::with_metrics(plan)),
+        false => Some(&Light::of),
     };
     let view = if let Some(path) = &arguments.html {
         let (view, trials) = view_as_page(&file, light)?;
@@ -60,7 +59,7 @@ pub fn run(arguments: &ReportArgs) -> Result<Exit, Failure> {
     }
     let files = [&arguments.html, &arguments.csv, &arguments.markdown, &arguments.parquet];
     if arguments.json || files.iter().all(|file| file.is_none()) {
-        print(&view, &arguments.run, arguments.json);
+        print(&file, &view, &arguments.run, arguments.json)?;
     }
     Ok(Exit::Done)
 }
@@ -269,16 +268,25 @@ pub fn other_verdict(stored: &Verdict, today: &Verdict) -> Option<Warning> {
 }
 
 /// Prints the report of a run on standard output; its last line is the command that would decide
-/// an open verdict.
-pub fn print(view: &RunView, path: &Path, json: bool) {
-    if json {
-        terminal::data(&format!("{:#}", seekwell_report::json(view)));
-    } else {
+/// an open verdict. JSON is read from the file, trial by trial.
+///
+/// # Errors
+/// When the file cannot be read or the output cannot be written.
+pub fn print(file: &RunFile, view: &RunView, path: &Path, json: bool) -> Result<(), Failure> {
+    if !json {
         let report = seekwell_report::terminal(view, terminal::width(), terminal::colour());
         let next = seekwell_report::next_command(view, path);
         let next = next.map_or_else(String::new, |line| format!("\n{line}\n"));
         terminal::data(&format!("{report}{next}"));
+        return Ok(());
     }
+    let wanted = Wanted { series: false, timeline: Timeline::No, ..Wanted::default() };
+    let each = |see: &mut dyn FnMut(&PlannedTrial, &Record)| {
+        let read = file.each_record(&wanted, &mut |trial, record| see(&trial, &record));
+        read.map_err(std::io::Error::other)
+    };
+    terminal::data_piecewise(&|out| seekwell_report::write_json(view, &each, out))
+        .map_err(|error| Failure::Error(format!("cannot print {}: {error}", path.display())))
 }
 
 /// Writes an output. The run file itself is never written over.

@@ -90,9 +90,9 @@ pub fn show_unseen(planned: &Planned, path: &Path) -> Result<Option<Failure>, Fa
 /// When the file cannot be read, or every trial failed.
 pub fn conclude(path: &Path, json: bool) -> Result<Exit, Failure> {
     let file = RunFile::open(path).map_err(|error| Failure::from_error(&error))?;
-    let view = if json { report::view(&file) } else { report::view_as_text(&file) }?;
+    let view = report::view_as_text(&file)?;
     terminal::talk(&format!("run file: {}", path.display()));
-    report::print(&view, path, json);
+    report::print(&file, &view, path, json)?;
     let failed = |record: &Record| matches!(record.status, Status::Failed { .. });
     if !view.records.is_empty() && view.records.iter().all(|(_, record)| failed(record)) {
         let text = "every trial failed, so there is nothing to judge; the warnings above say why";

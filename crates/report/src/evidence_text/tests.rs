@@ -156,7 +156,7 @@ fn a_race_keeps_those_who_left_in_sight_and_apart() {
     Pilot of 2 rounds, screen of 2 rounds, final of 20 rounds among 2 stacks, judged after 20 rounds
     1 left in the screen: ext4/none. Their ratios are estimates, not certified results
     ");
-    let json = crate::json(&view);
+    let json = crate::json::tests::json_of(&view);
     assert_eq!(json["trials"][0]["part"], "pilot");
     assert_eq!(json["trials"][23]["part"], "final");
     assert_eq!(json["verdict"]["evidence"]["race"]["dropped"][0]["part"], "screen");

@@ -70,7 +70,7 @@ fn wrong(value: &Value, schema: &Value, root: &Value, path: &str, found: &mut Ve
 fn problems(view: &crate::RunView) -> Vec<String> {
     let schema: Value = serde_json::from_str(&json_schema()).expect("JSON");
     let mut found = Vec::new();
-    wrong(&crate::json::json(view), &schema, &schema, "run", &mut found);
+    wrong(&crate::json::tests::json_of(view), &schema, &schema, "run", &mut found);
     found
 }
 
@@ -100,7 +100,7 @@ fn every_run_is_as_the_schema_says() {
 #[test]
 fn the_schema_finds_what_is_wrong() {
     let schema: Value = serde_json::from_str(&json_schema()).expect("JSON");
-    let mut value = crate::json::json(&fixture::winner());
+    let mut value = crate::json::tests::json_of(&fixture::winner());
     value["verdict"]["kind"] = json!("perhaps");
     value["trials"][0]["round"] = json!("one");
     value["verdict"]["extra"] = json!(1);
