@@ -28,8 +28,8 @@ pub struct Live {
     pub running: BTreeSet<u32>,
     /// Tasks that wait for a node or for their turn.
     pub waiting: u32,
-    /// Those of them that wait until a time, as Slurm lets tasks do that were requeued.
-    pub delayed: u32,
+    /// Numbers of those of them that wait until a time, as Slurm lets tasks do that were requeued.
+    pub delayed: BTreeSet<u32>,
     /// Numbers of all tasks of which a process may be on a node: those that run, are suspended or are being ended.
     pub on_nodes: BTreeSet<u32>,
     /// Reason for which tasks wait.
@@ -58,11 +58,11 @@ pub trait Queue {
     /// When the scheduler cannot be reached.
     fn live(&mut self, job: &JobId) -> Result<Option<Live>, ClusterError>;
 
-    /// Lets the tasks of a job begin that wait until a time.
+    /// Lets these tasks of a job begin, which wait until a time.
     ///
     /// # Errors
     /// When the scheduler cannot be reached, or refuses.
-    fn hasten(&mut self, _job: &JobId) -> Result<(), ClusterError> {
+    fn hasten(&mut self, _job: &JobId, _tasks: &BTreeSet<u32>) -> Result<(), ClusterError> {
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 
 use crate::error::ClusterError;
 use crate::queue::{JobId, Live, Queue};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::{Read, Write as _};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -198,9 +199,9 @@ impl Queue for Slurm {
         true
     }
 
-    fn hasten(&mut self, job: &JobId) -> Result<(), ClusterError> {
+    fn hasten(&mut self, job: &JobId, tasks: &BTreeSet<u32>) -> Result<(), ClusterError> {
         let mut arguments = self.of_cluster(job);
-        let update = ["update", &format!("jobid={}", job.number()), "starttime=now"];
+        let update = ["update", &jobid(job, tasks), "starttime=now"];
         arguments.extend(update.map(OsString::from));
         output("scontrol", &arguments).map(drop)
     }
@@ -255,11 +256,13 @@ fn live(text: &str) -> Live {
             live.on_nodes.extend(number);
         }
         if WAITING.contains(&state) {
-            let waiting = tasks.map_or(1, elements);
-            live.waiting += waiting;
+            let (tasks, others) = tasks.map_or((BTreeSet::new(), 1), elements);
+            live.waiting += tasks.len() as u32 + others;
             // Names of nodes may follow.
             let reason = words.next().map(|reason| reason.trim_end_matches(','));
-            live.delayed += if reason == Some(DELAYED) { waiting } else { 0 };
+            if reason == Some(DELAYED) {
+                live.delayed.extend(tasks);
+            }
             let told = reason.filter(|reason| *reason != "None").map(str::to_owned);
             live.reason = live.reason.take().or(told);
         } else if RUNNING.contains(&state) {
@@ -269,17 +272,30 @@ fn live(text: &str) -> Live {
     live
 }
 
-/// Number of tasks in a list such as `3,7-9%2`; a list that Slurm cuts short counts as far as it goes.
-fn elements(list: &str) -> u32 {
-    let list = list.split('%').next().unwrap_or_default();
-    let count = |range: &str| match range.split_once('-') {
-        Some((first, last)) => match (first.parse::<u32>(), last.parse::<u32>()) {
-            (Ok(first), Ok(last)) if last >= first => last - first + 1,
-            _ => 1,
-        },
-        None => 1,
-    };
-    list.split(',').map(count).sum::<u32>().max(1)
+/// Numbers of the tasks in a list such as `3,7-9%2`, and the number of parts that tell none, each a task at least: Slurm
+/// cuts long lists short.
+fn elements(list: &str) -> (BTreeSet<u32>, u32) {
+    let (mut tasks, mut others) = (BTreeSet::new(), 0);
+    for range in list.split('%').next().unwrap_or_default().split(',') {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        match (first.parse::<u32>(), last.parse::<u32>()) {
+            (Ok(first), Ok(last)) => {
+                tasks.extend(first..=last.min(first.saturating_add(MOST_TASKS)))
+            }
+            _ => others += 1,
+        }
+    }
+    (tasks, others)
+}
+
+/// More tasks than Slurm lets an array have.
+const MOST_TASKS: u32 = 4_000_000;
+
+/// Argument of `scontrol` for these tasks of a job.
+fn jobid(job: &JobId, tasks: &BTreeSet<u32>) -> String {
+    let number = job.number();
+    let names: Vec<String> = tasks.iter().map(|task| format!("{number}_{task}")).collect();
+    format!("jobid={}", names.join(","))
 }
 
 /// Standard output of a command that succeeded.

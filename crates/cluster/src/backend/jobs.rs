@@ -107,15 +107,14 @@ impl Cluster {
         }
     }
 
-    /// Ends the pause that a scheduler makes before it starts a requeued task again, if no other task runs meanwhile. A
-    /// task that has not run before waits for the time that the user wished.
+    /// Ends the pause that a scheduler makes before it starts a requeued task again. All tasks of a job may begin at the
+    /// same time: once one has begun, none waits for the time that the user wished.
     fn hasten(&mut self, live: &Live) {
         if let (Some(job), true) = (&self.job, self.has_begun)
-            && live.running.is_empty()
-            && live.delayed > 0
+            && !live.delayed.is_empty()
         {
-            // Without it the run waits as long as the site wishes.
-            let _ = self.queue.hasten(job);
+            // Without it the task waits as long as the site wishes.
+            let _ = self.queue.hasten(job, &live.delayed);
         }
     }
 

@@ -50,8 +50,8 @@ impl Queue for ScriptedQueue {
         true
     }
 
-    fn hasten(&mut self, job: &JobId) -> Result<(), ClusterError> {
-        self.log.lock().unwrap().push(format!("hasten {}", job.0));
+    fn hasten(&mut self, job: &JobId, tasks: &BTreeSet<u32>) -> Result<(), ClusterError> {
+        self.log.lock().unwrap().push(format!("hasten {} {tasks:?}", job.0));
         Ok(())
     }
 

@@ -88,11 +88,11 @@ fn tasks_are_counted_from_the_lines_of_squeue() {
 #[test]
 fn tasks_that_wait_until_a_time_are_known_by_their_reason() {
     let delayed = |text| live(text).delayed;
-    assert_eq!(delayed("PENDING 3-4 BeginTime\nPENDING 5 Resources\nRUNNING 2 None\n"), 2);
-    assert_eq!(
-        delayed("PENDING 3 ReqNodeNotAvail, UnavailableNodes:node1\nRUNNING 2 BeginTime\n"),
-        0
-    );
+    let lines = "PENDING 3-4 BeginTime\nPENDING 5 Resources\nRUNNING 2 None\nPENDING 9 BeginTime\n";
+    assert_eq!(delayed(lines), [3, 4, 9].into());
+    let lines = "PENDING 3 ReqNodeNotAvail, UnavailableNodes:node1\nRUNNING 2 BeginTime\n";
+    assert_eq!(delayed(lines), BTreeSet::new());
+    assert_eq!(jobid(&JobId("12;blue".to_owned()), &[3, 9].into()), "jobid=12_3,12_9");
 }
 
 /// A task that is being ended, or is suspended, may still write.

@@ -2,14 +2,14 @@
 
 use super::*;
 
-/// Slurm lets a requeued task wait for two minutes, also when no other one runs.
+/// Slurm lets a requeued task wait for two minutes.
 #[test]
-fn requeued_tasks_do_not_wait_while_no_other_one_runs() {
+fn requeued_tasks_do_not_wait() {
     let folder = tempfile::tempdir().unwrap();
     let spool = spool(&folder);
     let delayed = |run: &[u32]| {
         let live = running(run).unwrap();
-        Some(Live { waiting: 2, delayed: 1, ..live })
+        Some(Live { waiting: 2, delayed: [3].into(), ..live })
     };
     let waits = Some(Live { waiting: 2, ..Live::default() });
     let live = vec![delayed(&[]), delayed(&[1]), waits, delayed(&[]), running(&[]), delayed(&[])];
@@ -22,9 +22,10 @@ fn requeued_tasks_do_not_wait_while_no_other_one_runs() {
         &["submit 0"],
         // Its begin is the wish of the user.
         &[],
+        // One has begun.
+        &["hasten 0 {3}"],
         &[],
-        &[],
-        &["hasten 0"],
+        &["hasten 0 {3}"],
         // The next job has not begun.
         &["submit 0"],
         &[],
