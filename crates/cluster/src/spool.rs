@@ -12,7 +12,7 @@
 //! | `taken/INDEX.TASK` | worker | the share that it runs |
 //! | `done/INDEX` | worker | the share with its records, or why there is none |
 //! | `beats/NAME` | all | a number that grows while the writer lives; the session's with the number of workers |
-//! | `disks/NAME` | worker | the one that may write to this disk, which several nodes may see |
+//! | `disks/NAME/TASK` | worker | the one that may write to this disk, which several nodes may see |
 //! | `logs/TASK.txt` | scheduler | words of a worker |
 //! | `job` | session | the job of its workers, which the next session ends |
 //! | `stop` | session | tells workers to end |

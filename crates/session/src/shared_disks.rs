@@ -46,7 +46,7 @@ impl SharedDisks {
 
     fn add(&mut self, path: &Path, writer: Writer) -> Result<(), SessionError> {
         if let Some(other) = self.spool.lock_disk(&writer)? {
-            return Err(refusal(path, &other, &self.spool.lock_of(&writer.disk)).into());
+            return Err(refusal(path, &other, &self.spool.file_of(&other)).into());
         }
         self.writers.push(writer);
         Ok(())

@@ -30,7 +30,7 @@ fn a_disk_that_another_node_writes_to_is_refused_in_words() {
     let expected = format!(
         "/dev/disk/by-id/scsi-SAN is not written: node1 writes to this disk (naa.6001405) for the same run, as worker \
          node1; give each node a disk of its own; if that worker is dead, remove {}",
-        spool.lock_of("naa.6001405").display()
+        spool.file_of(&writer("node1")).display()
     );
     assert_eq!(refused.to_string(), expected);
     drop(second);

@@ -1,5 +1,6 @@
 use super::*;
 use crate::fixture::{some_work, spool};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 fn writer(disk: &str, node: &str, task: &str) -> Writer {
     let [disk, node, task] = [disk, node, task].map(str::to_owned);
@@ -65,20 +66,72 @@ fn disks_stay_locked_when_a_session_continues_or_another_begins() {
     assert_eq!(next.writers().unwrap(), [writer]);
 }
 
-/// The next worker of the node takes the lock over between the look and the release.
+/// The session has looked, and releases the lock of a dead worker when another one has it.
 #[test]
-fn a_lock_that_was_taken_over_meanwhile_is_put_back() {
+fn the_release_of_a_dead_workers_lock_never_touches_that_of_the_next() {
     let folder = tempfile::tempdir().unwrap();
     let spool = spool(&folder);
-    let [dead, next] = ["1--node1-20-7", "1-1-node1-33-7"].map(|task| writer("a", "node1", task));
+    let dead = writer("a", "node1", "1--node1-20-7");
+    let same_node = writer("a", "node1", "1-1-node1-33-7");
+    let other_node = writer("a", "node2", "2--node2-20-7");
     assert_eq!(spool.lock_disk(&dead).unwrap(), None);
-    assert_eq!(spool.lock_disk(&next).unwrap(), None);
-    let path = spool.lock_of("a");
-    spool.release_if(&path, &dead).unwrap();
-    assert_eq!(spool.writers().unwrap(), std::slice::from_ref(&next));
-    let files = std::fs::read_dir(path.parent().unwrap()).unwrap().count();
-    assert_eq!(files, 1, "nothing is left aside");
-    spool.release_if(&path, &next).unwrap();
+    for next in [&same_node, &other_node] {
+        if next == &other_node {
+            spool.release_disk(&same_node).unwrap();
+        }
+        assert_eq!(spool.lock_disk(next).unwrap(), None);
+        spool.release_disk(&dead).unwrap();
+        assert_eq!(spool.writers().unwrap(), std::slice::from_ref(next));
+    }
+    spool.release_disk(&other_node).unwrap();
     assert_eq!(spool.writers().unwrap(), []);
-    spool.release_if(&path, &next).unwrap();
+    spool.release_disk(&other_node).unwrap();
+    let names = names(&spool.path(DISKS)).unwrap();
+    assert_eq!(names.len(), 1, "the empty lock stays and nothing else: {names:?}");
+}
+
+/// Workers of three nodes lock, write and end, and some die. Sessions release what the dead have left, and do so late.
+#[test]
+fn a_disk_has_one_writer_whoever_releases_locks_meanwhile() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    // Locks of machines: a worker has that of its node, and a dead one none.
+    let machines = [(); 3].map(|()| std::sync::Mutex::new(0_u32));
+    let (writing, got) = (&AtomicU32::new(0), &AtomicU32::new(0));
+    let dead = &std::sync::Mutex::new(Vec::<Writer>::new());
+    std::thread::scope(|scope| {
+        for thread in 0..6_usize {
+            let (spool, machine) = (spool.clone(), &machines[thread % 3]);
+            scope.spawn(move || {
+                for turn in 0..60 {
+                    let mut number = machine.lock().unwrap();
+                    *number += 1;
+                    let task = format!("{thread}-{number}");
+                    let one = writer("a", &format!("node{}", thread % 3), &task);
+                    if spool.lock_disk(&one).unwrap().is_some() {
+                        continue;
+                    }
+                    assert_eq!(writing.fetch_add(1, Ordering::SeqCst), 0, "two write");
+                    got.fetch_add(1, Ordering::Relaxed);
+                    std::thread::yield_now();
+                    writing.fetch_sub(1, Ordering::SeqCst);
+                    if (turn + thread) % 3 == 0 {
+                        dead.lock().unwrap().push(one);
+                    } else {
+                        spool.release_disk(&one).unwrap();
+                    }
+                }
+            });
+        }
+        let spool = spool.clone();
+        scope.spawn(move || {
+            for _ in 0..200 {
+                // Some that were released long ago, too.
+                let all = dead.lock().unwrap().clone();
+                all.iter().for_each(|one| spool.release_disk(one).unwrap());
+                std::thread::yield_now();
+            }
+        });
+    });
+    assert!(got.load(Ordering::Relaxed) > 0);
 }
