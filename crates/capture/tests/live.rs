@@ -177,7 +177,7 @@ fn a_running_process_is_recorded_with_descriptors_that_were_open() {
 #[test]
 fn a_cgroup_is_recorded_and_no_process_outside() {
     let test = "a_cgroup_is_recorded_and_no_process_outside";
-    let Some(cgroup) = Cgroup::make(&format!("seekwell-test-{}", std::process::id())) else {
+    let Some(cgroup) = Cgroup::make(&format!("recorded-test-{}", std::process::id())) else {
         return seekwell_testing::skip(test, NO_CGROUP);
     };
     let (inside, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

@@ -121,7 +121,7 @@ fn kept(test: &str, enter: &str, target: impl Fn(u32) -> Target) -> Option<usize
 #[test]
 fn pages_of_files_that_were_mapped_before_the_start_are_recorded() {
     let test = "pages_of_files_that_were_mapped_before_the_start_are_recorded";
-    let Some(cgroup) = Cgroup::make(&format!("seekwell-kept-{}", std::process::id())) else {
+    let Some(cgroup) = Cgroup::make(&format!("recorded-kept-{}", std::process::id())) else {
         return seekwell_testing::skip(test, NO_CGROUP);
     };
     let of_cgroup = |_| Target::Cgroup(cgroup.path().to_owned());

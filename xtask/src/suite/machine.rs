@@ -17,6 +17,9 @@ const QUEUE_SETTINGS: [&str; 5] =
 /// Those of them that outlive a loop device; attaching resets the others.
 const LASTING_LOOP_SETTINGS: [&str; 2] = ["scheduler", "nr_requests"];
 
+/// Beginnings of the names of control groups that are ours: those of the program, and of its tests.
+const OUR_GROUPS: [&str; 2] = ["seekwell-", "recorded-"];
+
 /// Shows what was last written to it, which is not a state.
 const NO_SETTING: &str = "drop_caches";
 
@@ -25,7 +28,7 @@ struct Places {
     sys_block: PathBuf,
     mounts: PathBuf,
     sysctls: PathBuf,
-    /// Folders in which what is called `seekwell-…` is ours.
+    /// Folders in which groups with [`OUR_GROUPS`] names are ours.
     groups: Vec<PathBuf>,
     undo_lists: PathBuf,
 }
@@ -74,7 +77,8 @@ impl Machine {
             machine.add_setting(format!("sysctl {}", file.display()), file);
         }
         let groups = places.groups.iter().flat_map(|folder| files(folder));
-        for group in groups.filter(|path| name(path).starts_with("seekwell-")) {
+        let is_ours = |path: &PathBuf| OUR_GROUPS.iter().any(|ours| name(path).starts_with(ours));
+        for group in groups.filter(is_ours) {
             machine.things.insert(format!("memory group {}", group.display()));
         }
         // The lock and the folder for mount points beside them stay, on a fresh machine too.

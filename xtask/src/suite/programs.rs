@@ -68,6 +68,8 @@ impl Program {
             ("cli", "kept_verdicts") => false,
             // Draws made runs in a browser; runs guests.
             ("cli", "page" | "virtual") => false,
+            // Record programs of their own, in groups and namespaces of their own.
+            ("capture", "asynchronous" | "live" | "programs" | "touched") => false,
             (room, _) => !ASIDE.contains(&room),
         }
     }
