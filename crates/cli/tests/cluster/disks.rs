@@ -237,11 +237,11 @@ fn two_nodes_never_write_to_one_disk() {
         run=$!
         until cat disk.seekwell.nodes/logs/*.txt 2>/dev/null | grep "writes to this disk" || ! kill -0 "$run"; do sleep 0.1; done
         # To the other node's claim the filesystem of this one is strange: there the run must not go on.
-        other=$(cat disk.seekwell.nodes/disks/* | grep -o '"task":"[^"]*"' | grep -q node1 && echo node2 || echo node1)
+        other=$(cat disk.seekwell.nodes/disks/*/* | grep -o '"task":"[^"]*"' | grep -q node1 && echo node2 || echo node1)
         scontrol update NodeName=$other State=DRAIN Reason="strange contents"
         # The name of a worker ends with its process and its job.
-        cat disk.seekwell.nodes/disks/* 2>/dev/null | grep -o '"task":"[^"]*"'
-        kill -9 $(cat disk.seekwell.nodes/disks/* | sed 's/.*"task":"[^"]*-\([0-9]*\)-[0-9]*".*/\1/') && echo killed
+        cat disk.seekwell.nodes/disks/*/* 2>/dev/null | grep -o '"task":"[^"]*"'
+        kill -9 $(cat disk.seekwell.nodes/disks/*/* | sed 's/.*"task":"[^"]*-\([0-9]*\)-[0-9]*".*/\1/') && echo killed
         status=0
         wait "$run" || status=$?
         echo "status $status"
