@@ -17,7 +17,7 @@ use seekwell_runner::judge::{self, prolong};
 use seekwell_runner::records::{Extractor, Outcomes};
 use seekwell_store::{Integrity, RunFile, Timeline, Wanted};
 use std::cell::RefCell;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::Path;
 
 /// Shows or exports a run.
@@ -37,16 +37,14 @@ pub fn run(arguments: &ReportArgs) -> Result<Exit, Failure> {
     foreign::confine(&reach);
     let file = RunFile::open(&arguments.run).map_err(|error| Failure::from_error(&error))?;
     // A page has latencies and events in the run file that is inside.
-    let light: Option<Lightener<'_>> = match arguments.csv.is_some() {
-        true => Some(&|plan, _| Light::with_metrics(plan)),
-        false => Some(&Light::of),
-    };
+    let with_metrics: Lightener<'_> = &|plan, _| Light::with_metrics(plan);
+    let light: Lightener<'_> = if arguments.csv.is_some() { with_metrics } else { &Light::of };
     let view = if let Some(path) = &arguments.html {
         let (view, trials) = view_as_page(&file, light)?;
         page(&file, &view, &trials, path, arguments)?;
         view
     } else {
-        view_of(&file, light, None)?
+        view_of(&file, Some(light), None)?
     };
     if let Some(path) = &arguments.csv {
         write(path, Kind::Csv, &seekwell_report::csv(&view), arguments)?;
@@ -64,6 +62,15 @@ pub fn run(arguments: &ReportArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
+/// Sees a trial and its record.
+type See<'a> = &'a mut dyn FnMut(&PlannedTrial, &Record);
+
+/// Shows every trial of a file with the wanted parts of its record, one at a time.
+fn each_trial(file: &RunFile, wanted: &Wanted, see: See<'_>) -> std::io::Result<()> {
+    let read = file.each_record(wanted, &mut |trial, record| see(&trial, &record));
+    read.map_err(std::io::Error::other)
+}
+
 /// First bytes of a table.
 const PARQUET_HEAD: &[u8] = b"PAR1";
 
@@ -78,10 +85,7 @@ fn tables(file: &RunFile, directory: &Path, view: &RunView, force: bool) -> Resu
         let TableParts { histograms, series, timeline } = table.parts;
         let timeline = if timeline { Timeline::Whole } else { Timeline::No };
         let wanted = Wanted { histograms, series, timeline, metrics: None };
-        let each = |see: &mut dyn FnMut(&PlannedTrial, &Record)| {
-            let read = file.each_record(&wanted, &mut |trial, record| see(&trial, &record));
-            read.map_err(std::io::Error::other)
-        };
+        let each = |see: See<'_>| each_trial(file, &wanted, see);
         let content = Content { head: PARQUET_HEAD, write: &|out| table.write(view, &each, out) };
         output::piecewise(&directory.join(table.name), Kind::Parquet, &content, force)?;
     }
@@ -138,14 +142,11 @@ pub fn view_as_text(file: &RunFile) -> Result<RunView, Failure> {
 }
 
 /// A view for a page, and the numbers of trials that the page shows.
-fn view_as_page(
-    file: &RunFile,
-    light: Option<Lightener<'_>>,
-) -> Result<(RunView, PageTrials), Failure> {
+fn view_as_page(file: &RunFile, light: Lightener<'_>) -> Result<(RunView, PageTrials), Failure> {
     let mut trials = PageTrials::default();
     let timeline = if trials.are_drawn() { Timeline::Whole } else { Timeline::Told };
     let see = &mut |trial: &PlannedTrial, record: &Record| trials.see(trial, record);
-    let view = view_of(file, light, Some(Eye { see, timeline }))?;
+    let view = view_of(file, Some(light), Some(Eye { see, timeline }))?;
     Ok((view, trials))
 }
 
@@ -280,13 +281,13 @@ pub fn print(file: &RunFile, view: &RunView, path: &Path, json: bool) -> Result<
         terminal::data(&format!("{report}{next}"));
         return Ok(());
     }
-    let wanted = Wanted { series: false, timeline: Timeline::No, ..Wanted::default() };
-    let each = |see: &mut dyn FnMut(&PlannedTrial, &Record)| {
-        let read = file.each_record(&wanted, &mut |trial, record| see(&trial, &record));
-        read.map_err(std::io::Error::other)
-    };
-    terminal::data_piecewise(&|out| seekwell_report::write_json(view, &each, out))
+    terminal::data_piecewise(&|out| write_json(file, view, out))
         .map_err(|error| Failure::Error(format!("cannot print {}: {error}", path.display())))
+}
+
+fn write_json(file: &RunFile, view: &RunView, out: &mut dyn Write) -> std::io::Result<()> {
+    let wanted = Wanted { series: false, timeline: Timeline::No, ..Wanted::default() };
+    seekwell_report::write_json(view, &|see| each_trial(file, &wanted, see), out)
 }
 
 /// Writes an output. The run file itself is never written over.

@@ -1,4 +1,4 @@
-use super::super::{view, view_as_page, view_as_text};
+use super::super::{view, view_as_page, view_as_text, write_json};
 use super::*;
 use seekwell_model::record::{BlockEvents, SmartReading, StepRecord};
 use seekwell_report::{Inside, PageTrials, RunView};
@@ -39,6 +39,13 @@ fn judged(is_model: bool) -> Light {
 
 fn brief() -> Brief {
     Brief { step: "seek".to_owned() }
+}
+
+/// The JSON of a run of which the view has this much.
+fn json(file: &RunFile, view: &RunView) -> Vec<u8> {
+    let mut text = Vec::new();
+    write_json(file, view, &mut text).unwrap();
+    text
 }
 
 #[test]
@@ -152,7 +159,8 @@ fn the_texts_of_kept_runs_are_those_of_all_their_data() {
         assert_eq!(show(&text), show(&whole), "{}", run.display());
         let markdown = seekwell_report::markdown;
         assert_eq!(markdown(&text), markdown(&whole), "{}", run.display());
-        let (page, trials) = view_as_page(&file, Some(&Light::of)).unwrap();
+        assert!(json(&file, &text) == json(&file, &whole), "the JSON of {} differs", run.display());
+        let (page, trials) = view_as_page(&file, &Light::of).unwrap();
         let expected = html(&whole, &PageTrials::of(&whole));
         assert!(html(&page, &trials) == expected, "the page of {} differs", run.display());
         compared += 1;
@@ -213,7 +221,7 @@ fn the_texts_of_a_run_on_a_host_are_those_of_all_its_data() {
         let text = show(&whole);
         assert!(text.contains("of the variance"), "{text}");
         assert_eq!(show(&view_as_text(&file).unwrap()), text);
-        let (page, trials) = view_as_page(&file, Some(&Light::of)).unwrap();
+        let (page, trials) = view_as_page(&file, &Light::of).unwrap();
         assert!(html(&page, &trials) == html(&whole, &PageTrials::of(&whole)));
     }
 }
