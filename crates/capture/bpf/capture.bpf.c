@@ -45,12 +45,13 @@ static void (*ring_submit)(void *data, u64 flags) = (void *)132;
 #define NO_WAKEUP 1
 
 #define EFAULT 14
-// Flags of mmap, and the numbers of calls that change mappings.
+// Flags of mmap, the numbers of calls that change mappings, and that of one that makes two descriptors.
 #define MAP_FIXED 0x10
 #define MAP_ANONYMOUS 0x20
 #define MMAP 9
 #define MUNMAP 11
 #define MREMAP 25
+#define SOCKETPAIR 53
 // The state of a thread that waits for a page: no signal but a deadly one ends it.
 #define UNINTERRUPTIBLE 2
 
@@ -398,7 +399,8 @@ INLINE int send_walked(struct thread *thread, u32 flags, u64 ids, u64 end_ns, s6
 			return 0;
 		ends[0] = (int)result;
 	} else if (flags & PIPES) {
-		if (result || read_user(ends, sizeof(ends), (void *)thread->args[0]))
+		u64 to = thread->number == SOCKETPAIR ? thread->args[3] : thread->args[0];
+		if (result || read_user(ends, sizeof(ends), (void *)to))
 			return 1;
 	} else if (flags & CHANGES_DIRECTORY) {
 		if (result)

@@ -7,7 +7,7 @@ use crate::error::CaptureError;
 use crate::resolve::Resolver;
 use crate::{load, walk};
 use seekwell_trace::meta::{LOST_RECORDS, Lost, Meta, Tree};
-use seekwell_trace::{Content, InitialEntry, Limits, TraceWriter};
+use seekwell_trace::{Content, InitialAttribute, InitialEntry, Limits, TraceWriter};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read, Write};
@@ -110,6 +110,8 @@ fn initial_value(entry: &InitialEntry) -> Value {
         Some(Content::Compressible(percent)) => json!(percent),
         Some(Content::Random) => json!(100),
     };
+    let named = |one: &InitialAttribute| json!([one.name, one.bytes]);
+    let attributes: Vec<Value> = entry.attributes.iter().map(named).collect();
     json!([
         entry.path,
         entry.device,
@@ -120,8 +122,15 @@ fn initial_value(entry: &InitialEntry) -> Value {
         entry.bytes,
         entry.allocated_bytes,
         content,
-        entry.birth_ms
+        entry.birth_ms,
+        entry.target,
+        attributes
     ])
+}
+
+fn attribute(value: &Value) -> Option<InitialAttribute> {
+    let bytes = value.get(1)?.as_u64().and_then(|bytes| u32::try_from(bytes).ok())?;
+    Some(InitialAttribute { name: value.get(0)?.as_str()?.to_owned(), bytes })
 }
 
 fn initial_entry(value: &Value) -> Option<InitialEntry> {
@@ -144,6 +153,14 @@ fn initial_entry(value: &Value) -> Option<InitialEntry> {
         allocated_bytes: number(7)?,
         content,
         birth_ms: number(9),
+        target: value.get(10).and_then(Value::as_str).map(str::to_owned),
+        attributes: value
+            .get(11)
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(attribute)
+            .collect(),
     })
 }
 

@@ -43,10 +43,15 @@ fn flags(call: &Call) -> u32 {
 }
 
 /// Calls that make descriptors of what is no file, so that these are not taken for an earlier file of
-/// the same number: `eventfd`, `accept`, `socket` and the like. They are not in the trace.
-const MAKERS: [u32; 15] = [41, 43, 213, 253, 282, 283, 284, 288, 289, 290, 291, 294, 298, 319, 434];
-/// `pipe` and `pipe2` make two.
-const PIPES: [u32; 2] = [22, 293];
+/// the same number: `eventfd`, `accept`, `socket` and the like, and `open_by_handle_at`, which knows no path. They
+/// are not in the trace.
+#[rustfmt::skip]
+const MAKERS: [u32; 25] = [
+    41, 43, 213, 240, 253, 282, 283, 284, 288, 289, 290, 291, 294, 298, 300, 304, 319, 323, 428, 430, 432, 433, 434,
+    438, 447,
+];
+/// `pipe`, `pipe2` and `socketpair` make two.
+const PIPES: [u32; 3] = [22, 293, 53];
 
 /// Calls by which threads wait for each other and wake each other: those of futexes, and `exit`, which
 /// wakes the thread that joins the one that ends. They are not in the trace.

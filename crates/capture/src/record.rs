@@ -328,11 +328,10 @@ fn path(bytes: &[u8]) -> Option<PathRecord> {
     };
     let complete = fields.word(52) == 1;
     let (inode, mode) = (fields.long(24), fields.word(44));
+    // What has a place in no directory. A pipe has no name there, a socket that of its protocol.
     let is = |kind: u32| {
-        slot == Slot::Opened
-            && mode & S_IFMT == kind
-            && !complete
-            && text.iter().all(|byte| *byte == 0)
+        let is_nameless = kind == S_IFSOCK || text.iter().all(|byte| *byte == 0);
+        slot == Slot::Opened && mode & S_IFMT == kind && !complete && is_nameless
     };
     let text = match slot {
         // As the kernel shows them in /proc.

@@ -16,6 +16,8 @@ use std::sync::Arc;
 
 mod in_progress;
 mod kinds;
+mod links;
+mod makers;
 mod mapped;
 
 const AT_FDCWD: i32 = -100;
@@ -424,7 +426,7 @@ impl Resolver {
                 "madvise" => self.mapped_offset(record),
                 _ => arg(call.offset),
             },
-            length: arg(call.length),
+            length: links::length(call, record, paths),
             result: Some(record.result),
             flags: arg(call.flags),
             cpu_ns: record.cpu_ns.map(|own| own.saturating_add(cpu_ns)),
@@ -535,18 +537,6 @@ impl Resolver {
         file
     }
 
-    /// Learns descriptors of pipes, sockets and the like.
-    fn made(&mut self, process: u32, paths: &[PathRecord], writer: &mut TraceWriter) {
-        for path in paths {
-            let file = self.file(&path.text, Some(path), writer);
-            let Some(known) = self.processes.get_mut(&process) else { continue };
-            // Those that survive an exec are looked up again.
-            let descriptor = Descriptor { file, close_on_exec: true };
-            let ends = [path.fd, path.other_fd].into_iter().flatten();
-            known.descriptors.extend(ends.map(|fd| (fd, descriptor)));
-        }
-    }
-
     /// Learns a descriptor or the working directory of a process.
     fn learn(&mut self, held: &PathRecord, writer: &mut TraceWriter) {
         let file = match held.slot {
@@ -615,6 +605,9 @@ impl Resolver {
                 // The descriptor itself: `utimensat` of an open file, AT_EMPTY_PATH.
                 Some(fd) if path.text.is_empty() && fd >= 0 => {
                     self.descriptor_file(record.process, fd, writer)
+                }
+                None if path.slot == Slot::Second && call.is_symlink() => {
+                    self.target(named.file, &path.text, writer)
                 }
                 _ => {
                     let whole = self.whole(record.process, directory, &path.text, writer);

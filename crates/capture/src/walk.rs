@@ -2,7 +2,7 @@
 
 use crate::error::CaptureError;
 use seekwell_trace::meta::Tree;
-use seekwell_trace::{Content, InitialEntry, TraceWriter};
+use seekwell_trace::{Content, InitialAttribute, InitialEntry, TraceWriter};
 use std::fs::{File, Metadata, OpenOptions};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -124,6 +124,8 @@ impl Walk<'_> {
             allocated_bytes: metadata.blocks() * 512,
             content: is_sampled.then(|| content(path, metadata.len())).flatten(),
             birth_ms: birth_ms(metadata),
+            attributes: attributes(path),
+            target: metadata.is_symlink().then(|| target(path)).flatten(),
         }
     }
 }
@@ -132,6 +134,30 @@ impl Walk<'_> {
 fn birth_ms(metadata: &Metadata) -> Option<u64> {
     let since = metadata.created().ok()?.duration_since(UNIX_EPOCH).ok()?;
     u64::try_from(since.as_millis()).ok()
+}
+
+/// Extended attributes that a replay may set: those of users, and access lists. Most files have none, and the list is
+/// all that is asked for. Values are read for their length alone.
+fn attributes(path: &Path) -> Vec<InitialAttribute> {
+    const LIST: usize = 4096;
+    const LONGEST_VALUE: usize = 65_536;
+    let mut list = [0_u8; LIST];
+    let Ok(length) = rustix::fs::llistxattr(path, &mut list[..]) else { return Vec::new() };
+    let names = list[..length.min(LIST)].split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    let found = |name: &[u8]| {
+        let name = std::str::from_utf8(name).ok().filter(|name| !name.contains('\n'))?;
+        if !name.starts_with("user.") && !name.starts_with("system.posix_acl_") {
+            return None;
+        }
+        let length = rustix::fs::lgetxattr(path, name, &mut vec![0; LONGEST_VALUE][..]).ok()?;
+        Some(InitialAttribute { name: name.to_owned(), bytes: u32::try_from(length).ok()? })
+    };
+    names.filter_map(found).collect()
+}
+
+/// Text of a symbolic link.
+fn target(path: &Path) -> Option<String> {
+    Some(std::fs::read_link(path).ok()?.to_string_lossy().into_owned())
 }
 
 /// The device as the kernel keeps it: major number << 20 | minor number.

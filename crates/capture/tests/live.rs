@@ -92,6 +92,34 @@ fn a_capture_that_fails_leaves_no_program_of_its_test() {
     assert_eq!(left(), [""; 0]);
 }
 
+/// The kernel names what a number of a descriptor leads to when it is asked, which is later.
+#[test]
+fn ends_of_a_pair_of_sockets_are_not_taken_for_later_files() {
+    let test = "ends_of_a_pair_of_sockets_are_not_taken_for_later_files";
+    let work = tempfile::tempdir().unwrap();
+    let script = r#"use Socket;
+        socketpair(A, B, AF_UNIX, SOCK_STREAM, 0) or die;
+        syswrite(A, "xy"); sysread(B, $b, 2); close A; close B;
+        open(F, ">", "f") or die; open(G, ">", "g") or die;
+        mkdir "sub"; symlink("f", "sub/link") or die;
+        select(undef, undef, undef, 0.3);"#;
+    let whole = format!("cd {} && perl -e '{script}'", work.path().display());
+    let trace = work.path().join("trace");
+    let options = of_command(&trace, &["sh", "-c", &whole]);
+    if captured(test, &options).is_none() {
+        return;
+    }
+    let rows = rows(&Trace::open(&trace).unwrap());
+    let moved =
+        |length| move |row: &&Row| row.0.call.call().moves_data() && row.0.result == Some(length);
+    let pair: Vec<&str> = rows.iter().filter(moved(2)).map(|row| row.1.as_str()).collect();
+    assert_eq!(pair.len(), 2, "{pair:?}");
+    assert!(pair.iter().all(|path| path.starts_with("socket:")), "{pair:?}");
+    let link = rows.iter().find(|row| row.0.call.call().is_symlink()).unwrap();
+    assert_eq!(link.0.length, Some(1));
+    assert!(link.1.ends_with("/sub/link") && link.2.ends_with("/sub/f"), "{link:?}");
+}
+
 /// A shell that adds lines to `log` until it is dropped. Between them it waits by itself: starting a
 /// program takes an emulated machine longer than a test.
 struct Shell(std::process::Child);

@@ -154,6 +154,8 @@ fn others(writer: &mut TraceWriter) {
         allocated_bytes: 0,
         content: Some(Content::Compressible(40)),
         birth_ms: None,
+        target: None,
+        attributes: Vec::new(),
     };
     writer.initial(directory).unwrap();
     for (process, parent, name) in [(1, None, Some("tar")), (2, Some(1), None)] {

@@ -94,6 +94,27 @@ pub(crate) fn perform(
     }
 }
 
+/// Gives a file an attribute with a value of this length. A filesystem that has none of its kind goes without.
+pub(crate) fn give(
+    path: &str,
+    name: &str,
+    bytes: u32,
+    (data, mode): (&[u8], u32),
+) -> Result<(), Errno> {
+    let length = usize::try_from(u64::from(bytes).min(LONGEST_VALUE)).unwrap_or(0).min(data.len());
+    let done = match Kind::of(name) {
+        Kind::User => fs::lsetxattr(path, name, &data[..length], XattrFlags::empty()),
+        Kind::AccessList => {
+            fs::lsetxattr(path, name, &access_list(length, mode.into()), XattrFlags::empty())
+        }
+        Kind::System => Ok(()),
+    };
+    match done {
+        Err(Errno::OPNOTSUPP | Errno::NOSPC | Errno::PERM | Errno::TOOBIG) => Ok(()),
+        done => done,
+    }
+}
+
 /// An access list of this length with these permissions, in the kernel's form
 /// (`include/uapi/linux/posix_acl_xattr.h`): entries beyond the three that every file has name users.
 fn access_list(length: usize, mode: u64) -> Vec<u8> {

@@ -64,6 +64,8 @@ impl Script {
             allocated_bytes: 4096,
             content: Some(Content::Random),
             birth_ms: None,
+            target: None,
+            attributes: Vec::new(),
         });
         self.initial.last_mut().unwrap()
     }

@@ -21,6 +21,7 @@ mod fidelity;
 mod fixture;
 mod jail;
 mod lanes;
+mod links;
 mod order;
 mod perform;
 mod plan;

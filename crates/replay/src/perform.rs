@@ -15,6 +15,7 @@ use rustix::fs::{
 use rustix::io::{self, Errno};
 use std::ffi::{CStr, CString};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// Size of a buffer; longer calls get it several times.
 const BUFFER: usize = 1 << 20;
@@ -24,6 +25,10 @@ const ALIGNMENT: usize = 4096;
 const LONGEST: u64 = (BUFFER * MOST_PARTS) as u64;
 /// Most of a mapping that is read.
 const MOST_MAPPED: usize = 64 << 20;
+
+/// Longest wait for a lock, and time between two looks at it.
+const LONGEST_LOCK: Duration = Duration::from_millis(200);
+const LOCK_PAUSE: Duration = Duration::from_micros(20);
 
 /// Most parts of a call with vectors.
 const MOST_PARTS: usize = 1024;
@@ -322,7 +327,7 @@ impl<'a> Performer<'a> {
             Action::Map => self.map(file, operation),
             Action::Attach => self.attach(file, operation),
             Action::Touch => self.touch(file, operation),
-            Action::Lock => lock(file, operation),
+            Action::Lock => self.lock(file, operation),
             Action::LockRecord => lock_record(file, operation),
             Action::Control => io::fcntl_getfd(file).map(|_| 0),
             Action::List => self.list(file, length),
@@ -431,6 +436,23 @@ impl<'a> Performer<'a> {
             }
         };
         checked(done as i64)
+    }
+
+    /// Locks a whole file. A call that waited for its lock waits again, for a while: whoever makes way was in its call
+    /// at the same time, and the plan lets both overlap.
+    fn lock(&self, file: BorrowedFd<'_>, operation: &Operation) -> Done {
+        const LOCK_NB: u64 = 4;
+        let waits = operation.expected >= 0 && operation.flags & LOCK_NB == 0;
+        let stopped = || self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
+        let mut left = LONGEST_LOCK;
+        loop {
+            let done = lock(file, operation);
+            if done != Err(Errno::AGAIN) || !waits || left.is_zero() || stopped() {
+                return done;
+            }
+            std::thread::sleep(LOCK_PAUSE);
+            left = left.saturating_sub(LOCK_PAUSE);
+        }
     }
 
     /// Maps a file whose pages are touched next.
@@ -588,7 +610,6 @@ fn advise(file: BorrowedFd<'_>, operation: &Operation) -> Done {
     fs::fadvise(file, operation.offset, length, advice).map(nothing)
 }
 
-/// The plan's order stands for the waiting: a lock that cannot be had at once is another result.
 fn lock(file: BorrowedFd<'_>, operation: &Operation) -> Done {
     let how = match operation.flags & 11 {
         1 => FlockOperation::NonBlockingLockShared,

@@ -3,7 +3,7 @@
 use crate::encode::Operation;
 use crate::error::ReplayError;
 use crate::lanes::{Lane, Operations};
-use seekwell_trace::Content;
+use seekwell_trace::{Content, InitialAttribute};
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::fs::File;
@@ -77,7 +77,7 @@ pub enum TreeKind {
     File,
     /// Directory.
     Directory,
-    /// Symbolic link; its target is unknown and leads to its own directory.
+    /// Symbolic link; one whose target is unknown leads to its own directory.
     Link,
     /// Another name of a file (hard link).
     Name,
@@ -104,6 +104,10 @@ pub struct TreeEntry {
     pub content: Option<Content>,
     /// Path of the file that a [`TreeKind::Name`] leads to.
     pub same_as: Option<String>,
+    /// Text of a [`TreeKind::Link`]; `None` when its target is unknown.
+    pub target: Option<String>,
+    /// Extended attributes that it has.
+    pub attributes: Vec<InitialAttribute>,
 }
 
 impl TreeEntry {
@@ -120,6 +124,8 @@ impl TreeEntry {
             is_inline: false,
             content: None,
             same_as: None,
+            target: None,
+            attributes: Vec::new(),
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Rebuilds the files that a trace found when it began.
 
+use crate::attributes;
 use crate::error::ReplayError;
 use crate::jail;
+use crate::links;
 use crate::plan::{Plan, TreeEntry, TreeKind};
 use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
@@ -152,7 +154,10 @@ fn make(entry: &TreeEntry, pieces: &mut Pieces, number: u64) -> Result<(), Errno
             Err(Errno::EXIST) => {}
             made => made?,
         },
-        TreeKind::Link => rustix::fs::symlink(link_target(entry.bytes), path)?,
+        TreeKind::Link => {
+            let unknown = || links::to_own_directory(entry.bytes);
+            rustix::fs::symlink(entry.target.clone().unwrap_or_else(unknown), path)?;
+        }
         TreeKind::Name => {
             let same_as = entry.same_as.as_deref().unwrap_or_default();
             return rustix::fs::link(same_as, path);
@@ -163,10 +168,13 @@ fn make(entry: &TreeEntry, pieces: &mut Pieces, number: u64) -> Result<(), Errno
         Some((user, group)) if (user, group) != (0, 0) => {
             let (user, group) = (Uid::from_raw(user), Gid::from_raw(group));
             let flags = AtFlags::SYMLINK_NOFOLLOW;
-            rustix::fs::chownat(CWD, path, Some(user), Some(group), flags)
+            rustix::fs::chownat(CWD, path, Some(user), Some(group), flags)?;
         }
-        _ => Ok(()),
+        _ => {}
     }
+    let mode = entry.mode.unwrap_or(0o644);
+    let mut each = entry.attributes.iter();
+    each.try_for_each(|one| attributes::give(path, &one.name, one.bytes, (&pieces.random, mode)))
 }
 
 fn make_file(entry: &TreeEntry, mode: Mode, pieces: &mut Pieces, number: u64) -> Result<(), Errno> {
@@ -186,12 +194,6 @@ fn make_file(entry: &TreeEntry, mode: Mode, pieces: &mut Pieces, number: u64) ->
         rustix::fs::ftruncate(&file, entry.bytes)?;
     }
     Ok(())
-}
-
-/// A target of this length that leads to the link's own directory.
-fn link_target(bytes: u64) -> String {
-    let bytes = usize::try_from(bytes).unwrap_or(1).clamp(1, 4095);
-    "./".repeat(bytes.div_ceil(2))[..bytes].to_owned()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! processes can still be told apart. The words come from a random key that is stored nowhere:
 //! without it, names cannot be guessed and tried. Sizes, modes and times stay: a tree of known sizes can be told.
 
-use crate::event::{FileEntry, InitialEntry, ProcessEntry};
+use crate::event::{FileEntry, InitialAttribute, InitialEntry, ProcessEntry};
 use crate::meta::Meta;
 use sha2::{Digest, Sha256};
 use std::io::Read;
@@ -88,7 +88,20 @@ impl Anonymizer {
 
     pub(crate) fn initial(&self, entry: InitialEntry) -> InitialEntry {
         let path = self.path(&entry.path);
-        InitialEntry { path, owner: None, group: None, inode: None, birth_ms: None, ..entry }
+        let named =
+            |one: InitialAttribute| InitialAttribute { name: self.attribute(&one.name), ..one };
+        let attributes = entry.attributes.into_iter().map(named).collect();
+        let target = entry.target.as_deref().map(|text| self.path(text));
+        InitialEntry {
+            path,
+            owner: None,
+            group: None,
+            inode: None,
+            birth_ms: None,
+            target,
+            attributes,
+            ..entry
+        }
     }
 
     pub(crate) fn process(&self, process: ProcessEntry) -> ProcessEntry {

@@ -191,6 +191,13 @@ impl Call {
         self.number >= OPERATIONS && self.number != PAGE_FAULT
     }
 
+    /// True for calls that make a symbolic link: its text leads from the directory of the link on, and the
+    /// length is that of the text.
+    #[must_use]
+    pub fn is_symlink(&self) -> bool {
+        matches!(self.name, "symlink" | "symlinkat")
+    }
+
     /// True for calls that move data between a program and a file.
     #[must_use]
     pub const fn moves_data(&self) -> bool {

@@ -32,7 +32,7 @@ pub struct Event {
     /// Offset in the file, bytes; for calls that use the file's position, that position; of
     /// `close_range` the first descriptor.
     pub offset: Option<u64>,
-    /// Requested length, bytes; of `close_range` the last descriptor.
+    /// Requested length, bytes; of `close_range` the last descriptor, of `symlink` the length of the text.
     pub length: Option<u64>,
     /// Result: what the kernel returned, a negative error number on failure.
     pub result: Option<i64>,
@@ -179,6 +179,37 @@ pub struct InitialEntry {
     pub content: Option<Content>,
     /// Time of creation (`stx_btime`), milliseconds since 1970; `None` on filesystems that keep none.
     pub birth_ms: Option<u64>,
+    /// Text of a symbolic link; `None` for other files and in traces of earlier versions.
+    pub target: Option<String>,
+    /// Extended attributes of users and access lists, in the order of their list; none in traces of earlier versions.
+    pub attributes: Vec<InitialAttribute>,
+}
+
+/// An extended attribute of a file before the trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InitialAttribute {
+    /// Name.
+    pub name: String,
+    /// Length of its value, bytes.
+    pub bytes: u32,
+}
+
+impl InitialAttribute {
+    /// A line of length and name for each; `None` for none.
+    pub(crate) fn stored(all: &[Self]) -> Option<String> {
+        let lines: Vec<String> =
+            all.iter().map(|one| format!("{} {}", one.bytes, one.name)).collect();
+        (!lines.is_empty()).then(|| lines.join("\n"))
+    }
+
+    /// The attributes of such lines; others are left out.
+    pub(crate) fn read(stored: &str) -> Vec<Self> {
+        let one = |line: &str| {
+            let (bytes, name) = line.split_once(' ')?;
+            Some(Self { name: name.to_owned(), bytes: bytes.parse().ok()? })
+        };
+        stored.lines().filter_map(one).collect()
+    }
 }
 
 /// Kind of a file's content, told from samples.

@@ -28,7 +28,8 @@ mod write;
 pub use anonymous::Anonymizer;
 pub use error::TraceError;
 pub use event::{
-    Content, Event, FileEntry, FileId, InitialEntry, Operation, ProcessEntry, Request, RequestFlags,
+    Content, Event, FileEntry, FileId, InitialAttribute, InitialEntry, Operation, ProcessEntry,
+    Request, RequestFlags,
 };
 pub use read::Trace;
 pub use write::{Limits, TraceWriter};

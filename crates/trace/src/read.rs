@@ -5,7 +5,8 @@ use crate::calls::CallId;
 use crate::columns::{Group, Kind, Reading};
 use crate::error::TraceError;
 use crate::event::{
-    Content, Event, FileEntry, FileId, InitialEntry, Operation, ProcessEntry, Request, RequestFlags,
+    Content, Event, FileEntry, FileId, InitialAttribute, InitialEntry, Operation, ProcessEntry,
+    Request, RequestFlags,
 };
 use crate::meta::{self, Meta};
 use crate::part::{Pack, Part};
@@ -277,6 +278,7 @@ impl Trace {
             let allocated = group.needed("allocated_bytes")?;
             let (content, percent) = (group.words("content")?, whole("compressed_percent")?);
             let birth = whole("birth_ms")?;
+            let (target, attributes) = (group.text("target")?, group.words("attributes")?);
             for row in 0..group.rows() {
                 let percent = percent.at(row).and_then(|percent| u8::try_from(percent).ok());
                 let name = content.at(row).unwrap_or_default();
@@ -291,6 +293,8 @@ impl Trace {
                     allocated_bytes: allocated[row],
                     content: Content::read(name, percent),
                     birth_ms: number(birth.at(row)),
+                    target: text(target[row].as_ref()),
+                    attributes: attributes.at(row).map(InitialAttribute::read).unwrap_or_default(),
                 })?;
             }
             Ok(())

@@ -7,7 +7,8 @@ use crate::columns::{Column, Kind, Segment, Stored};
 use crate::encode::{Numbers, Texts, Words};
 use crate::error::TraceError;
 use crate::event::{
-    Content, Event, FileEntry, InitialEntry, Operation, ProcessEntry, Request, RequestFlags,
+    Content, Event, FileEntry, InitialAttribute, InitialEntry, Operation, ProcessEntry, Request,
+    RequestFlags,
 };
 use crate::meta::{Meta, sync_folder};
 use std::collections::BTreeMap;
@@ -44,7 +45,7 @@ pub(crate) const FILES: [Column; 6] = [
     ("bytes", Kind::Many),
 ];
 
-pub(crate) const INITIAL: [Column; 11] = [
+pub(crate) const INITIAL: [Column; 13] = [
     ("path", Kind::Text),
     ("device", Kind::Few),
     ("inode", Kind::Many),
@@ -56,6 +57,8 @@ pub(crate) const INITIAL: [Column; 11] = [
     ("content", Kind::Word),
     ("compressed_percent", Kind::Few),
     ("birth_ms", Kind::Many),
+    ("target", Kind::Text),
+    ("attributes", Kind::Word),
 ];
 
 pub(crate) const PROCESSES: [Column; 4] = [
@@ -508,11 +511,13 @@ fn file_columns(rows: &[FileEntry]) -> [Stored; 6] {
     ]
 }
 
-fn initial_columns(rows: &[InitialEntry]) -> [Stored; 11] {
+fn initial_columns(rows: &[InitialEntry]) -> [Stored; 13] {
     let number = |value: fn(&InitialEntry) -> Option<u64>| {
         Stored::whole(rows.iter().map(|row| value(row).map(u64::cast_signed)))
     };
     let content = |row: &InitialEntry| row.content.map(Content::stored);
+    let attributes: Vec<Option<String>> =
+        rows.iter().map(|row| InitialAttribute::stored(&row.attributes)).collect();
     [
         Stored::Texts(Texts::of(rows.iter().map(|row| Some(row.path.as_str())))),
         number(|row| row.device.map(Into::into)),
@@ -525,6 +530,8 @@ fn initial_columns(rows: &[InitialEntry]) -> [Stored; 11] {
         Stored::text(rows.iter().map(|row| content(row).map(|(name, _)| name))),
         Stored::whole(rows.iter().map(|row| content(row)?.1.map(i64::from))),
         number(|row| row.birth_ms),
+        Stored::Texts(Texts::of(rows.iter().map(|row| row.target.as_deref()))),
+        Stored::text(attributes.iter().map(Option::as_deref)),
     ]
 }
 

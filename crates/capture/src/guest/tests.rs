@@ -97,6 +97,10 @@ fn held_descriptors_and_the_working_directory_name_the_files_of_calls() {
     assert_eq!((meta.lost_events(), meta.requests, meta.faults), (0, false, true));
 }
 
+fn attribute(name: &str, bytes: u32) -> InitialAttribute {
+    InitialAttribute { name: name.to_owned(), bytes }
+}
+
 #[test]
 fn a_walked_tree_comes_out_as_it_went_in() {
     let entries =
@@ -112,6 +116,8 @@ fn a_walked_tree_comes_out_as_it_went_in() {
                 allocated_bytes: 512,
                 content,
                 birth_ms: content.map(|_| 1_700_000_000_123),
+                target: content.map(|_| "../b".to_owned()),
+                attributes: content.iter().map(|_| attribute("user.a b", 7)).collect(),
             },
         );
     let mut records: Vec<u8> =

@@ -37,6 +37,8 @@ fn a_tree_is_written_with_sizes_owners_allocation_and_contents() {
     std::fs::write(root.join("empty"), "").unwrap();
     File::create(root.join("hole")).unwrap().set_len(1 << 20).unwrap();
     std::os::unix::fs::symlink("noise", root.join("link")).unwrap();
+    let (path, none) = (root.join("noise"), rustix::fs::XattrFlags::empty());
+    let labelled = rustix::fs::setxattr(path, "user.label", b"seven b", none);
     let (entries, trees) = walked(&root, &root.join("trace"), false);
     let names: Vec<&str> = entries.iter().map(|(name, _)| name.as_str()).collect();
     let expected = ["", "/empty", "/hole", "/link", "/noise", "/sub", "/sub/text", "/sub/zeros"];
@@ -48,6 +50,10 @@ fn a_tree_is_written_with_sizes_owners_allocation_and_contents() {
     assert_eq!(of("/hole").content, Some(Content::Zero));
     assert!(matches!(of("/sub/text").content, Some(Content::Compressible(1..10))));
     assert_eq!((of("/empty").content, of("/link").content), (None, None));
+    assert_eq!(
+        (of("/noise").target.as_deref(), of("/link").target.as_deref()),
+        (None, Some("noise"))
+    );
     assert_eq!((of("/noise").bytes, of("/hole").bytes), (20_000, 1 << 20));
     assert!(of("/hole").allocated_bytes < 1 << 20);
     let metadata = root.join("noise").metadata().unwrap();

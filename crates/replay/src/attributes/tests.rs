@@ -1,19 +1,25 @@
 use super::*;
 use crate::engine::{Options, Speed, replay};
-use crate::fixture::{REGULAR, Script};
+use crate::fixture::{DIRECTORY, REGULAR, Script};
 use crate::plan::Reason;
 use crate::planner::Choice;
 use crate::rebuild::{Content, rebuild};
-use seekwell_trace::FileEntry;
+use seekwell_trace::{Event, FileEntry, InitialAttribute};
 use std::collections::BTreeMap;
 
 const NO_DATA: i64 = -(libc::ENODATA as i64);
 
 /// A call on an attribute of an open file.
-fn on(script: &mut Script, call: &str, name: &str, (length, result): (u64, i64)) {
+fn on<'a>(
+    script: &'a mut Script,
+    call: &str,
+    name: &str,
+    (length, result): (u64, i64),
+) -> &'a mut Event {
     let to = script.file(&FileEntry::path_of_attribute(name));
     let event = script.on(1, call, (3, "/w/a"), result);
     (event.to_file, event.length, event.flags) = (Some(to), Some(length), Some(0));
+    event
 }
 
 /// A program that labels a file and gives it an access list, as `cp -a` does.
@@ -53,6 +59,41 @@ fn attributes_that_a_program_sets_are_set_again() {
     assert_eq!(length("user.label"), Ok(33));
     assert_eq!(length("user.path"), Ok(7));
     assert_eq!(length("user.gone"), Err(Errno::NODATA));
+}
+
+#[test]
+fn attributes_that_the_walk_saw_are_there_again() {
+    if !seekwell_testing::root() {
+        return seekwell_testing::skip("walked", "needs root to change the root directory");
+    }
+    let mut script = Script::default();
+    script.walked("/w", DIRECTORY, 4096);
+    let named = |name: &str, bytes| InitialAttribute { name: name.to_owned(), bytes };
+    script.walked("/w/a", REGULAR, 10).attributes = vec![
+        named("user.before", 20),
+        named("user.gone", 3),
+        named("system.posix_acl_access", 44),
+        // As the walk of another version may tell them: never set.
+        named("security.selinux", 9),
+    ];
+    script.open(1, "/w/a", libc::O_RDWR, 3);
+    on(&mut script, "fgetxattr", "user.before", (100, 20));
+    on(&mut script, "fgetxattr", "system.posix_acl_access", (132, 44));
+    let replace = on(&mut script, "fsetxattr", "user.before", (6, 0));
+    replace.flags = Some(2);
+    on(&mut script, "fremovexattr", "user.gone", (0, 0));
+    on(&mut script, "fgetxattr", "user.gone", (100, NO_DATA));
+    on(&mut script, "fgetxattr", "user.before", (100, 6));
+    let plan = script.plan(&Choice::default()).unwrap();
+    assert_eq!(plan.recorded().skipped, BTreeMap::new());
+    let target = tempfile::tempdir_in(".").unwrap();
+    rebuild(&plan, target.path(), Content::Random, None).unwrap();
+    let options = Options { speed: Speed::AsFastAsPossible, ..Options::default() };
+    let replayed = replay(&plan, target.path(), &options).unwrap();
+    assert_eq!((replayed.differences, replayed.issued), (BTreeMap::new(), 7));
+    let file = target.path().join("w/a");
+    let label = fs::getxattr(&file, "security.selinux", &mut [0_u8; 200][..]);
+    assert_eq!(label, Err(Errno::NODATA));
 }
 
 #[test]

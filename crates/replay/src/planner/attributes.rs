@@ -11,6 +11,7 @@ use crate::attributes::Kind;
 use crate::order::{Resource, Use};
 use crate::plan::Reason;
 use seekwell_trace::Event;
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 const XATTR_REPLACE: u64 = 2;
@@ -19,7 +20,7 @@ const XATTR_REPLACE: u64 = 2;
 #[derive(Debug, Default)]
 pub(super) struct Attributes {
     order: Resource,
-    /// Numbers of the names that calls have set.
+    /// Numbers of the names that the walk saw or calls have set.
     set: HashSet<u64>,
 }
 
@@ -45,7 +46,14 @@ impl Planner {
         let (asks, named) = (is_question(draft.operation.action), number.is_some());
         let name = event.to_file.and_then(|named| self.files.attribute(named));
         let is_list = name.is_some_and(|name| Kind::of(name) == Kind::AccessList);
-        let known = self.attributes.entry(node).or_default();
+        let known = match self.attributes.entry(node) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(vacant) => {
+                let names = self.tree.attributes(node);
+                let set = names.iter().map(|name| self.files.add(name)).collect();
+                vacant.insert(Attributes { set, ..Attributes::default() })
+            }
+        };
         draft.uses(&mut known.order, if asks { Use::Shared } else { Use::Alone });
         Ok(if named { known.follow(event, draft, is_list) } else { planned })
     }
@@ -90,8 +98,8 @@ impl Planner {
 }
 
 impl Attributes {
-    /// Keeps what the call changes. A trace does not hold which attributes files had before, so that calls
-    /// that found one are not repeated. An access list can be removed where there is none.
+    /// Keeps what the call changes. Which attributes files outside of the walk had before is not known, so that
+    /// calls that found one are not repeated. An access list can be removed where there is none.
     fn follow(&mut self, event: &Event, draft: &mut Draft, is_list: bool) -> Result<(), Reason> {
         let number = draft.operation.to_path;
         let was_set = self.set.contains(&number);

@@ -173,13 +173,28 @@ impl Planner {
                 }
                 draft.uses_as_recorded(&mut node.data, Use::Alone);
             }
-            Action::Lock | Action::LockRecord => {
-                draft.uses(&mut self.tree.node(node).locks, Use::Alone);
-            }
+            Action::Lock => self.lock(event, id, draft),
+            Action::LockRecord => draft.uses(&mut self.tree.node(node).locks, Use::Alone),
             Action::SetMode => draft.operation.flags = self.permissions(draft.operation.flags),
             _ => {}
         }
         Ok(())
+    }
+
+    /// A lock of a whole file. Locks are had in the recorded order. One that waited may return before the call that
+    /// made way does, which then comes later in the trace and does not wait for it.
+    fn lock(&mut self, event: &Event, id: HandleId, draft: &mut Draft) {
+        const LOCK_UN: u64 = 8;
+        let unlocks = event.flags.is_some_and(|how| how & LOCK_UN != 0);
+        let open = self.handles.open_file(id);
+        if !event.failed() {
+            open.is_locked = !unlocks;
+        }
+        let locks = &mut self.tree.node(open.node).locks;
+        match unlocks {
+            true => draft.uses_as_recorded(locks, Use::Alone),
+            false => draft.uses(locks, Use::Alone),
+        }
     }
 
     /// A write: one that makes the file longer keeps its order with all others, one in place overlaps

@@ -30,6 +30,8 @@ pub(super) struct OpenFile {
     pub(super) is_both: bool,
     pub(super) handles: u32,
     pub(super) position: Resource,
+    /// True while it has a lock of `flock`, which its last close takes away.
+    pub(super) is_locked: bool,
 }
 
 /// Target of a descriptor of a process.

@@ -5,6 +5,7 @@ use super::descriptors::{HandleId, Target};
 use super::draft::Draft;
 use super::tree::{Kind, Named, Place};
 use crate::action::Action;
+use crate::links;
 use crate::order::Use;
 use crate::plan::Reason;
 use seekwell_trace::{Event, FileId};
@@ -126,7 +127,7 @@ impl Planner {
                 draft.operation.mode = self.permissions(event.flags.unwrap_or(0o755));
             }
             Action::MakeLink => {
-                draft.operation.to_path = self.files.path(event.to_file).map_or(0, |(to, _)| to);
+                draft.operation.to_path = self.text_of_link(event);
             }
             _ => {}
         }
@@ -152,6 +153,19 @@ impl Planner {
             _ => self.new_name(place, Kind::File, draft),
         }
         Ok(())
+    }
+
+    /// Number of the text of a new link; 0 where the trace does not tell it. Traces of earlier versions have no length
+    /// of it.
+    fn text_of_link(&mut self, event: &Event) -> u64 {
+        let target = self.files.path(event.to_file);
+        let Some(bytes) = event.length else { return target.map_or(0, |(to, _)| to) };
+        let link = self.files.path(event.file);
+        let text = match (link, target) {
+            (Ok((_, link)), Ok((_, target))) => links::text(link, target, bytes),
+            _ => links::to_own_directory(bytes),
+        };
+        self.files.add(&text)
     }
 
     fn new_name(&mut self, place: Place, kind: Kind, draft: &mut Draft) {

@@ -347,6 +347,11 @@ impl Planner {
         draft.operation.action = Action::Close;
         draft.operation.slot = handle.slot;
         draft.uses(&mut handle.order, Use::Alone);
+        let open = self.handles.open_file(id);
+        if open.is_locked && open.handles == 1 {
+            let locks = &mut self.tree.node(open.node).locks;
+            draft.uses_as_recorded(locks, Use::Alone);
+        }
         self.handles.closed(id, draft.me);
     }
 

@@ -2,7 +2,8 @@
 //! before its first call.
 
 use super::laid;
-use super::walked::{Facts, RowId, Walked};
+use super::walked::{Facts, Row, RowId, Walked};
+use crate::links;
 use crate::order::{Resource, Stamp, Use};
 use crate::plan::{TreeEntry, TreeKind};
 use std::collections::HashMap;
@@ -151,6 +152,12 @@ impl Tree {
         &mut self.nodes[id]
     }
 
+    /// Names of the extended attributes that a file had before the first call.
+    pub(super) fn attributes(&self, id: NodeId) -> Vec<String> {
+        let row = self.nodes[id].row.map(|row| self.walked.row(row));
+        row.into_iter().flat_map(|row| &row.attributes).map(|one| one.name.clone()).collect()
+    }
+
     /// Names of a path.
     pub(super) fn parts(&mut self, path: &str) -> Rc<[u32]> {
         let parts = path.split('/').filter(|part| !part.is_empty());
@@ -183,7 +190,11 @@ impl Tree {
             return id;
         }
         let facts = self.walked.row(row).facts;
-        let kind = facts.map_or(Kind::Directory, |facts| facts.kind());
+        let target = self.walked.row(row).target.clone();
+        let kind = match facts.map_or(Kind::Directory, |facts| facts.kind()) {
+            Kind::Link(None) => Kind::Link(target.map(|target| self.parts(&target))),
+            kind => kind,
+        };
         let (mode, bytes) =
             (facts.map(|facts| facts.mode & 0o1777), facts.map_or(0, |facts| facts.bytes));
         let origin = Some((place.directory, place.name));
@@ -357,6 +368,9 @@ impl Tree {
             if let Some(facts) = &facts {
                 add_facts(&mut entry, facts);
             }
+            if let Some(row) = node.row {
+                add_row(&mut entry, self.walked.row(row));
+            }
             let inside = format!("{}/not recorded", entry.path);
             entries.push((facts.and_then(|facts| facts.made), entry));
             if node.holds_unknown {
@@ -412,6 +426,7 @@ impl Tree {
             let bytes = if kind == TreeKind::Directory { 0 } else { facts.bytes };
             let mut entry = TreeEntry::new(path.clone(), kind, Some(facts.mode & 0o1777), bytes);
             add_facts(&mut entry, &facts);
+            add_row(&mut entry, row);
             if is_small {
                 made.insert(id, path);
             } else {
@@ -436,6 +451,14 @@ fn add_facts(entry: &mut TreeEntry, facts: &Facts) {
     if entry.kind == TreeKind::File {
         entry.data_bytes = facts.data_bytes;
         entry.is_inline = facts.is_inline;
+    }
+}
+
+/// The extended attributes that the walk saw, and the text of a link whose target it did.
+fn add_row(entry: &mut TreeEntry, row: &Row) {
+    entry.attributes.clone_from(&row.attributes);
+    if let Some(target) = row.target.as_deref().filter(|_| entry.kind == TreeKind::Link) {
+        entry.target = Some(links::text(&entry.path, target, entry.bytes));
     }
 }
 

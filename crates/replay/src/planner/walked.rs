@@ -4,7 +4,7 @@ use super::files::below;
 use super::laid::Made;
 use super::tree::Kind;
 use crate::error::ReplayError;
-use seekwell_trace::{Content, InitialEntry, Trace};
+use seekwell_trace::{Content, InitialAttribute, InitialEntry, Trace};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -27,6 +27,24 @@ pub(super) struct Row {
     pub(super) first: RowId,
     /// True for a directory all of whose names were seen.
     pub(super) is_whole: bool,
+    /// Path that a symbolic link leads to, below the target of the replay.
+    pub(super) target: Option<Rc<str>>,
+    pub(super) attributes: Vec<InitialAttribute>,
+}
+
+impl Row {
+    /// A name of which nothing else is known yet.
+    fn new(directory: RowId, name: u32, first: RowId) -> Self {
+        Self {
+            directory,
+            name,
+            facts: None,
+            first,
+            is_whole: false,
+            target: None,
+            attributes: Vec::new(),
+        }
+    }
 }
 
 /// State of a file before the recording.
@@ -70,6 +88,14 @@ impl Facts {
     }
 }
 
+/// Path that the text of a link leads to, from the link's directory on, where that is in the replay.
+fn target(entry: &InitialEntry, only: Option<&str>) -> Option<Rc<str>> {
+    let text = entry.target.as_deref()?;
+    let (directory, _) = entry.path.rsplit_once('/')?;
+    let whole = if text.starts_with('/') { text.to_owned() } else { format!("{directory}/{text}") };
+    below(&whole, only).ok().map(Into::into)
+}
+
 /// Files and directories before the recording, by directory and name.
 #[derive(Debug)]
 pub(super) struct Walked {
@@ -84,7 +110,7 @@ pub(super) struct Walked {
 impl Walked {
     /// Nothing but a root.
     pub(super) fn empty() -> Self {
-        let root = Row { directory: 0, name: u32::MAX, facts: None, first: 0, is_whole: false };
+        let root = Row::new(0, u32::MAX, 0);
         Self {
             rows: vec![root],
             by_name: HashMap::new(),
@@ -119,7 +145,7 @@ impl Walked {
             let name = self.number(name);
             at = *self.by_name.entry((at, name)).or_insert_with(|| {
                 let first = self.rows.len();
-                self.rows.push(Row { directory: at, name, facts: None, first, is_whole: false });
+                self.rows.push(Row::new(at, name, first));
                 first
             });
         }
@@ -132,6 +158,8 @@ impl Walked {
             let rest = entry.path.strip_prefix(root.trim_end_matches('/'));
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
+        self.rows[at].target = target(entry, only);
+        self.rows[at].attributes.clone_from(&entry.attributes);
         self.rows[at].is_whole = is_directory && whole.iter().any(is_below);
     }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::event::FileId;
+use crate::event::{FileId, InitialAttribute};
 
 #[test]
 fn the_same_name_is_the_same_word_and_another_key_another_one() {
@@ -64,7 +64,28 @@ fn entries_and_description_have_no_names_left() {
         kernel: Some("6.1-ann".to_owned()),
         ..Meta::new("capture")
     };
-    let text = format!("{:?}{:?}{:?}", words.file(file), words.process(process), words.meta(&meta));
+    let initial = InitialEntry {
+        path: "/home/ann/link".to_owned(),
+        device: Some(1),
+        inode: Some(77),
+        mode: 0o120_777,
+        owner: Some(1000),
+        group: None,
+        bytes: 9,
+        allocated_bytes: 0,
+        content: None,
+        birth_ms: Some(77),
+        target: Some("../ann/secret".to_owned()),
+        attributes: vec![InitialAttribute { name: "user.secret".to_owned(), bytes: 5 }],
+    };
+    let initial = words.initial(initial);
+    assert!(initial.target.as_ref().is_some_and(|target| target.starts_with("../")));
+    let text = format!(
+        "{:?}{:?}{:?}{initial:?}",
+        words.file(file),
+        words.process(process),
+        words.meta(&meta)
+    );
     for name in ["ann", "secret", "home", "77"] {
         assert!(!text.contains(name), "{name}: {text}");
     }

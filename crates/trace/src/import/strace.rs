@@ -1,7 +1,7 @@
 //! Import of strace: `strace -f -ttt -T -yy -o FILE COMMAND`, and plainer forms.
 
 use super::constants::{CLONE_THREAD, flags, number};
-use super::strace_line::{Call as Said, Clock, call, descriptor, line, string};
+use super::strace_line::{Call as Said, Clock, Descriptor, call, descriptor, line, string};
 use super::{Imported, lines};
 use crate::calls::{Call, CallId};
 use crate::error::TraceError;
@@ -284,8 +284,15 @@ impl Import {
         if call.path.is_some() {
             event.file = self.named(process, text(call.directory), text(call.path));
         }
-        if call.to_path.is_some() {
+        if call.to_path.is_some() && !call.is_symlink() {
             event.to_file = self.named(process, text(call.to_directory), text(call.to_path));
+        }
+        if call.is_symlink()
+            && let Some(target) = string(text(call.to_path))
+        {
+            event.length = Some(target.len() as u64);
+            let (directory, link) = (text(call.directory), text(call.path));
+            event.to_file = self.target(process, directory, link, &target);
         }
         if let Some(name) = string(text(call.attribute)) {
             event.to_file = self.file(&FileEntry::path_of_attribute(&name));
@@ -338,8 +345,14 @@ impl Import {
             return self.of_descriptor(process, base.fd, base.path);
         }
         let path = path?;
+        let whole = self.absolute(process, base, &path);
+        self.file(&whole)
+    }
+
+    /// Absolute path of a name that is not empty.
+    fn absolute(&self, process: u32, base: Option<Descriptor>, path: &str) -> String {
         if path.starts_with('/') {
-            return self.file(&plain(&path));
+            return plain(path);
         }
         let of_base = base.and_then(|base| match base.path {
             Some(path) => Some(path),
@@ -350,8 +363,25 @@ impl Import {
         });
         let base = of_base.or_else(|| self.directories.get(&process).cloned());
         match base {
-            Some(base) => self.file(&plain(&format!("{base}/{path}"))),
-            None => self.file(&format!("…{}", plain(&path))),
+            Some(base) => plain(&format!("{base}/{path}")),
+            None => format!("…{}", plain(path)),
+        }
+    }
+
+    /// File that the text of a symbolic link leads to: from the directory of the link on.
+    fn target(
+        &mut self,
+        process: u32,
+        directory: &str,
+        link: &str,
+        target: &str,
+    ) -> Option<FileId> {
+        let link = string(link).filter(|link| !link.is_empty())?;
+        let link = self.absolute(process, descriptor(directory), &link);
+        let (folder, _) = link.rsplit_once('/')?;
+        match target.starts_with('/') {
+            true => self.file(&plain(target)),
+            false => self.file(&plain(&format!("{folder}/{target}"))),
         }
     }
 

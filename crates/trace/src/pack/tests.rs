@@ -27,6 +27,8 @@ fn made(folder: &Path) -> Trace {
             allocated_bytes: 4096,
             content: None,
             birth_ms: None,
+            target: None,
+            attributes: Vec::new(),
         })
         .unwrap();
     for nth in 0..4 {

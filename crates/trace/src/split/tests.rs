@@ -23,6 +23,8 @@ fn entry(path: &str) -> InitialEntry {
         allocated_bytes: 4096,
         content: None,
         birth_ms: None,
+        target: None,
+        attributes: Vec::new(),
     }
 }
 

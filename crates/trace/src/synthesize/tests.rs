@@ -182,6 +182,8 @@ fn initial(writer: &mut TraceWriter) {
                 allocated_bytes: 20_480,
                 content: None,
                 birth_ms: None,
+                target: None,
+                attributes: Vec::new(),
             })
             .unwrap();
     }

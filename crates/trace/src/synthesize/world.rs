@@ -333,6 +333,8 @@ impl World {
             allocated_bytes: node.initial_bytes,
             content: None,
             birth_ms: None,
+            target: None,
+            attributes: Vec::new(),
         };
         self.nodes.iter().enumerate().filter(|(_, node)| node.initial).map(entry)
     }

@@ -91,6 +91,33 @@ fn a_lock_that_was_taken_is_taken_again() {
     }
 }
 
+/// The one that waited returned before the close that made way: neither comes after the other.
+#[test]
+fn a_lock_that_was_waited_for_is_had_when_its_owner_closes() {
+    if !root("a_lock_that_was_waited_for") {
+        return;
+    }
+    let exclusive = Some(2);
+    let mut script = Script::default();
+    script.known("/a", REGULAR, 0);
+    for process in [1, 2] {
+        script.open(process, "/a", libc::O_RDWR, 3);
+    }
+    script.on(1, "flock", (3, "/a"), 0).flags = exclusive;
+    let waiting = script.on(2, "flock", (3, "/a"), 0);
+    waiting.flags = exclusive;
+    let makes_way_ns = waiting.start_ns + 500;
+    let close = script.on(1, "close", (3, "/a"), 0);
+    (close.start_ns, close.duration_ns) = (makes_way_ns, Some(5_000));
+    script.on(1, "flock", (3, "/a"), -i64::from(libc::EBADF));
+    for _ in 0..5 {
+        let (_target, plan, replayed) = run_script(&script, &asap());
+        assert_eq!((replayed.issued, replayed.differences), (5, BTreeMap::new()));
+        assert_eq!(plan.operations(1)[1].after, [(0, 2)]);
+        assert_eq!(plan.operations(0)[2].after, []);
+    }
+}
+
 /// A trace does not hold the ranges of record locks: those that were free are free again, and one that was busy is busy.
 #[test]
 fn a_record_lock_that_was_busy_is_busy_again() {

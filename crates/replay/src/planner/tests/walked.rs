@@ -2,6 +2,7 @@
 
 use super::*;
 use seekwell_trace::Content;
+use std::collections::BTreeSet;
 
 /// A program that cuts one file of a walked tree, removes another and makes a third.
 fn removing() -> Script {
@@ -84,4 +85,38 @@ fn files_that_no_one_saw_before_they_were_removed_are_counted() {
         crate::Fidelity::of(plan.recorded(), &replayed).share()
     };
     assert_eq!((fidelity(3), fidelity(200)), (Some(1.0 / 3.0), Some(0.99)));
+}
+
+/// Texts lead to the same files below the root of the replay, and are as long as those recorded.
+#[test]
+fn links_lead_where_they_led_before_the_recording() {
+    let link = libc::S_IFLNK | 0o777;
+    let mut script = Script::default();
+    script.walked("/w", DIRECTORY, 4096);
+    script.walked("/w/releases", DIRECTORY, 4096);
+    script.walked("/w/releases/5", DIRECTORY, 4096);
+    script.walked("/w/releases/5/page", REGULAR, 3000);
+    script.walked("/w/now", link, 10).target = Some("releases/5".to_owned());
+    script.walked("/w/whole", link, 13).target = Some("/w/releases/5".to_owned());
+    script.walked("/w/out", link, 6).target = Some("../etc".to_owned());
+    script.walked("/w/old", link, 3);
+    script.at(1, "stat", "/w/now/page", 0);
+    script.at(1, "stat", "/w/whole/page", 0);
+    script.at(1, "readlink", "/w/now", 10);
+    let page = script.file("/w/releases/5/page");
+    let made = script.at(1, "symlink", "/w/releases/l", 0);
+    (made.length, made.to_file) = (Some(11), Some(page));
+    let plan = script.plan(&Choice { only: Some("/w".into()), ..Choice::default() }).unwrap();
+    assert_eq!(plan.recorded().contradictions, 0);
+    let links = plan.tree().iter().filter(|entry| entry.kind == TreeKind::Link);
+    let texts: Vec<_> = links.map(|link| (link.path.as_str(), link.target.as_deref())).collect();
+    let expected = BTreeSet::from([
+        ("/now", Some("releases/5")),
+        ("/whole", Some("./releases//5")),
+        ("/out", None),
+        ("/old", None),
+    ]);
+    assert_eq!(texts.into_iter().collect::<BTreeSet<_>>(), expected);
+    let made = plan.operations(0).last().unwrap().to_path;
+    assert_eq!(plan.path(made), Some("././5//page"));
 }

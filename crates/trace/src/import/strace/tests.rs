@@ -155,3 +155,16 @@ fn of_the_requests_of_ioctl_a_clone_alone_is_a_call() {
     let found: Vec<_> = read.rows.iter().map(clone).collect();
     assert_eq!(found, [call("/a", "/b", 0), call("/c", "/d", -95)]);
 }
+
+#[test]
+fn a_symbolic_link_leads_on_from_its_own_directory() {
+    let text = "0.000100 symlinkat(\"../h1\", AT_FDCWD</w>, \"a/b/l\") = 0\n\
+                0.000100 symlink(\"/x/y\", \"/w/m\") = 0\n";
+    let read = import(text).unwrap();
+    let short = |(event, link, target): &(Event, String, String)| {
+        (link.clone(), target.clone(), event.length)
+    };
+    let found: Vec<_> = read.rows.iter().map(short).collect();
+    let of = |link: &str, target: &str, bytes| (link.to_owned(), target.to_owned(), Some(bytes));
+    assert_eq!(found, [of("/w/a/b/l", "/w/a/h1", 5), of("/w/m", "/x/y", 4)]);
+}

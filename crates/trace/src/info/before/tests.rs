@@ -24,6 +24,8 @@ fn what_is_overwritten_or_removed_unseen_is_unknown() {
             allocated_bytes: 4096,
             content: None,
             birth_ms: None,
+            target: None,
+            attributes: Vec::new(),
         };
         writer.initial(entry).unwrap();
     }
