@@ -7,7 +7,7 @@ use crate::error::CaptureError;
 use crate::resolve::Resolver;
 use crate::{load, walk};
 use seekwell_trace::meta::{LOST_RECORDS, Lost, Meta, Tree};
-use seekwell_trace::{Content, InitialAttribute, InitialEntry, Limits, TraceWriter};
+use seekwell_trace::{Content, DataRange, InitialAttribute, InitialEntry, Limits, TraceWriter};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read, Write};
@@ -112,6 +112,7 @@ fn initial_value(entry: &InitialEntry) -> Value {
     };
     let named = |one: &InitialAttribute| json!([one.name, one.bytes]);
     let attributes: Vec<Value> = entry.attributes.iter().map(named).collect();
+    let data: Vec<Value> = entry.data.iter().map(|one| json!([one.start, one.bytes])).collect();
     json!([
         entry.path,
         entry.device,
@@ -124,8 +125,17 @@ fn initial_value(entry: &InitialEntry) -> Value {
         content,
         entry.birth_ms,
         entry.target,
-        attributes
+        attributes,
+        data
     ])
+}
+
+fn list(value: &Value, at: usize) -> impl Iterator<Item = &Value> {
+    value.get(at).and_then(Value::as_array).into_iter().flatten()
+}
+
+fn range(value: &Value) -> Option<DataRange> {
+    Some(DataRange { start: value.get(0)?.as_u64()?, bytes: value.get(1)?.as_u64()? })
 }
 
 fn attribute(value: &Value) -> Option<InitialAttribute> {
@@ -154,13 +164,8 @@ fn initial_entry(value: &Value) -> Option<InitialEntry> {
         content,
         birth_ms: number(9),
         target: value.get(10).and_then(Value::as_str).map(str::to_owned),
-        attributes: value
-            .get(11)
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-            .filter_map(attribute)
-            .collect(),
+        attributes: list(value, 11).filter_map(attribute).collect(),
+        data: list(value, 12).filter_map(range).collect(),
     })
 }
 

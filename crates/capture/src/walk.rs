@@ -2,7 +2,7 @@
 
 use crate::error::CaptureError;
 use seekwell_trace::meta::Tree;
-use seekwell_trace::{Content, InitialAttribute, InitialEntry, TraceWriter};
+use seekwell_trace::{Content, DataRange, InitialAttribute, InitialEntry, TraceWriter};
 use std::fs::{File, Metadata, OpenOptions};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -125,6 +125,7 @@ impl Walk<'_> {
             content: is_sampled.then(|| content(path, metadata.len())).flatten(),
             birth_ms: birth_ms(metadata),
             attributes: attributes(path),
+            data: if is_sampled && has_holes(metadata) { ranges(path) } else { Vec::new() },
             target: metadata.is_symlink().then(|| target(path)).flatten(),
         }
     }
@@ -153,6 +154,29 @@ fn attributes(path: &Path) -> Vec<InitialAttribute> {
         Some(InitialAttribute { name: name.to_owned(), bytes: u32::try_from(length).ok()? })
     };
     names.filter_map(found).collect()
+}
+
+fn has_holes(metadata: &Metadata) -> bool {
+    metadata.blocks() * 512 < metadata.len()
+}
+
+/// Ranges of a file that have data; none when there are too many.
+fn ranges(path: &Path) -> Vec<DataRange> {
+    use rustix::fs::SeekFrom::{Data, Hole};
+    let flags = libc::O_NOFOLLOW | O_NOATIME;
+    let open = OpenOptions::new().read(true).custom_flags(flags).open(path);
+    let Ok(file) = open else { return Vec::new() };
+    let (mut found, mut at) = (Vec::new(), 0);
+    while let Ok(start) = rustix::fs::seek(&file, Data(at)) {
+        // The end of the file is a hole.
+        let Ok(end) = rustix::fs::seek(&file, Hole(start)) else { break };
+        if found.len() == DataRange::MOST || end <= start {
+            return Vec::new();
+        }
+        found.push(DataRange { start, bytes: end - start });
+        at = end;
+    }
+    found
 }
 
 /// Text of a symbolic link.

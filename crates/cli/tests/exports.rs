@@ -156,6 +156,7 @@ fn others(writer: &mut TraceWriter) {
         birth_ms: None,
         target: None,
         attributes: Vec::new(),
+        data: Vec::new(),
     };
     writer.initial(directory).unwrap();
     for (process, parent, name) in [(1, None, Some("tar")), (2, Some(1), None)] {

@@ -66,6 +66,7 @@ impl Script {
             birth_ms: None,
             target: None,
             attributes: Vec::new(),
+            data: Vec::new(),
         });
         self.initial.last_mut().unwrap()
     }

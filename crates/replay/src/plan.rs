@@ -3,7 +3,7 @@
 use crate::encode::Operation;
 use crate::error::ReplayError;
 use crate::lanes::{Lane, Operations};
-use seekwell_trace::{Content, InitialAttribute};
+use seekwell_trace::{Content, DataRange, InitialAttribute};
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::fs::File;
@@ -96,7 +96,7 @@ pub struct TreeEntry {
     pub owner: Option<(u32, u32)>,
     /// Size of a file, or length of a link's target; bytes.
     pub bytes: u64,
-    /// Bytes with data from the start of the file; the rest is a hole.
+    /// Bytes with data: those of `data`, or from the start of the file. The rest are holes.
     pub data_bytes: u64,
     /// True for a file whose data was inside of its inode, where the walk told.
     pub is_inline: bool,
@@ -108,6 +108,8 @@ pub struct TreeEntry {
     pub target: Option<String>,
     /// Extended attributes that it has.
     pub attributes: Vec<InitialAttribute>,
+    /// Ranges with data of a file with holes, where the walk told them.
+    pub data: Vec<DataRange>,
 }
 
 impl TreeEntry {
@@ -126,6 +128,7 @@ impl TreeEntry {
             same_as: None,
             target: None,
             attributes: Vec::new(),
+            data: Vec::new(),
         }
     }
 }

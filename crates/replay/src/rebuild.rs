@@ -8,7 +8,7 @@ use crate::plan::{Plan, TreeEntry, TreeKind};
 use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
 use seekwell_stats::seeded;
-use seekwell_trace::Content as Recorded;
+use seekwell_trace::{Content as Recorded, DataRange};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -180,17 +180,25 @@ fn make(entry: &TreeEntry, pieces: &mut Pieces, number: u64) -> Result<(), Errno
 fn make_file(entry: &TreeEntry, mode: Mode, pieces: &mut Pieces, number: u64) -> Result<(), Errno> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = rustix::fs::open(entry.path.as_str(), flags, mode)?;
-    let mut left = entry.data_bytes;
-    while left > 0 {
-        let piece = pieces.of(entry, number, left);
-        let most = usize::try_from(left).unwrap_or(usize::MAX).min(piece.len());
-        let written = rustix::io::write(&file, &piece[..most])?;
-        if written == 0 {
-            return Err(Errno::NOSPC);
+    let whole = [DataRange { start: 0, bytes: entry.data_bytes }];
+    let ranges = if entry.data.is_empty() { &whole[..] } else { &entry.data };
+    let mut reached = 0;
+    for range in ranges {
+        let end = range.start.saturating_add(range.bytes).min(entry.bytes);
+        let mut at = range.start;
+        while at < end {
+            let left = end - at;
+            let piece = pieces.of(entry, number, left);
+            let most = usize::try_from(left).unwrap_or(usize::MAX).min(piece.len());
+            let written = rustix::io::pwrite(&file, &piece[..most], at)?;
+            if written == 0 {
+                return Err(Errno::NOSPC);
+            }
+            at += written as u64;
         }
-        left -= written as u64;
+        reached = at;
     }
-    if entry.bytes > entry.data_bytes {
+    if entry.bytes > reached {
         rustix::fs::ftruncate(&file, entry.bytes)?;
     }
     Ok(())

@@ -183,6 +183,66 @@ pub struct InitialEntry {
     pub target: Option<String>,
     /// Extended attributes of users and access lists, in the order of their list; none in traces of earlier versions.
     pub attributes: Vec<InitialAttribute>,
+    /// Ranges with data of a file with holes, in order; none of other files, of one with more than
+    /// [`DataRange::MOST`], and in traces of earlier versions.
+    pub data: Vec<DataRange>,
+}
+
+impl InitialEntry {
+    /// An empty file of this type and permissions of which nothing else is known.
+    #[must_use]
+    pub const fn new(path: String, mode: u32) -> Self {
+        Self {
+            path,
+            device: None,
+            inode: None,
+            mode,
+            owner: None,
+            group: None,
+            bytes: 0,
+            allocated_bytes: 0,
+            content: None,
+            birth_ms: None,
+            target: None,
+            attributes: Vec::new(),
+            data: Vec::new(),
+        }
+    }
+}
+
+/// A range of a file that has data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DataRange {
+    /// First byte.
+    pub start: u64,
+    /// Length.
+    pub bytes: u64,
+}
+
+impl DataRange {
+    /// Most ranges of a file that a trace holds.
+    pub const MOST: usize = 1024;
+
+    /// Start and length of each, as `START+BYTES` with blanks between; `None` for none.
+    pub(crate) fn stored(all: &[Self]) -> Option<String> {
+        let one = |one: &Self| format!("{}+{}", one.start, one.bytes);
+        (!all.is_empty()).then(|| all.iter().map(one).collect::<Vec<_>>().join(" "))
+    }
+
+    /// The ranges of such a text, as far as they are in order.
+    pub(crate) fn read(stored: &str) -> Vec<Self> {
+        let one = |text: &str| {
+            let (start, bytes) = text.split_once('+')?;
+            Some(Self { start: start.parse().ok()?, bytes: bytes.parse().ok()? })
+        };
+        let mut end = 0_u64;
+        let in_order = |range: &Self| {
+            let follows = range.start >= end && range.bytes > 0;
+            end = range.start.saturating_add(range.bytes);
+            follows
+        };
+        stored.split(' ').map_while(one).take_while(in_order).take(Self::MOST).collect()
+    }
 }
 
 /// An extended attribute of a file before the trace.
@@ -388,3 +448,6 @@ impl RequestFlags {
         Self(letters.chars().filter_map(bit).fold(0, |all, (bit, _)| all | bit))
     }
 }
+
+#[cfg(test)]
+mod tests;

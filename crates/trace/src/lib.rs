@@ -28,8 +28,8 @@ mod write;
 pub use anonymous::Anonymizer;
 pub use error::TraceError;
 pub use event::{
-    Content, Event, FileEntry, FileId, InitialAttribute, InitialEntry, Operation, ProcessEntry,
-    Request, RequestFlags,
+    Content, DataRange, Event, FileEntry, FileId, InitialAttribute, InitialEntry, Operation,
+    ProcessEntry, Request, RequestFlags,
 };
 pub use read::Trace;
 pub use write::{Limits, TraceWriter};

@@ -5,8 +5,8 @@ use crate::calls::CallId;
 use crate::columns::{Group, Kind, Reading};
 use crate::error::TraceError;
 use crate::event::{
-    Content, Event, FileEntry, FileId, InitialAttribute, InitialEntry, Operation, ProcessEntry,
-    Request, RequestFlags,
+    Content, DataRange, Event, FileEntry, FileId, InitialAttribute, InitialEntry, Operation,
+    ProcessEntry, Request, RequestFlags,
 };
 use crate::meta::{self, Meta};
 use crate::part::{Pack, Part};
@@ -279,6 +279,7 @@ impl Trace {
             let (content, percent) = (group.words("content")?, whole("compressed_percent")?);
             let birth = whole("birth_ms")?;
             let (target, attributes) = (group.text("target")?, group.words("attributes")?);
+            let data = group.text("data")?;
             for row in 0..group.rows() {
                 let percent = percent.at(row).and_then(|percent| u8::try_from(percent).ok());
                 let name = content.at(row).unwrap_or_default();
@@ -294,6 +295,9 @@ impl Trace {
                     content: Content::read(name, percent),
                     birth_ms: number(birth.at(row)),
                     target: text(target[row].as_ref()),
+                    data: text(data[row].as_ref())
+                        .map(|data| DataRange::read(&data))
+                        .unwrap_or_default(),
                     attributes: attributes.at(row).map(InitialAttribute::read).unwrap_or_default(),
                 })?;
             }

@@ -7,8 +7,8 @@ use crate::columns::{Column, Kind, Segment, Stored};
 use crate::encode::{Numbers, Texts, Words};
 use crate::error::TraceError;
 use crate::event::{
-    Content, Event, FileEntry, InitialAttribute, InitialEntry, Operation, ProcessEntry, Request,
-    RequestFlags,
+    Content, DataRange, Event, FileEntry, InitialAttribute, InitialEntry, Operation, ProcessEntry,
+    Request, RequestFlags,
 };
 use crate::meta::{Meta, sync_folder};
 use std::collections::BTreeMap;
@@ -45,7 +45,7 @@ pub(crate) const FILES: [Column; 6] = [
     ("bytes", Kind::Many),
 ];
 
-pub(crate) const INITIAL: [Column; 13] = [
+pub(crate) const INITIAL: [Column; 14] = [
     ("path", Kind::Text),
     ("device", Kind::Few),
     ("inode", Kind::Many),
@@ -59,6 +59,7 @@ pub(crate) const INITIAL: [Column; 13] = [
     ("birth_ms", Kind::Many),
     ("target", Kind::Text),
     ("attributes", Kind::Word),
+    ("data", Kind::Text),
 ];
 
 pub(crate) const PROCESSES: [Column; 4] = [
@@ -511,11 +512,12 @@ fn file_columns(rows: &[FileEntry]) -> [Stored; 6] {
     ]
 }
 
-fn initial_columns(rows: &[InitialEntry]) -> [Stored; 13] {
+fn initial_columns(rows: &[InitialEntry]) -> [Stored; 14] {
     let number = |value: fn(&InitialEntry) -> Option<u64>| {
         Stored::whole(rows.iter().map(|row| value(row).map(u64::cast_signed)))
     };
     let content = |row: &InitialEntry| row.content.map(Content::stored);
+    let data: Vec<Option<String>> = rows.iter().map(|row| DataRange::stored(&row.data)).collect();
     let attributes: Vec<Option<String>> =
         rows.iter().map(|row| InitialAttribute::stored(&row.attributes)).collect();
     [
@@ -532,6 +534,7 @@ fn initial_columns(rows: &[InitialEntry]) -> [Stored; 13] {
         number(|row| row.birth_ms),
         Stored::Texts(Texts::of(rows.iter().map(|row| row.target.as_deref()))),
         Stored::text(attributes.iter().map(Option::as_deref)),
+        Stored::Texts(Texts::of(data.iter().map(Option::as_deref))),
     ]
 }
 

@@ -118,6 +118,10 @@ fn a_walked_tree_comes_out_as_it_went_in() {
                 birth_ms: content.map(|_| 1_700_000_000_123),
                 target: content.map(|_| "../b".to_owned()),
                 attributes: content.iter().map(|_| attribute("user.a b", 7)).collect(),
+                data: content
+                    .map(|_| DataRange { start: 4096, bytes: 1 << 40 })
+                    .into_iter()
+                    .collect(),
             },
         );
     let mut records: Vec<u8> =

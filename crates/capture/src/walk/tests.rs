@@ -35,13 +35,20 @@ fn a_tree_is_written_with_sizes_owners_allocation_and_contents() {
     });
     std::fs::write(root.join("noise"), noise.collect::<Vec<u8>>()).unwrap();
     std::fs::write(root.join("empty"), "").unwrap();
-    File::create(root.join("hole")).unwrap().set_len(1 << 20).unwrap();
+    let hole = File::create(root.join("hole")).unwrap();
+    hole.set_len(1 << 20).unwrap();
+    let islands = File::create(root.join("islands")).unwrap();
+    for place in [1_u64 << 20, 4 << 20] {
+        std::os::unix::fs::FileExt::write_all_at(&islands, &[7; 8192], place).unwrap();
+    }
+    islands.set_len(8 << 20).unwrap();
     std::os::unix::fs::symlink("noise", root.join("link")).unwrap();
     let (path, none) = (root.join("noise"), rustix::fs::XattrFlags::empty());
     let labelled = rustix::fs::setxattr(path, "user.label", b"seven b", none);
     let (entries, trees) = walked(&root, &root.join("trace"), false);
     let names: Vec<&str> = entries.iter().map(|(name, _)| name.as_str()).collect();
-    let expected = ["", "/empty", "/hole", "/link", "/noise", "/sub", "/sub/text", "/sub/zeros"];
+    let expected =
+        ["", "/empty", "/hole", "/islands", "/link", "/noise", "/sub", "/sub/text", "/sub/zeros"];
     assert_eq!(names, expected);
     assert_eq!(trees, [Tree { root: root.to_string_lossy().into_owned(), complete: true }]);
     let of = |name: &str| &entries.iter().find(|(found, _)| found == name).unwrap().1;
@@ -56,6 +63,13 @@ fn a_tree_is_written_with_sizes_owners_allocation_and_contents() {
     );
     assert_eq!((of("/noise").bytes, of("/hole").bytes), (20_000, 1 << 20));
     assert!(of("/hole").allocated_bytes < 1 << 20);
+    assert_eq!((&of("/hole").data, &of("/noise").data), (&Vec::new(), &Vec::new()));
+    // Of blocks up to 64 KiB.
+    let holds = |at: u64| {
+        of("/islands").data.iter().any(|one| one.start <= at && at + 8192 <= one.start + one.bytes)
+    };
+    assert!(holds(1 << 20) && holds(4 << 20), "{:?}", of("/islands").data);
+    assert!(of("/islands").data.iter().all(|one| one.bytes <= 64 << 10));
     let metadata = root.join("noise").metadata().unwrap();
     assert_eq!(of("/noise").inode, Some(metadata.ino()));
     let born = metadata.created().unwrap().duration_since(UNIX_EPOCH).unwrap();

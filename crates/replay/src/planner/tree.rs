@@ -431,6 +431,7 @@ impl Tree {
                 made.insert(id, path);
             } else {
                 entry.data_bytes = 0;
+                entry.data.clear();
             }
             entries.push((facts.made, entry));
         }
@@ -454,9 +455,12 @@ fn add_facts(entry: &mut TreeEntry, facts: &Facts) {
     }
 }
 
-/// The extended attributes that the walk saw, and the text of a link whose target it did.
+/// The extended attributes and holes that the walk saw, and the text of a link whose target it did.
 fn add_row(entry: &mut TreeEntry, row: &Row) {
     entry.attributes.clone_from(&row.attributes);
+    if entry.kind == TreeKind::File {
+        entry.data.clone_from(&row.data);
+    }
     if let Some(target) = row.target.as_deref().filter(|_| entry.kind == TreeKind::Link) {
         entry.target = Some(links::text(&entry.path, target, entry.bytes));
     }

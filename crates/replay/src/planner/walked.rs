@@ -4,7 +4,7 @@ use super::files::below;
 use super::laid::Made;
 use super::tree::Kind;
 use crate::error::ReplayError;
-use seekwell_trace::{Content, InitialAttribute, InitialEntry, Trace};
+use seekwell_trace::{Content, DataRange, InitialAttribute, InitialEntry, Trace};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -30,6 +30,7 @@ pub(super) struct Row {
     /// Path that a symbolic link leads to, below the target of the replay.
     pub(super) target: Option<Rc<str>>,
     pub(super) attributes: Vec<InitialAttribute>,
+    pub(super) data: Vec<DataRange>,
 }
 
 impl Row {
@@ -43,6 +44,7 @@ impl Row {
             is_whole: false,
             target: None,
             attributes: Vec::new(),
+            data: Vec::new(),
         }
     }
 }
@@ -67,7 +69,12 @@ impl Facts {
         // Small files can be inside of their inode, which allocates nothing for them.
         let is_inline = entry.allocated_bytes == 0
             && matches!(entry.content, Some(Content::Compressible(_) | Content::Random));
-        let data_bytes = if is_inline { entry.bytes } else { entry.allocated_bytes };
+        let in_ranges = entry.data.iter().fold(0, |sum: u64, one| sum.saturating_add(one.bytes));
+        let data_bytes = match (is_inline, in_ranges) {
+            (true, _) => entry.bytes,
+            (false, 0) => entry.allocated_bytes,
+            (false, in_ranges) => in_ranges,
+        };
         Self {
             mode: entry.mode,
             owner,
@@ -160,6 +167,7 @@ impl Walked {
         };
         self.rows[at].target = target(entry, only);
         self.rows[at].attributes.clone_from(&entry.attributes);
+        self.rows[at].data.clone_from(&entry.data);
         self.rows[at].is_whole = is_directory && whole.iter().any(is_below);
     }
 

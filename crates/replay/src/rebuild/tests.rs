@@ -102,3 +102,28 @@ fn walked_files_get_their_owner_holes_and_kind_of_content() {
     );
     assert_eq!((facts("half").nlink(), facts("half").ino()), (2, facts("again").ino()));
 }
+
+#[test]
+fn holes_are_where_the_walk_saw_them() {
+    use rustix::fs::SeekFrom::{Data, Hole};
+    if !seekwell_testing::root() {
+        return seekwell_testing::skip("holes", "needs root to change the root directory");
+    }
+    const ISLAND: u64 = 64 << 10;
+    let (first, second) = (DataRange { start: 1 << 20, bytes: ISLAND }, 4 << 20);
+    // Behind the end of the file there is nothing.
+    let second = DataRange { start: second, bytes: 2 * ISLAND };
+    let mut script = Script::default();
+    script.walked("/w", DIRECTORY, 4096);
+    let islands = script.walked("/w/islands", REGULAR, (4 << 20) + ISLAND);
+    (islands.allocated_bytes, islands.data) = (2 * ISLAND, vec![first, second]);
+    script.open(1, "/w/islands", libc::O_RDONLY, 3);
+    let plan = script.plan(&Choice::default()).unwrap();
+    let target = tempfile::tempdir_in(".").unwrap();
+    rebuild(&plan, target.path(), Content::Random, None).unwrap();
+    let file = std::fs::File::open(target.path().join("w/islands")).unwrap();
+    let seek = |to| rustix::fs::seek(&file, to).unwrap();
+    assert_eq!(file.metadata().unwrap().len(), (4 << 20) + ISLAND);
+    let ends = [seek(Data(0)), seek(Hole(1 << 20)), seek(Data((1 << 20) + ISLAND))];
+    assert_eq!(ends, [1 << 20, (1 << 20) + ISLAND, 4 << 20]);
+}

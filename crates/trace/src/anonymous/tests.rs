@@ -77,6 +77,7 @@ fn entries_and_description_have_no_names_left() {
         birth_ms: Some(77),
         target: Some("../ann/secret".to_owned()),
         attributes: vec![InitialAttribute { name: "user.secret".to_owned(), bytes: 5 }],
+        data: Vec::new(),
     };
     let initial = words.initial(initial);
     assert!(initial.target.as_ref().is_some_and(|target| target.starts_with("../")));

@@ -29,6 +29,7 @@ fn made(folder: &Path) -> Trace {
             birth_ms: None,
             target: None,
             attributes: Vec::new(),
+            data: Vec::new(),
         })
         .unwrap();
     for nth in 0..4 {

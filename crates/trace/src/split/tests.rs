@@ -25,6 +25,7 @@ fn entry(path: &str) -> InitialEntry {
         birth_ms: None,
         target: None,
         attributes: Vec::new(),
+        data: Vec::new(),
     }
 }
 

@@ -184,6 +184,7 @@ fn initial(writer: &mut TraceWriter) {
                 birth_ms: None,
                 target: None,
                 attributes: Vec::new(),
+                data: Vec::new(),
             })
             .unwrap();
     }

@@ -335,6 +335,7 @@ impl World {
             birth_ms: None,
             target: None,
             attributes: Vec::new(),
+            data: Vec::new(),
         };
         self.nodes.iter().enumerate().filter(|(_, node)| node.initial).map(entry)
     }

@@ -13,20 +13,8 @@ fn what_is_overwritten_or_removed_unseen_is_unknown() {
         Meta { initial: vec![tree("/whole", true), tree("/part", false)], ..Meta::new("test") };
     let mut writer = TraceWriter::create(folder.path(), &meta, Limits::default()).unwrap();
     for path in ["/whole/a", "/part/a"] {
-        let entry = InitialEntry {
-            path: path.to_owned(),
-            device: None,
-            inode: None,
-            mode: 0o100_644,
-            owner: None,
-            group: None,
-            bytes: 1,
-            allocated_bytes: 4096,
-            content: None,
-            birth_ms: None,
-            target: None,
-            attributes: Vec::new(),
-        };
+        let entry = InitialEntry::new(path.to_owned(), 0o100_644);
+        let entry = InitialEntry { bytes: 1, allocated_bytes: 4096, ..entry };
         writer.initial(entry).unwrap();
     }
     let paths = [
