@@ -120,6 +120,47 @@ fn ends_of_a_pair_of_sockets_are_not_taken_for_later_files() {
     assert!(link.1.ends_with("/sub/link") && link.2.ends_with("/sub/f"), "{link:?}");
 }
 
+/// The strace of most machines does not know them: the program itself says what the kernel answered.
+#[test]
+fn calls_that_are_younger_than_strace_are_recorded() {
+    let test = "calls_that_are_younger_than_strace_are_recorded";
+    let work = tempfile::tempdir().unwrap();
+    let script = r#"open(F, ">", "f"); close F; my $b = "\0" x 64;
+        sub said {
+            my ($call, $path, $third, $fourth, $fifth) = @_;
+            my $result = syscall($call, -100, $path, $third, $fourth, $fifth, 0);
+            $result < 0 ? -int($!) : $result
+        }
+        open(S, ">", "said");
+        print S join(" ", said(465, "f", 0, $b, 64), said(466, "f", 256, "user.none", 0),
+            said(464, "none", 0, "user.none", 0), said(468, "none", 0, 24, 0)), "\n";"#;
+    let whole = format!("cd {} && perl -e '{script}'", work.path().display());
+    let trace = work.path().join("trace");
+    if captured(test, &of_command(&trace, &["sh", "-c", &whole])).is_none() {
+        return;
+    }
+    let said = std::fs::read_to_string(work.path().join("said")).unwrap();
+    let said: Vec<i64> = said.split_whitespace().map(|word| word.parse().unwrap()).collect();
+    let unknown = -i64::from(libc::ENOSYS);
+    if said.contains(&unknown) {
+        return seekwell_testing::skip(test, "needs Linux 6.17");
+    }
+    let young = ["listxattrat", "removexattrat", "getxattrat", "file_getattr"];
+    let rows = rows(&Trace::open(&trace).unwrap());
+    let rows = rows.iter().filter(|row| young.contains(&row.0.call.call().name));
+    let found: Vec<_> = rows
+        .map(|row| {
+            let path = row.1.rsplit('/').next().unwrap();
+            (row.0.call.call().name, path, row.2.as_str(), row.0.flags, row.0.result.unwrap())
+        })
+        .collect();
+    let of = |nth: usize, path, name, flags| (young[nth], path, name, Some(flags), said[nth]);
+    let none = "xattr:[user.none]";
+    let expected =
+        [of(0, "f", "", 0), of(1, "f", none, 256), of(2, "none", none, 0), of(3, "none", "", 0)];
+    assert_eq!(found, expected);
+}
+
 /// A shell that adds lines to `log` until it is dropped. Between them it waits by itself: starting a
 /// program takes an emulated machine longer than a test.
 struct Shell(std::process::Child);

@@ -92,6 +92,7 @@ actions! {
     Directory "Changes the working directory." "chdir" "fchdir";
     Attach "Maps a file, whose pages the trace tells one by one." "no attach";
     Touch "Reads or writes to a page of a mapped file." "page_fault";
+    Partly "A call with arguments in a structure, which no trace holds." "setxattrat" "getxattrat" "listxattrat" "removexattrat" "file_getattr" "file_setattr";
 }
 
 impl Action {

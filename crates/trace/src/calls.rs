@@ -362,6 +362,14 @@ pub const CALLS: &[Call] = &[
     // The request FICLONE of ioctl, which shares the blocks of a whole file with another one. No other
     // request of ioctl is in a trace.
     Call::new("ioctl_ficlone", 16, Class::Change).fd(2).to_fd(0),
+    // Of Linux 6.13; the length of a value is in a structure of the program.
+    Call::new("setxattrat", 463, Class::Change).path_at(0, 1).attribute(3).flags(2),
+    Call::new("getxattrat", 464, Class::Stat).path_at(0, 1).attribute(3).flags(2),
+    Call::new("listxattrat", 465, Class::Stat).path_at(0, 1).length(4).flags(2),
+    Call::new("removexattrat", 466, Class::Change).path_at(0, 1).attribute(3).flags(2),
+    // Of Linux 6.17: flags of an inode.
+    Call::new("file_getattr", 468, Class::Stat).path_at(0, 1).flags(4),
+    Call::new("file_setattr", 469, Class::Change).path_at(0, 1).flags(4),
 ];
 
 #[cfg(test)]

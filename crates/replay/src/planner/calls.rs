@@ -45,7 +45,9 @@ impl Planner {
             }
             Action::Fork | Action::Directory => Err(Reason::Process),
             Action::Execute => return self.execute(event),
-            Action::Order | Action::Skip | Action::LockRecord => Err(Reason::NotRecorded),
+            Action::Order | Action::Skip | Action::LockRecord | Action::Partly => {
+                Err(Reason::NotRecorded)
+            }
             Action::Open => return self.open(event, draft),
             Action::Close => return self.close(event, draft),
             Action::CloseRange => return self.close_range(event),
