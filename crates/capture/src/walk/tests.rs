@@ -70,6 +70,10 @@ fn a_tree_is_written_with_sizes_owners_allocation_and_contents() {
     };
     assert!(holds(1 << 20) && holds(4 << 20), "{:?}", of("/islands").data);
     assert!(of("/islands").data.iter().all(|one| one.bytes <= 64 << 10));
+    let attribute = |()| InitialAttribute { name: "user.label".to_owned(), bytes: 7 };
+    // Not every filesystem keeps them.
+    let expected: Vec<InitialAttribute> = labelled.into_iter().map(attribute).collect();
+    assert_eq!((&of("/noise").attributes, &of("/empty").attributes), (&expected, &Vec::new()));
     let metadata = root.join("noise").metadata().unwrap();
     assert_eq!(of("/noise").inode, Some(metadata.ino()));
     let born = metadata.created().unwrap().duration_since(UNIX_EPOCH).unwrap();
