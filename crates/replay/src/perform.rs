@@ -15,7 +15,7 @@ use rustix::fs::{
 use rustix::io::{self, Errno};
 use std::ffi::{CStr, CString};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Size of a buffer; longer calls get it several times.
 const BUFFER: usize = 1 << 20;
@@ -444,14 +444,13 @@ impl<'a> Performer<'a> {
         const LOCK_NB: u64 = 4;
         let waits = operation.expected >= 0 && operation.flags & LOCK_NB == 0;
         let stopped = || self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
-        let mut left = LONGEST_LOCK;
+        let began = Instant::now();
         loop {
             let done = lock(file, operation);
-            if done != Err(Errno::AGAIN) || !waits || left.is_zero() || stopped() {
+            if done != Err(Errno::AGAIN) || !waits || began.elapsed() > LONGEST_LOCK || stopped() {
                 return done;
             }
             std::thread::sleep(LOCK_PAUSE);
-            left = left.saturating_sub(LOCK_PAUSE);
         }
     }
 
