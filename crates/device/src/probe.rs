@@ -16,6 +16,7 @@ use crate::model::Geometry;
 mod accuracy;
 mod buffer;
 mod describe;
+mod draft;
 mod flash;
 mod head;
 mod line;
@@ -27,6 +28,7 @@ mod seek;
 mod simulated;
 mod tape;
 mod tracks;
+mod volume;
 mod writes;
 mod zones;
 
@@ -47,6 +49,10 @@ pub use seek::SeekPoint;
 pub use simulated::Simulated;
 pub use tape::Tape;
 pub use tracks::Tracks;
+pub use volume::{
+    Paced, PacedWrites, Volume, judge_volume, judge_volume_writes, probe_volume,
+    probe_volume_writes, volume_file, volume_summary,
+};
 pub use writes::{Drain, WriteCache, Writes};
 pub use zones::FoundZone;
 
@@ -303,6 +309,10 @@ pub enum Stage {
     FasterCells,
     /// Random writes to it when it is full.
     Cliff,
+    /// Limits of requests and bytes of a volume.
+    Limits,
+    /// The same of its writes.
+    LimitsOfWrites,
     /// Withheld probes.
     Accuracy,
 }
@@ -329,6 +339,8 @@ impl Stage {
             Self::Parallelism => "dies, stripes, pages",
             Self::FasterCells => "faster cells",
             Self::Cliff => "write cliff, steady state",
+            Self::Limits => "limits of requests and bytes",
+            Self::LimitsOfWrites => "limits of writes, flushes",
             Self::Accuracy => "withheld requests",
         }
     }

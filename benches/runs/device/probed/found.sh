@@ -12,7 +12,7 @@ shift 2
 [ $# -gt 0 ] || set -- sata-500gb-7200 sata-2tb-7200 sata-2tb-5400 hdd-8tb-7200 hdd-8tb-7200-no-cache ide-40gb-2005 \
     maxtor-6y080l0 pata-200gb-7200 ibm-ddys-t18350n wd-raptor-wd740gd \
     usb2-stick-128mb usb2-stick-512mb sd-card-4mib cf-lexar-233x cf-transcend-133x \
-    ssd-sata-250gb ssd-sata-960gb-plp ssd-nvme-512gb
+    ssd-sata-250gb ssd-sata-960gb-plp ssd-nvme-512gb cloud-gp3-100gb cloud-gp2-100gb
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 touch "$here/found.csv"

@@ -5,7 +5,7 @@ use crate::failure::{Exit, Failure};
 use crate::{output, terminal};
 use seekwell_device::probe::{
     self, Accuracy, Findings, FlashFindings, Label, News, ProbeError, Simulated, Stage, Tape,
-    Target, WriteTarget,
+    Target, Volume, WriteTarget,
 };
 use seekwell_host::guard::Context;
 use seekwell_host::output::Kind;
@@ -83,10 +83,11 @@ impl Opened {
     }
 }
 
-/// Findings of either kind of device.
+/// Findings of a kind of device.
 enum Learned {
     Disk(Box<Findings>),
     Flash(FlashFindings),
+    Volume(Box<Volume>),
 }
 
 impl Learned {
@@ -94,6 +95,7 @@ impl Learned {
         match self {
             Self::Disk(findings) => probe::summary(findings, accuracy),
             Self::Flash(findings) => probe::flash_summary(findings, accuracy),
+            Self::Volume(volume) => probe::volume_summary(volume, accuracy),
         }
     }
 
@@ -101,6 +103,7 @@ impl Learned {
         match self {
             Self::Disk(findings) => probe::device_file(label, findings, Some(accuracy)),
             Self::Flash(findings) => probe::flash_file(label, findings, Some(accuracy)),
+            Self::Volume(volume) => probe::volume_file(label, volume, Some(accuracy)),
         }
     }
 }
@@ -117,15 +120,22 @@ fn tell(news: News) {
 fn learn(opened: &mut Opened, arguments: &ProbeArgs) -> Result<(Learned, Accuracy), ProbeError> {
     let seed = arguments.seed;
     let mut tape = Tape::new(seed ^ WITHHELD);
-    if let Opened::Writes(target) = opened
-        && !target.geometry().rotational
-    {
-        return learn_flash(&mut **target, arguments);
+    if !opened.target().geometry().rotational {
+        if let Some(learned) = learn_volume(opened, arguments)? {
+            return Ok(learned);
+        }
+        if let Opened::Writes(target) = opened {
+            return learn_flash(&mut **target, arguments);
+        }
     }
     let probed = probe::probe(opened.target(), &mut tape, seed, &mut tell);
     let mut findings = match (probed, &mut *opened) {
-        // Some sticks and readers call themselves rotating.
-        (Err(ProbeError::NoRotation), Opened::Writes(target)) => {
+        // Some sticks, readers and volumes call themselves rotating.
+        (Err(ProbeError::NoRotation), opened) => {
+            if let Some(learned) = learn_volume(opened, arguments)? {
+                return Ok(learned);
+            }
+            let Opened::Writes(target) = opened else { return Err(ProbeError::NoRotation) };
             return learn_flash(&mut **target, arguments);
         }
         (found, _) => found?,
@@ -142,6 +152,29 @@ fn learn(opened: &mut Opened, arguments: &ProbeArgs) -> Result<(Learned, Accurac
         }
     };
     Ok((Learned::Disk(Box::new(findings)), accuracy))
+}
+
+/// A volume whose service limits requests; `None` when the device is none.
+fn learn_volume(
+    opened: &mut Opened,
+    arguments: &ProbeArgs,
+) -> Result<Option<(Learned, Accuracy)>, ProbeError> {
+    let seed = arguments.seed;
+    let mut tape = Tape::new(seed ^ WITHHELD);
+    let found = probe::probe_volume(opened.target(), &mut tape, seed, &mut tell)?;
+    let Some(mut volume) = found else { return Ok(None) };
+    let accuracy = match opened {
+        Opened::Reads(target) => {
+            tell(News::Begins(Stage::Accuracy));
+            probe::judge_volume(&mut **target, &tape, &volume, seed ^ WITHHELD)?
+        }
+        Opened::Writes(target) => {
+            probe::probe_volume_writes(&mut **target, &mut tape, &mut volume, seed, &mut tell)?;
+            tell(News::Begins(Stage::Accuracy));
+            probe::judge_volume_writes(&mut **target, &tape, &volume, seed ^ WITHHELD)?
+        }
+    };
+    Ok(Some((Learned::Volume(Box::new(volume)), accuracy)))
 }
 
 fn learn_flash(

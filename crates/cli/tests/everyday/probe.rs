@@ -88,6 +88,29 @@ fn a_device_that_cannot_be_probed_is_refused_with_the_reason() {
 }
 
 #[test]
+fn a_volume_of_a_cloud_is_probed_without_a_write() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut probe = seekwell(directory.path());
+    let probed =
+        probe.args(["probe", "--model", "cloud-gp3-100gb", "-o", "volume.toml"]).output().unwrap();
+    let said = talk(&probed);
+    assert_eq!(probed.status.code(), Some(0), "{said}");
+    for line in [
+        "probing: limits of requests and bytes\n",
+        "  kind                  volume with a limit of requests\n",
+        "limit of reads        3000 /s (",
+        "limit of bytes read   131 MB/s (",
+    ] {
+        assert!(said.contains(line), "{said}");
+    }
+    assert!(!said.contains("do not believe"), "{said}");
+    let mut show = seekwell(directory.path());
+    let shown = show.args(["device", "show", "volume.toml"]).output().unwrap();
+    assert_eq!(shown.status.code(), Some(0), "{}", talk(&shown));
+    assert!(!data(&shown).contains("off by more than"), "{}", data(&shown));
+}
+
+#[test]
 fn a_probed_card_is_a_device_that_can_be_shown() {
     let directory = tempfile::tempdir().unwrap();
     let mut probe = seekwell(directory.path());

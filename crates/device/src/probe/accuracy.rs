@@ -414,7 +414,7 @@ pub(super) fn add_listed(compared: &mut Vec<Compared>, device: &[Listed], modell
 }
 
 /// Times of a mixed trace of reads, list by list until the time is over, and the lists that were made.
-fn read_trace(
+pub(super) fn read_trace(
     target: &mut dyn Target,
     trace: &[List],
     until_ns: u64,

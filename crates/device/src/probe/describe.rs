@@ -87,6 +87,20 @@ pub(super) fn presented(text: &mut String, found: &Geometry) {
     );
 }
 
+/// Limits that the device presents for requests without data.
+pub(super) fn limits(text: &mut String, found: &Geometry) {
+    const MOST_KIB: u32 = 4_194_304;
+    for (key, sectors) in [
+        ("max_discard_kib", found.max_discard_sectors),
+        ("max_write_zeroes_kib", found.max_write_zeroes_sectors),
+    ] {
+        if let Some(sectors) = sectors {
+            let _ = writeln!(text, "{key} = {}", (sectors / 2).clamp(4, MOST_KIB));
+        }
+    }
+    text.push('\n');
+}
+
 fn bus(text: &mut String, findings: &Findings) {
     // Without hits in the buffer the bus cannot be told from the medium; then it is no limit.
     let mb_per_s = findings.buffer.mb_per_s.map_or(6000.0, |rate| rate.value);

@@ -198,7 +198,7 @@ fn withheld(
 }
 
 /// A difference of times that cannot be negative.
-fn minus(one: Interval, other: Interval) -> Interval {
+pub(super) fn minus(one: Interval, other: Interval) -> Interval {
     Interval {
         value: (one.value - other.value).max(0.0),
         low: (one.low - other.high).max(0.0),
@@ -206,6 +206,6 @@ fn minus(one: Interval, other: Interval) -> Interval {
     }
 }
 
-fn scaled(found: Interval, by: f64) -> Interval {
+pub(super) fn scaled(found: Interval, by: f64) -> Interval {
     Interval { value: found.value * by, low: found.low * by, high: found.high * by }
 }

@@ -2,6 +2,7 @@
 
 use crate::bus::Link;
 use crate::file::{DeviceFile, Parameters};
+use crate::fixed::FixedParameters;
 use crate::rotating::RotatingParameters;
 use crate::rotating::mechanics::Mechanics;
 
@@ -51,8 +52,26 @@ pub fn nearness(truth: &DeviceFile, found: &DeviceFile) -> Vec<Nearness> {
                 ),
             ]
         }
+        (Parameters::Fixed(one), Parameters::Fixed(other)) => volumes(found, [one, other]),
         _ => Vec::new(),
     }
+}
+
+fn volumes(found: &DeviceFile, [one, other]: [&FixedParameters; 2]) -> Vec<Nearness> {
+    let range = |key: &str, value: f64| found.ranges().get(key).copied().unwrap_or([value; 2]);
+    let near = |name, key, of: fn(&FixedParameters) -> Option<f64>| {
+        Some(part(name, of(one)?, range(key, of(other)?)))
+    };
+    let all = [
+        near("latency (us)", "fixed.read_latency_us", |fixed| Some(fixed.read_latency_us)),
+        near("requests a second", "fixed.limit.per_second", |fixed| {
+            fixed.limit.as_ref().map(|limit| limit.burst_per_second.unwrap_or(limit.per_second))
+        }),
+        near("limit of bytes (MB/s)", "fixed.limit.mb_per_s", |fixed| {
+            fixed.limit.as_ref().and_then(|limit| limit.mb_per_s)
+        }),
+    ];
+    all.into_iter().flatten().collect()
 }
 
 /// A number, and its distance as a part of it.

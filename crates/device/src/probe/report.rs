@@ -10,7 +10,7 @@ use super::{Accuracy, Buffer, Findings, FoundZone, Interval, Stage, Tracks, Writ
 /// Name and value of a finding.
 pub(super) type Line = (String, String);
 
-fn line(name: &str, value: String) -> Line {
+pub(super) fn line(name: &str, value: String) -> Line {
     (name.to_owned(), value)
 }
 

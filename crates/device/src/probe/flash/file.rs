@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use super::super::accuracy::Accuracy;
-use super::super::describe::{presented, quoted};
+use super::super::describe::{limits, presented, quoted};
+use super::super::draft::Draft;
 use super::super::{Interval, Label};
 use super::{Card, Faster, FlashFindings, FlashKind, READS, SYNCED, Solid};
-use crate::model::Geometry;
 
 /// Cells beyond the capacity where writes did not tell: of most consumer disks.
 const OVER_PROVISIONING: f64 = 0.073;
@@ -19,37 +19,6 @@ const LEAST_BLOCKS: f64 = 200.0;
 
 /// Blocks that the model keeps erased on each die.
 const RESERVE: u32 = 2;
-
-/// Lines of a file, collected by part.
-#[derive(Default)]
-struct Draft {
-    values: String,
-    sources: String,
-    ranges: String,
-}
-
-impl Draft {
-    /// A value with its source.
-    fn put(&mut self, table: &str, key: &str, value: impl std::fmt::Display, source: &str) {
-        // Writing to a string cannot fail.
-        let _ = writeln!(self.values, "{key} = {value}");
-        let _ = writeln!(self.sources, "\"{table}.{key}\" = {}", quoted(source));
-    }
-
-    /// Bounds of a value that differ.
-    fn range(&mut self, key: &str, low: f64, high: f64) {
-        if low < high {
-            let _ = writeln!(self.ranges, "{} = [{low}, {high}]", quoted(key));
-        }
-    }
-
-    /// A time with its bounds as its source.
-    fn time(&mut self, table: &str, key: &str, found: Interval, source: &str, how: &str) {
-        let (low, high) = (found.low / 1e3, found.high / 1e3);
-        let source = format!("{source}: {low:.2} to {high:.2} us, {how}");
-        self.put(table, key, format!("{:.3}", found.value / 1e3), &source);
-    }
-}
 
 /// The text of a device file.
 ///
@@ -85,20 +54,6 @@ pub fn flash_file(label: Label, findings: &FlashFindings, accuracy: Option<&Accu
         writeln!(text, "[sources]\n\"presented\" = {from}\n\"bus\" = {of_bus}\n{}", draft.sources);
     let _ = write!(text, "[ranges]\n{}", draft.ranges);
     text
-}
-
-/// Limits that the device presents for requests without data.
-fn limits(text: &mut String, found: &Geometry) {
-    const MOST_KIB: u32 = 4_194_304;
-    for (key, sectors) in [
-        ("max_discard_kib", found.max_discard_sectors),
-        ("max_write_zeroes_kib", found.max_write_zeroes_sectors),
-    ] {
-        if let Some(sectors) = sectors {
-            let _ = writeln!(text, "{key} = {}", (sectors / 2).clamp(4, MOST_KIB));
-        }
-    }
-    text.push('\n');
 }
 
 fn bus(text: &mut String, kind: &FlashKind, sector_ns: Interval) {
