@@ -33,12 +33,11 @@ struct Serving {
 
 impl Serving {
     fn start(name: &str) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_seekwell"))
-            .args(["device", "serve", name])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        Self::of(Command::new(env!("CARGO_BIN_EXE_seekwell")).args(["device", "serve", name]))
+    }
+
+    fn of(command: &mut Command) -> Self {
+        let mut command = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(command.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
         if line.is_empty() {
@@ -274,15 +273,19 @@ const CLAIMED_BYTES: u64 = 64 << 20;
 
 /// The program with a folder of claims of its own.
 fn with_own_state(directory: &Path, words: &[&str]) -> Output {
+    in_own_state(directory, words).output().unwrap()
+}
+
+fn in_own_state(directory: &Path, words: &[&str]) -> Command {
     std::fs::create_dir_all(directory.join("state")).unwrap();
     let script = "mount --make-rprivate / && mount --bind state /var/lib && exec \"$@\"";
-    Command::new("unshare")
+    let mut command = Command::new("unshare");
+    command
         .args(["--mount", "sh", "-c", script, "sh", env!("CARGO_BIN_EXE_seekwell")])
         .args(words)
         .current_dir(directory)
-        .env("NO_COLOR", "1")
-        .output()
-        .unwrap()
+        .env("NO_COLOR", "1");
+    command
 }
 
 /// Bytes that a step of a bench found wrong, and the codes of the warnings.
@@ -295,6 +298,55 @@ fn found(output: &Output, step: &str) -> (u64, u64, Vec<String>) {
     let warnings = result["warnings"].as_array().unwrap().iter();
     let codes = warnings.map(|warning| warning["code"].as_str().unwrap().to_owned()).collect();
     (number("checked_bytes"), number("wrong_bytes"), codes)
+}
+
+const LAB: &str = r#"
+[lab]
+name = "served"
+question = "is a served device a disk like others?"
+[[device]]
+model = "ram"
+[[filesystem]]
+type = "ext2"
+[[filesystem]]
+type = "ext4"
+[[workload]]
+name = "mail"
+kind = "mail"
+files = 20
+steps = ["read_archive"]
+[judge]
+metric = "unpack.elapsed_durable"
+tie = "50%"
+rounds = 6
+"#;
+
+#[test]
+fn a_lab_runs_on_a_served_device() {
+    if !can_serve("a_lab_runs_on_a_served_device") {
+        return;
+    }
+    let _alone = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let before = traces();
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    std::fs::write(path("disk.toml"), FAKE.replace("wraps_at = 32768\n", "")).unwrap();
+    std::fs::write(path("lab.toml"), LAB).unwrap();
+    let serve = ["device", "serve", &path("disk.toml")];
+    let served = Serving::of(&mut in_own_state(folder.path(), &serve));
+    let device = served.device.to_str().unwrap().to_owned();
+    let run = |words: &[&str]| with_own_state(folder.path(), words);
+    let claimed = run(&["claim", &device, "--confirm", "131072"]);
+    assert!(claimed.status.success(), "{}", String::from_utf8_lossy(&claimed.stderr));
+    let lab = ["run", "lab.toml", "--place", "host", "--device", &device, "-o", "out.seekwell"];
+    // The first call shows what will be written.
+    let shown = run(&lab);
+    assert_eq!(shown.status.code(), Some(3), "{}", String::from_utf8_lossy(&shown.stderr));
+    let done = run(&lab);
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(matches!(done.status.code(), Some(0 | 4)), "{said}");
+    served.end(Signal::INT);
+    is_gone(Path::new(&device), &before);
 }
 
 /// All of a device, past the cache.

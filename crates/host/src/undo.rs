@@ -36,6 +36,9 @@ pub(crate) use allowed::{SYSCTLS, sysctl};
 pub use lock::{holder, lock};
 pub(crate) use settable::settable_while_free;
 
+/// Part of the name of the list of a served device.
+pub const OF_SERVED: &str = "-served-";
+
 /// Ending of the names of undo lists.
 pub const EXTENSION: &str = "undo";
 

@@ -97,7 +97,8 @@ impl Served {
             return Err(ServedError::NotRoot);
         }
         let system = setup.system;
-        let run = format!("{}-served-{}", system.own_pid(), NTH.fetch_add(1, Ordering::Relaxed));
+        let nth = NTH.fetch_add(1, Ordering::Relaxed);
+        let run = format!("{}{}{nth}", system.own_pid(), undo::OF_SERVED);
         let list = setup.undo.join(format!("{run}.{}", undo::EXTENSION));
         let undo = Undo::create(system, &list, &run)?;
         let server = Command::new(setup.program)

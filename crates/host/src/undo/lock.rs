@@ -1,6 +1,7 @@
 //! Locks on the machine and on undo lists. No other user can take them, and every wait for one ends
 //! with the name of the process that has it.
 
+use super::OF_SERVED;
 use super::content::{Owner, load};
 use super::owners::is_alive;
 use crate::error::{Error, Result};
@@ -52,11 +53,16 @@ pub fn lock(system: &System, folder: &Path) -> Result<Option<File>> {
 /// Another process that will put back a list in this folder.
 fn live_owner(system: &System, folder: &Path) -> Option<u32> {
     let own = system.own_pid();
-    super::lists(folder).iter().find_map(|path| {
+    super::lists(folder).iter().filter(|path| !is_of_served(path)).find_map(|path| {
         let content = state::open_own(path).and_then(|mut file| load(&mut file, path)).ok()?;
         let live = |owner: &&Owner| owner.pid != own && is_alive(system, **owner);
         content.owners.iter().find(live).map(|owner| owner.pid)
     })
+}
+
+/// True for the list of a served device: runs measure on one while it is served.
+fn is_of_served(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().contains(OF_SERVED))
 }
 
 /// The process that has the lock of the machine, for messages: `process 4242 (seekwell)`.

@@ -206,6 +206,31 @@ fn a_list_is_pending_only_when_all_its_owners_are_dead() {
     assert!(pending(&system, Path::new("/no/such/folder")).unwrap().is_empty());
 }
 
+/// A served device is there to be measured; its list said for weeks that another run was active.
+#[test]
+fn a_served_device_leaves_the_machine_to_a_run() {
+    let machine = Machine::new();
+    let mut system = machine.system();
+    system.proc = "/proc".into();
+    let folder = machine.path("run");
+    let mut child = Command::new("sleep").arg("60").stdin(Stdio::null()).spawn().unwrap();
+    let owned = |name: &str| {
+        let path = folder.join(name);
+        Undo::create(&system, &path, "run-1").unwrap().add_owner(child.id()).unwrap();
+        path
+    };
+    owned(&format!("12{OF_SERVED}1.undo"));
+    let ours = lock(&system, &folder).unwrap();
+    assert!(ours.is_some());
+    drop(ours);
+    let of_a_run = owned("12-1.undo");
+    assert!(lock(&system, &folder).unwrap().is_none());
+    fs::remove_file(of_a_run).unwrap();
+    assert!(lock(&system, &folder).unwrap().is_some());
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
 #[test]
 fn a_later_process_of_the_same_number_is_not_the_owner() {
     let (machine, system) = machine();
