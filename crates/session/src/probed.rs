@@ -213,9 +213,12 @@ impl ProbedDevice {
             let Some(buffer) = self.buffers.first_mut() else { return Ok(Vec::new()) };
             return requests.iter().map(|request| one(file, buffer, *request)).collect();
         }
+        let workers = self.buffers.len().min(requests.len()).min(depth as usize);
+        let together = Together::of(workers);
         let next = AtomicUsize::new(0);
         let times = Mutex::new(vec![Timed { start_ns: 0, end_ns: 0 }; requests.len()]);
         let work = |buffer: &mut Buffers| {
+            together.wait();
             while let Some((index, request)) = take(&next, requests) {
                 let timed = one(file, buffer, request)?;
                 let mut times = times.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -226,7 +229,7 @@ impl ProbedDevice {
             Ok(())
         };
         let work = &work;
-        let buffers = self.buffers.iter_mut().take(depth as usize);
+        let buffers = self.buffers.iter_mut().take(workers);
         thread::scope(|scope| {
             let workers: Vec<_> = buffers.map(|buffer| scope.spawn(move || work(buffer))).collect();
             workers.into_iter().try_for_each(|worker| {
@@ -319,6 +322,30 @@ impl WriteTarget for ProbedWrites {
         let failed = |error: io::Error| WriteFailed::Flush { reason: error.to_string() };
         self.device.file.sync_data().map_err(failed)?;
         Ok(Timed { start_ns, end_ns: MonotonicClock.now_ns() })
+    }
+}
+
+/// Threads that begin at the same time: to start one takes as long as a read of flash, and two reads at once would be two
+/// in turn. More threads than CPUs only begin as they are started.
+struct Together {
+    missing: AtomicUsize,
+}
+
+impl Together {
+    fn of(threads: usize) -> Self {
+        let cpus = thread::available_parallelism().map_or(1, usize::from);
+        Self { missing: AtomicUsize::new(if threads <= cpus { threads } else { 0 }) }
+    }
+
+    fn wait(&self) {
+        const LONGEST_NS: u64 = 10_000_000;
+        let left = |missing: usize| missing.checked_sub(1);
+        // None are waited for where there are too many.
+        let _ = self.missing.fetch_update(Ordering::SeqCst, Ordering::SeqCst, left);
+        let until_ns = MonotonicClock.now_ns() + LONGEST_NS;
+        while self.missing.load(Ordering::SeqCst) > 0 && MonotonicClock.now_ns() < until_ns {
+            std::hint::spin_loop();
+        }
     }
 }
 

@@ -98,8 +98,8 @@ fn a_volume_of_a_cloud_is_probed_without_a_write() {
     for line in [
         "probing: limits of requests and bytes\n",
         "  kind                  volume with a limit of requests\n",
-        "limit of reads        3000 /s (",
-        "limit of bytes read   131 MB/s (",
+        "limit, reads          3000 /s (",
+        "limit, bytes read     131 MB/s (",
     ] {
         assert!(said.contains(line), "{said}");
     }

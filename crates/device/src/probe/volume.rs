@@ -31,15 +31,23 @@ const LEAST_SECTORS: u64 = 1 << 19;
 const DEEPEST: u32 = 32;
 const LONGEST: u32 = 512;
 
-/// Requests of a list.
-const LIST: usize = 512;
+/// Seconds that a list lasts, and bounds of its requests.
+const LIST_S: f64 = 0.5;
+const LIST: [f64; 2] = [256.0, 8192.0];
 
-/// Requests of the lists that tell a volume from a medium.
-const TOLD: usize = 256;
+/// Time for which requests are made before lists count, so that what was saved up in an idle time is used by then: at most so
+/// many requests.
+const SAVED_NS: u64 = 2_000_000_000;
+const MOST_SAVED: usize = 16_384;
+const AT_ONCE: usize = 256;
 
 /// Lengths in sectors whose rates are the same on a volume, and how much the rates may differ.
 const ALIKE: [u32; 3] = [BLOCK, 2 * BLOCK, 4 * BLOCK];
 const DIFFER: f64 = 1.04;
+
+/// Least latency of a volume in nanoseconds. Where a bridge or the host limits the rate of a fast disk, that is even, too,
+/// but a read takes less than over a network.
+const LEAST_NS: f64 = 250_000.0;
 
 /// Part of the rate that the latency alone would allow, above which no limit shows.
 const SHOWS: f64 = 0.7;
@@ -286,6 +294,19 @@ impl<'t, T: Taped + ?Sized> Asked<'t, T> {
         (0..count).map(|_| Span { lba: below(places) * u64::from(BLOCK), sectors }).collect()
     }
 
+    /// Uses up what was saved in an idle time. Returns the requests of a list that lasts long enough to be measured.
+    fn use_up(&mut self, sectors: u32) -> Result<usize, ProbeError> {
+        let until_ns = self.target.now_ns() + SAVED_NS;
+        let (mut made, mut rate) = (0, 0.0);
+        while made < MOST_SAVED && self.target.now_ns() < until_ns {
+            let spans = self.places(AT_ONCE, sectors, self.sectors);
+            rate = self.rate(&spans)?;
+            made += AT_ONCE;
+        }
+        let [least, most] = LIST;
+        Ok((rate * LIST_S).clamp(least, most) as usize)
+    }
+
     /// Requests a second of a list at depth, in its second half: what was saved up before is used by then.
     fn rate(&mut self, spans: &[Span]) -> Result<f64, ProbeError> {
         let times = (self.ask)(self.target, spans, self.depth)?;
@@ -311,12 +332,16 @@ impl<'t, T: Taped + ?Sized> Asked<'t, T> {
             single.push(self.after_rest(span)?);
         }
         let single_ns = median(single).unwrap_or_default().max(1.0);
+        if single_ns < LEAST_NS {
+            return Ok(false);
+        }
         let most = SHOWS * f64::from(self.depth) * 1e9 / single_ns;
-        let narrow = self.places(TOLD, BLOCK, self.sectors / NARROW);
+        let count = self.use_up(BLOCK)?;
+        let narrow = self.places(count, BLOCK, self.sectors / NARROW);
         let mut low = self.rate(&narrow)?;
         let mut high = low;
         for sectors in ALIKE {
-            let spans = self.places(TOLD, sectors, self.sectors);
+            let spans = self.places(count, sectors, self.sectors);
             let rate = self.rate(&spans)?;
             (low, high) = (low.min(rate), high.max(rate));
             if high > DIFFER * low || high > most {
@@ -339,8 +364,8 @@ impl<'t, T: Taped + ?Sized> Asked<'t, T> {
         let by = 1.0 / f64::from((longest - BLOCK).max(1));
         let more = super::flash::minus(middle(long), single_ns);
         let sector_ns = super::flash::scaled(more, by);
-        let per_second = self.rates(names.row, BLOCK, LIST)?;
-        let long = self.rates(names.bytes, longest, LIST / 2)?;
+        let per_second = self.rates(names.row, BLOCK)?;
+        let long = self.rates(names.bytes, longest)?;
         let mb_per_s = super::flash::scaled(long, f64::from(longest) * 512.0 / 1e6);
         Ok(Paced { single_ns, sector_ns, per_second, mb_per_s, longest })
     }
@@ -350,7 +375,8 @@ impl<'t, T: Taped + ?Sized> Asked<'t, T> {
         self.one(class, |asked| asked.after_rest(*span))
     }
 
-    fn rates(&mut self, class: Class, sectors: u32, count: usize) -> Result<Interval, ProbeError> {
+    fn rates(&mut self, class: Class, sectors: u32) -> Result<Interval, ProbeError> {
+        let count = self.use_up(sectors)?;
         let mut rates = Vec::with_capacity(LISTS);
         while rates.len() < LISTS {
             let spans = self.places(count, sectors, self.sectors);

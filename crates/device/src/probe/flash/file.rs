@@ -11,6 +11,9 @@ use super::{Card, Faster, FlashFindings, FlashKind, READS, SYNCED, Solid};
 /// Cells beyond the capacity where writes did not tell: of most consumer disks.
 const OVER_PROVISIONING: f64 = 0.073;
 
+/// Most channels of a model.
+const MOST_CHANNELS: u32 = 64;
+
 /// Pages of a block where writes did not tell.
 const PAGES_PER_BLOCK: u32 = 256;
 
@@ -145,7 +148,7 @@ fn of_card(draft: &mut Draft, card: &Card, source: &str) {
 fn of_solid(draft: &mut Draft, solid: &Solid, source: &str) {
     const T: &str = "ssd";
     let stripe_kib = shape(draft, solid, source);
-    let dies = solid.dies.map_or(1, |[low, _]| low);
+    let [dies, _] = dies(solid);
     let pages = pages_per_block(draft, solid, source, stripe_kib * f64::from(dies));
     over_provisioning(draft, solid, source, f64::from(pages) * stripe_kib * f64::from(dies));
     draft.put(T, "unit_kib", 4, "assumed: the usual mapping unit");
@@ -186,6 +189,17 @@ fn of_solid(draft: &mut Draft, solid: &Solid, source: &str) {
     if let Some(found) = &solid.faster {
         faster(draft, solid, found, source);
     }
+}
+
+/// Fewest and most dies; where reads told none apart, as many as the rate of reads at depth needs, and four times these.
+fn dies(solid: &Solid) -> [u32; 2] {
+    const MORE: u32 = 4;
+    solid.dies.unwrap_or_else(|| {
+        let cells_ns = super::minus(solid.read_ns, solid.buffered_ns).value;
+        let busy = solid.deep_reads.per_second.value * cells_ns / 1e9;
+        let least = (busy.ceil() as u32).clamp(1, MOST_CHANNELS).next_power_of_two();
+        [least, least * MORE]
+    })
 }
 
 /// Times of the controller.
@@ -249,11 +263,15 @@ fn flush(solid: &Solid, command_us: f64) -> Interval {
 /// Dies, planes and page; the stripe in KiB.
 fn shape(draft: &mut Draft, solid: &Solid, source: &str) -> f64 {
     const T: &str = "ssd";
-    let [low, high] = solid.dies.unwrap_or([1, 1]);
-    let channels = low.min(64);
-    let how = format!(
-        "{source}: {low} to {high} dies, by reads that need the same one; taken for channels"
-    );
+    let [low, high] = dies(solid);
+    let channels = low.min(MOST_CHANNELS);
+    let how = match solid.dies {
+        Some(_) => format!(
+            "{source}: {low} to {high} dies, by reads that need the same one; taken for channels"
+        ),
+        None => "assumed: the least for the rate of reads at depth, as reads told no dies apart"
+            .to_owned(),
+    };
     draft.put(T, "channels", channels, &how);
     draft.put(T, "dies_per_channel", low.div_ceil(channels), "as ssd.channels");
     let stripe_kib = solid.stripe_sectors.map_or(64.0, |stripe| stripe.value / 2.0);
@@ -324,6 +342,11 @@ fn over_provisioning(draft: &mut Draft, solid: &Solid, source: &str, superblock_
 fn program(draft: &mut Draft, solid: &Solid, source: &str, row_kib: f64) {
     if let Some(found) = solid.program_ns() {
         draft.time("ssd", "program_us", found, source, "by flushes after a write");
+        return;
+    }
+    if solid.row_mb_per_s.value <= 0.0 {
+        draft.put("ssd", "program_us", 1000, "assumed: too little was written to see its rate");
+        draft.range("ssd.program_us", 100.0, 5000.0);
         return;
     }
     let us = |mb_per_s: f64| row_kib * 1024.0 / mb_per_s.max(0.001);

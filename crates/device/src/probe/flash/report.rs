@@ -156,8 +156,8 @@ pub(super) fn of_faster(faster: Option<&Faster>) -> Vec<Line> {
     let Some(faster) = faster else { return vec![("faster cells", "none seen".to_owned())] };
     vec![
         ("faster cells", between(faster.bytes, 1048576.0, "MiB")),
-        ("writes in a row before", between(faster.before_mb_per_s, 1.0, "MB/s")),
-        ("writes in a row after", between(faster.after_mb_per_s, 1.0, "MB/s")),
+        ("row of writes before", between(faster.before_mb_per_s, 1.0, "MB/s")),
+        ("row of writes after", between(faster.after_mb_per_s, 1.0, "MB/s")),
     ]
 }
 

@@ -185,6 +185,16 @@ impl Disk<'_, '_> {
         Ok(times.into_iter().fold(f64::INFINITY, f64::min))
     }
 
+    /// The same, where the answer decides nothing but whether others count.
+    fn least_of_both(&mut self, one: u64, other: u64) -> Result<f64, ProbeError> {
+        let spans = [one, other].map(|lba| Span { lba, sectors: BLOCK });
+        let mut least_ns = f64::INFINITY;
+        for _ in 0..AGAIN {
+            least_ns = least_ns.min(elapsed_ns(&self.pen.target.read_all(&spans, 2)?));
+        }
+        Ok(least_ns)
+    }
+
     /// The shortest of a few reads of the same sectors.
     fn least(&mut self, lba: u64, sectors: u32) -> Result<f64, ProbeError> {
         let times = self.repeat(NEIGHBOURS, AGAIN, |disk| disk.read(lba, sectors))?;
@@ -237,7 +247,8 @@ pub(super) fn find(
     let region = region(&mut disk)?;
     let read_ns = random_reads(&mut disk, region)?;
     let deep_reads = deep_reads(&mut disk, region)?;
-    let shape = shape(&mut disk, region, read_ns.value, buffered_ns.value)?;
+    let times = [read_ns.value, buffered_ns.value];
+    let shape = shape(&mut disk, region, times, deep_reads.per_second.value)?;
     let stripe = [shape.page, shape.stripe];
     report::found(tell, report::of_dies(read_ns, deep_reads, stripe, shape.dies));
     let channel_sector_ns = channel(&mut disk, region, shape, sector_ns)?;
@@ -331,10 +342,12 @@ pub(super) fn buffer_bytes(disk: &Disk<'_, '_>) -> u64 {
 }
 
 /// The buffer, from writes in a row: they go in at the rate of the bus until it is full, and then at that of the cells.
-/// The line of the later ones, drawn back to the first, begins at the size of the buffer.
+/// The line of the last quarter, drawn back to the first write, begins at the size of the buffer, less what the cells take
+/// in the time of a program: so long the first data stays in the buffer.
 pub(super) fn buffer(
     disk: &mut Disk<'_, '_>,
     sector_ns: f64,
+    program_ns: f64,
 ) -> Result<Option<Interval>, ProbeError> {
     let length = disk.pen.long();
     let bytes = buffer_bytes(disk) / BUFFER_TRIES;
@@ -352,16 +365,17 @@ pub(super) fn buffer(
         let mut ends: Vec<f64> = times.iter().map(|time| (time.end_ns - begun_ns) as f64).collect();
         ends.sort_by(f64::total_cmp);
         let last = ends.len().saturating_sub(1);
-        let (Some(middle_ns), Some(end_ns)) = (ends.get(last / 2), ends.get(last)) else {
+        let late = last / 4 * 3;
+        let (Some(late_ns), Some(end_ns)) = (ends.get(late), ends.get(last)) else {
             return Ok(None);
         };
         let bytes = |index: usize| (index + 1) as f64 * f64::from(length) * 512.0;
-        let per_ns = (bytes(last) - bytes(last / 2)) / (end_ns - middle_ns).max(1.0);
+        let per_ns = (bytes(last) - bytes(late)) / (end_ns - late_ns).max(1.0);
         // Within a tenth of the rate of the bus nothing fills.
         if per_ns * sector_ns / 512.0 > 0.9 {
             return Ok(None);
         }
-        found.push((bytes(last) - per_ns * end_ns).max(0.0));
+        found.push((bytes(last) - per_ns * (end_ns - program_ns)).max(0.0));
     }
     Ok(Some(interval(&found)))
 }
@@ -421,8 +435,8 @@ struct Shape {
 fn shape(
     disk: &mut Disk<'_, '_>,
     (first, sectors): Region,
-    read_ns: f64,
-    buffered_ns: f64,
+    [read_ns, buffered_ns]: [f64; 2],
+    deep_per_second: f64,
 ) -> Result<Shape, ProbeError> {
     if disk.depth() < 2 {
         return Ok(Shape::default());
@@ -455,9 +469,41 @@ fn shape(
             }
         }
     }
-    let dies = usual(counts).map(|[_, low, high]| [low as u32, high as u32]);
+    let Some(dies) = usual(counts) else { return Ok(Shape::default()) };
+    // So few dies could not have served the reads at depth.
+    let too_few = deep_per_second * cells_ns / 1e9 > 1.3 * dies[0] as f64;
+    if too_few || !is_shape(disk, (first, sectors), [length, dies[0]], cells_ns)? {
+        return Ok(Shape::default());
+    }
+    let dies = Some([dies[1] as u32, dies[2] as u32]);
     let page = page(disk, &ends, length, read_ns - buffered_ns)?;
     Ok(Shape { stripe: Some(between(stripe)), dies, page })
+}
+
+/// True when blocks that should be on one die take longer at once than those that should not: on a device that spreads its
+/// data otherwise, or where a host adds more to a time than cells take, they do not.
+fn is_shape(
+    disk: &mut Disk<'_, '_>,
+    (first, sectors): Region,
+    [stripe, dies]: [u64; 2],
+    cells_ns: f64,
+) -> Result<bool, ProbeError> {
+    const PAIRS: u64 = 24;
+    // One die is always the same one.
+    if dies < 2 {
+        return Ok(true);
+    }
+    let (round, block) = (stripe * dies, u64::from(BLOCK));
+    let places = (sectors.saturating_sub(4 * round) / block).max(1);
+    let (mut same, mut other) = (Vec::new(), Vec::new());
+    for nth in 0..PAIRS {
+        // All over the region, in no order.
+        let lba = first + nth * 7_919 % places * block;
+        same.push(disk.least_of_both(lba, lba + (1 + nth % 3) * round)?);
+        other.push(disk.least_of_both(lba, lba + (1 + nth % (dies - 1)) * stripe)?);
+    }
+    let more_ns = median(same).zip(median(other)).map_or(0.0, |(same, other)| same - other);
+    Ok(more_ns > 0.4 * cells_ns)
 }
 
 /// Two blocks at once on different dies: the lower quartile of random pairs, as most are. `None` when these take longer

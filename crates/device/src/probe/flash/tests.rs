@@ -328,3 +328,21 @@ fn a_probed_file_knows_discards_as_its_device_does() {
     assert_eq!(mine.presented.max_discard_kib, file.presented.max_discard_kib);
     assert_eq!(mine.presented.max_write_zeroes_kib, file.presented.max_write_zeroes_kib);
 }
+
+/// Where all windows of the writes in a row are sealed, their rate is not known, and the file was refused after minutes.
+#[test]
+fn every_seed_makes_a_file_from_few_writes() {
+    let text = include_str!("../../../../../devices/ssd-sata-250gb.toml");
+    let slow = text.replace("\nflush_us = 3200", "\nflush_us = 5000");
+    let slow = load(&slow.replace("\nprogram_us = 200", "\nprogram_us = 150")).unwrap();
+    let mut unseen = 0;
+    for seed in 1..8 {
+        let mut target = Simulated::new(build(&slow, 7));
+        let mut tape = Tape::new(21 + seed);
+        let findings = probe_flash(&mut target, &mut tape, seed, GIB / 4, &mut |_| ()).unwrap();
+        unseen += u32::from(solid(&findings).row_mb_per_s.value <= 0.0);
+        load(&flash_file(label(), &findings, None)).unwrap();
+        judge_flash(&mut target, &tape, &findings, 99).unwrap();
+    }
+    assert!(unseen > 0);
+}

@@ -5,7 +5,7 @@ use super::super::head::BLOCK;
 use super::super::tape::{Class, Draws as _, Judged};
 use super::super::{Interval, News, ProbeError, Stage};
 use super::solid::{Disk, Solid, buffer, buffer_bytes, elapsed_ns, erases, of};
-use super::{FLUSHED, RANDOM, ROW, report};
+use super::{FLUSHED, RANDOM, ROW, minus, report};
 
 /// Windows into which the writing is divided.
 const WINDOWS: u64 = 256;
@@ -97,13 +97,16 @@ pub(super) fn find(
     disk.budget_bytes -= kept.min(disk.left_bytes() / 2);
     let begun_bytes = disk.written_bytes;
     // Erased cells tell the buffer best; where they are as fast as the bus, those behind the faster ones may not be.
-    solid.buffer_bytes = buffer(disk, solid.sector_ns.value)?;
+    let program_ns = minus(solid.synced_ns, solid.flush_ns).value;
+    solid.buffer_bytes = buffer(disk, solid.sector_ns.value, program_ns)?;
     let before = disk.written_bytes - begun_bytes;
     let windows = pour(disk, solid, [before, window, capacity])?;
     disk.budget_bytes = all_bytes;
     solid.row_mb_per_s = of(&windows.iter().map(|window| window.mb_per_s).collect::<Vec<_>>());
     if solid.buffer_bytes.is_none() {
-        solid.buffer_bytes = buffer(disk, solid.sector_ns.value)?;
+        let last_ns = windows.last().map_or(0.0, |window| window.synced_ns);
+        let program_ns = (last_ns - solid.flush_ns.value).max(0.0);
+        solid.buffer_bytes = buffer(disk, solid.sector_ns.value, program_ns)?;
     }
     if let Some(at) = fall(&windows) {
         let mut faster = faster(&windows, at, window);

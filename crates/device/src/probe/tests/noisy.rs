@@ -1,8 +1,8 @@
 //! The probe on a host that adds to every time, as a served device or a real disk does.
 
 use super::*;
-use crate::probe::flash::{FlashKind, probe_flash};
-use crate::probe::{Direction, WriteFailed, WriteTarget, nearness};
+use crate::probe::flash::{FlashKind, judge_flash, probe_flash};
+use crate::probe::{ClassAccuracy, Direction, WriteFailed, WriteTarget, nearness};
 use rand_core::{Rng as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -10,11 +10,18 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 pub(in crate::probe) struct Noisy {
     device: Simulated,
     random: Xoshiro256PlusPlus,
+    /// Times the usual mean.
+    times: f64,
 }
 
 impl Noisy {
     pub(in crate::probe) fn new(device: Simulated) -> Self {
-        Self { device, random: Xoshiro256PlusPlus::seed_from_u64(5) }
+        Self::times(device, 1.0)
+    }
+
+    /// The mean of what comes on top of the least time is so many times larger.
+    fn times(device: Simulated, times: f64) -> Self {
+        Self { device, random: Xoshiro256PlusPlus::seed_from_u64(5), times }
     }
 
     fn unit(&mut self) -> f64 {
@@ -23,7 +30,7 @@ impl Noisy {
 
     /// At least `least_us`, on average so much more, and for one in two hundred up to a millisecond more.
     fn way_ns(&mut self, least_us: f64, mean_us: f64) -> u64 {
-        let more_us = -mean_us * self.unit().ln();
+        let more_us = -mean_us * self.times * self.unit().ln();
         let much_us = if self.unit() < 0.005 { 1000.0 * self.unit() } else { 0.0 };
         ((least_us + more_us + much_us) * 1e3) as u64
     }
@@ -216,4 +223,25 @@ fn the_erase_unit_of_a_stick_is_found_through_the_noise_of_a_host() {
     let Parameters::Flash(truth) = file.parameters() else { panic!("{}", file.name()) };
     assert_eq!(card.unit_bytes.value, f64::from(truth.unit_kib) * 1024.0, "{card:?}");
     assert_eq!(card.open_units, [truth.open_units; 2], "{card:?}");
+}
+
+/// Noise that is as long as a read of the cells hides dies, and must not show others.
+#[test]
+fn noise_of_a_host_shows_no_dies_that_are_not_there() {
+    for (name, dies) in [("ssd-sata-250gb", 16), ("ssd-nvme-512gb", 64)] {
+        let file = catalogue().unwrap().remove(name).unwrap();
+        for (seed, times) in [(11, 1.0), (12, 10.0), (13, 30.0)] {
+            let mut target = Noisy::times(Simulated::new(crate::build(&file, 7)), times);
+            let mut tape = Tape::new(21);
+            let findings = probe_flash(&mut target, &mut tape, seed, 1 << 30, &mut |_| ()).unwrap();
+            let FlashKind::Solid(found) = &findings.kind else { panic!("{name}: {findings:?}") };
+            assert!(found.dies.is_none_or(|found| found == [dies, dies]), "{name}: {found:?}");
+            let accuracy = judge_flash(&mut target, &tape, &findings, 99).unwrap();
+            let is_deep = |class: &&ClassAccuracy| class.name == "random reads" && class.depth > 1;
+            let deep = accuracy.classes.iter().find(is_deep).unwrap();
+            // Noise on the way adds to times at depth and not to their rate, as on no real host.
+            let most = if times > 1.0 { 0.5 } else { 0.25 };
+            assert!((deep.model_ns / deep.device_ns - 1.0).abs() < most, "{name}: {deep:?}");
+        }
+    }
 }

@@ -6,7 +6,7 @@ use super::super::accuracy::Accuracy;
 use super::super::describe::{limits, presented, quoted};
 use super::super::draft::Draft;
 use super::super::{Interval, Label};
-use super::{LIST, LISTS, READS, Volume, WRITES};
+use super::{READS, Volume, WRITES};
 
 /// A link that is no limit, in 10^6 bytes a second.
 const ENDLESS_MB_PER_S: f64 = 1e5;
@@ -20,10 +20,8 @@ pub fn volume_file(label: Label, volume: &Volume, accuracy: Option<&Accuracy>) -
     let how = if volume.writes.is_some() { "read and wrote" } else { "only read" };
     let mut text =
         format!("# Made by a probe that {how}. Values marked as assumed were not measured.\n");
-    let _ = writeln!(
-        text,
-        "# Credits that last longer than {} requests were not looked for: a volume that bursts is slower when they are used up.",
-        2 * LISTS * LIST
+    text.push_str(
+        "# Credits that last longer than a few seconds were not looked for: a volume that bursts is slower when they are used up.\n",
     );
     text.push_str(&accuracy.map(Accuracy::comments).unwrap_or_default());
     let _ =

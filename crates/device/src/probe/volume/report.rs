@@ -31,16 +31,16 @@ pub(super) fn of_reads(reads: &Paced) -> Vec<Line> {
     vec![
         line("kind", "volume with a limit of requests".to_owned()),
         line("read", between_us(reads.single_ns)),
-        line("limit of reads", rate(reads.per_second, "/s")),
-        line("limit of bytes read", of_bytes(reads)),
+        line("limit, reads", rate(reads.per_second, "/s")),
+        line("limit, bytes read", of_bytes(reads)),
     ]
 }
 
 pub(super) fn of_writes(writes: &PacedWrites) -> Vec<Line> {
     vec![
         line("write", between_us(writes.paced.single_ns)),
-        line("limit of writes", rate(writes.paced.per_second, "/s")),
-        line("limit of bytes written", of_bytes(&writes.paced)),
+        line("limit, writes", rate(writes.paced.per_second, "/s")),
+        line("limit, bytes written", of_bytes(&writes.paced)),
         line("flush of one write", between_us(writes.flush_ns)),
     ]
 }

@@ -42,13 +42,18 @@ fn probed(file: &DeviceFile, writes: bool) -> (Volume, Accuracy, Vec<News>) {
 /// A volume of a second kind: many requests and few bytes, so that only short requests show the limit of requests.
 fn changed(limit: &str) -> DeviceFile {
     let mut text = include_str!("../../../../../devices/cloud-gp3-100gb.toml").to_owned();
-    for line in limit.split('\n') {
+    for line in limit.lines() {
         let key = line.split(' ').next().unwrap();
-        let (from, _) = text.match_indices(&format!("\n{key} = ")).last().unwrap();
+        let Some((from, _)) = text.match_indices(&format!("\n{key} = ")).last() else {
+            text = text.replacen("[fixed.limit]", &format!("[fixed.limit]\n{line}"), 1);
+            let source = format!("[sources]\n\"fixed.limit.{key}\" = \"test\"");
+            text = text.replacen("[sources]", &source, 1);
+            continue;
+        };
         let to = from + 1 + text[from + 1..].find('\n').unwrap();
         text.replace_range(from + 1..to, line);
     }
-    load(&text).unwrap()
+    load(&text.replace("us\" = [400, 9000]", "us\" = [100, 9000]")).unwrap()
 }
 
 fn is_believed(accuracy: &Accuracy) -> bool {
@@ -108,7 +113,7 @@ fn the_limits_of_a_volume_are_found() {
             assert!(summary.contains(&line), "{line}{summary}");
         }
         if !writes {
-            assert!(summary.contains("limit of reads        3000 /s ("), "{summary}");
+            assert!(summary.contains("limit, reads          3000 /s ("), "{summary}");
         }
     }
 }
@@ -145,4 +150,24 @@ fn noise_of_a_host_hides_no_volume_and_makes_none() {
         let accuracy = judge_volume(&mut target, &tape, &volume, 5).unwrap();
         assert!(is_believed(&accuracy), "{:?}", accuracy.classes);
     }
+}
+
+#[test]
+fn what_was_saved_up_for_seconds_is_not_taken_for_the_limit() {
+    // A second of requests and of bytes may pass at once, at five times the rate.
+    let saved = "per_second = 3000\nburst_per_second = 15000\ncredits = 3000\ncredit_mib = 125";
+    let (volume, _, _) = probed(&changed(saved), true);
+    for paced in [volume.reads, volume.writes.unwrap().paced] {
+        assert!(holds(paced.per_second, 3000.0), "{volume:?}");
+        assert!(holds(paced.limit_mb_per_s().unwrap(), 131.072), "{volume:?}");
+    }
+}
+
+/// A bridge of USB or a slow host limits a fast disk as evenly.
+#[test]
+fn a_limit_of_requests_on_a_short_way_is_no_volume() {
+    let near = changed("read_latency_us = 150");
+    let mut target = Simulated::new(build(&near, 7));
+    let found = probe_volume(&mut target, &mut Tape::new(21), 11, &mut |_| ()).unwrap();
+    assert_eq!(found, None);
 }
