@@ -59,8 +59,12 @@ fi
 # A new one, as the modelled device is new.
 cpu=$("$seekwell" calibrate 2>/dev/null | tail -n 1)
 serve
-"$seekwell" run "$here/predicted.toml" --place host --device "$device" -o real.seekwell >real.txt 2>&1 || [ $? -eq 4 ] ||
-    { cat real.txt; exit 1; }
+on_device() { "$seekwell" run "$here/predicted.toml" --place host --device "$device" -o real.seekwell; }
+status=0
+on_device >real.txt 2>&1 || status=$?
+# The first call on a new device only shows what will be written.
+[ $status -ne 3 ] || { status=0; on_device >real.txt 2>&1 || status=$?; }
+[ $status -eq 0 ] || [ $status -eq 4 ] || { cat real.txt; exit 1; }
 end
 cp "$probed" predicts.toml
 cp "$truth" own.toml
@@ -87,7 +91,7 @@ touch "$here/predicted.csv"
 grep -v -e "^$name," -e ^device, "$here/predicted.csv" >others.csv || true
 paste -d, real.csv predicts.csv own-file.csv | awk -F, -v device="$name" '
     $1 != $5 || $2 != $6 || $1 != $9 || $2 != $10 { exit 1 }
-    { printf "%s,%s,%s,%.4g,%.4g,%.4g,%.3f,%d,%d,%s\n", device, $1, $2, $3, $7, $11, $7 / $3, $4, $8, $4 > 0 ? sprintf("%.3f", $8 / $4) : "" }' >own.csv
+    { printf "%s,%s,%s,%.4g,%.4g,%.4g,%.3f,%d,%d,%s\n", device, $1, $2, $3, $7, $11, $7 / $3, $4, $8, ($4 > 0 ? sprintf("%.3f", $8 / $4) : "") }' >own.csv
 { echo device,stack,step,device_s,predicted_s,own_file_s,ratio,device_busy_ms,predicted_busy_ms,busy_ratio; sort others.csv own.csv; } >all.csv
 cp all.csv "$here/predicted.csv"
 { echo "cpu charged: $cpu"; cat said; uptime; } >>"$here/$name.predicts.txt"
