@@ -12,12 +12,24 @@ pub(super) struct Tally {
     /// As the harness counts, which takes a skipped test for a passed one.
     passed: usize,
     failed: usize,
-    failed_names: Vec<String>,
+    failures: Vec<Failure>,
     failed_checks: Vec<(String, String)>,
     skips: Vec<Skip>,
     /// Inside what the harness repeats of its failed tests, which may contain anything.
     repeating: bool,
+    /// Number of the failure that is repeated, and whether its panic is being told.
+    repeated: Option<(usize, bool)>,
 }
+
+/// A test that failed, with the words of its first panic on one line.
+#[derive(Debug)]
+struct Failure {
+    test: String,
+    reason: String,
+}
+
+/// Bytes of a reason; the whole of it stands above.
+const MOST_OF_A_REASON: usize = 600;
 
 #[derive(Debug)]
 struct Skip {
@@ -32,7 +44,7 @@ impl Tally {
     /// fails without a failed test in its result, has died or ended itself inside a test.
     pub(super) fn add_program(&mut self, name: &str, printed: &str, success: bool) {
         let failed_before = self.failed;
-        self.repeating = false;
+        (self.repeating, self.repeated) = (false, None);
         printed.lines().for_each(|line| self.add_line(line));
         let has_result = printed.lines().any(|line| line.contains("test result: "));
         if !has_result || (!success && self.failed == failed_before) {
@@ -44,7 +56,7 @@ impl Tally {
     fn add_line(&mut self, line: &str) {
         // Output of a child process may precede it on the same line.
         if line == "failures:" {
-            self.repeating = true;
+            (self.repeating, self.repeated) = (true, None);
         } else if let Some((_, counts)) = line.rsplit_once("test result: ") {
             self.repeating = false;
             self.passed += count_before(counts, "passed");
@@ -54,12 +66,38 @@ impl Tally {
             && !self.repeating
         {
             self.add_result(test, result);
+        } else if self.repeating {
+            self.add_repeated(line);
+        }
+    }
+
+    /// Takes in one line of what the harness repeats of a failed test.
+    fn add_repeated(&mut self, line: &str) {
+        let named = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----"));
+        if let Some(test) = named {
+            let is_it = |failure: &Failure| failure.test == test;
+            self.repeated = self.failures.iter().rposition(is_it).map(|index| (index, false));
+            return;
+        }
+        let Some((index, is_panic)) = self.repeated else { return };
+        let failure = &mut self.failures[index];
+        if let Some((_, place)) = line.split_once(" panicked at ") {
+            // Later panics follow from the first.
+            if failure.reason.is_empty() {
+                place.clone_into(&mut failure.reason);
+                self.repeated = Some((index, true));
+            }
+        } else if ends_a_panic(line) {
+            self.repeated = Some((index, false));
+        } else if is_panic && failure.reason.len() + line.len() < MOST_OF_A_REASON {
+            failure.reason.push(' ');
+            failure.reason.push_str(line.trim());
         }
     }
 
     fn add_result(&mut self, test: &str, result: &str) {
         if result == "FAILED" {
-            self.failed_names.push(test.to_owned());
+            self.failures.push(Failure { test: test.to_owned(), reason: String::new() });
         } else if result == "ignored" || result.starts_with("ignored, ") {
             let reason = result.strip_prefix("ignored, ").unwrap_or("ignored, no reason given");
             self.skips.push(Skip {
@@ -101,6 +139,11 @@ impl Tally {
     }
 }
 
+/// After the words of a panic, its callers or the way to see them.
+fn ends_a_panic(line: &str) -> bool {
+    line == "stack backtrace:" || line.starts_with("note: run with `RUST_BACKTRACE")
+}
+
 /// The number in front of ` word` in `5 passed; 0 failed; …`.
 fn count_before(counts: &str, word: &str) -> usize {
     let words: Vec<&str> = counts.split([' ', ';']).collect();
@@ -116,8 +159,9 @@ impl fmt::Display for Tally {
         for skip in &self.skips {
             writeln!(f, "SKIPPED: {}: {}", skip.test, skip.reason)?;
         }
-        for name in &self.failed_names {
-            writeln!(f, "FAILED: {name}")?;
+        for Failure { test, reason } in &self.failures {
+            let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+            writeln!(f, "FAILED: {test}{reason}")?;
         }
         for (check, reason) in &self.failed_checks {
             writeln!(f, "FAILED: {check}: {reason}")?;

@@ -62,6 +62,42 @@ test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; 
 }
 
 #[test]
+fn a_failure_has_the_words_of_its_first_panic() {
+    let output = "\
+test tests::a ... FAILED
+test tests::b ... FAILED
+
+failures:
+
+---- tests::a stdout ----
+mkfs said something
+
+thread '<unnamed>' (7) panicked at crates/a.rs:12:9:
+assertion `left == right` failed: xfs
+  left: 1
+ right: 2
+note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace
+
+thread 'tests::a' (6) panicked at crates/b.rs:3:1:
+a scoped thread panicked
+
+---- tests::b stdout ----
+Error: \"no disk\"
+
+failures:
+    tests::a
+    tests::b
+
+test result: FAILED. 0 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s
+";
+    assert_eq!(
+        tally(output, "").to_string(),
+        "FAILED: tests::a: crates/a.rs:12:9: assertion `left == right` failed: xfs left: 1 right: 2\n\
+         FAILED: tests::b\n0 passed, 2 failed, 0 skipped\n"
+    );
+}
+
+#[test]
 fn a_failed_check_alone_fails_the_run() {
     let mut tally = tally(GOOD, "");
     tally.fail("clippy", "see above");

@@ -176,14 +176,17 @@ fn what_this_kernel_mounts_holds_files_over_a_cold_remount() {
             let data = Scratch::on_disk(&folder, enough(definition));
             let journal = external.then(|| Scratch::in_ram(definition.journal.unwrap().default));
             let stack = plain(name);
-            build(name, &stack, &data, journal.as_ref()).unwrap();
+            let name = &format!("{name}, external: {external}");
+            build(definition.name, &stack, &data, journal.as_ref())
+                .unwrap_or_else(|error| panic!("{name}: {error}"));
             let journal_path = journal.as_ref().map(Scratch::path);
             let options =
                 mount_options(definition, &stack, &Journal::internal(), journal_path).unwrap();
             with_own_mounts(|| {
                 let point = folder.path().join("mnt");
                 fs::create_dir(&point).unwrap();
-                mount(definition, data.path(), &point, &options).unwrap();
+                mount(definition, data.path(), &point, &options)
+                    .unwrap_or_else(|error| panic!("{name}: {error}"));
                 for index in 0..200 {
                     fs::write(point.join(format!("file{index}")), vec![index as u8; 9000]).unwrap();
                 }
@@ -196,17 +199,18 @@ fn what_this_kernel_mounts_holds_files_over_a_cold_remount() {
                     "{name}"
                 );
                 assert!(found.mount.unwrap().starts_with("rw,nosuid,nodev,relatime"), "{name}");
-                remount_cold(definition, data.path(), &point, &options).unwrap();
+                remount_cold(definition, data.path(), &point, &options)
+                    .unwrap_or_else(|error| panic!("{name}: {error}"));
                 for index in 0..200 {
                     let content = fs::read(point.join(format!("file{index}"))).unwrap();
-                    assert_eq!(content, vec![index as u8; 9000]);
+                    assert!(content == vec![index as u8; 9000], "{name}: file{index}");
                     fs::remove_file(point.join(format!("file{index}"))).unwrap();
                 }
-                unmount(&point, TIMEOUT).unwrap();
+                unmount(&point, TIMEOUT).unwrap_or_else(|error| panic!("{name}: {error}"));
             });
             let checked = fsck(&system, definition, data.path(), journal_path).unwrap();
-            assert!(checked.is_none_or(|checked| checked.clean), "{name}");
-            assert_eq!(data.is_unchanged(), None, "{name}, external: {external}");
+            assert!(checked.as_ref().is_none_or(|found| found.clean), "{name}: {checked:?}");
+            assert_eq!(data.is_unchanged(), None, "{name}");
         }
     }
 }
