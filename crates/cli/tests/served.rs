@@ -27,8 +27,18 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A command that serves a device.
 struct Serving {
-    command: Child,
+    /// `None` once it is waited for.
+    command: Option<Child>,
     device: PathBuf,
+}
+
+/// A test that fails leaves no device behind.
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let Some(mut command) = self.command.take() else { return };
+        let _ = kill_process(Pid::from_child(&command), Signal::INT);
+        let _ = command.wait();
+    }
 }
 
 impl Serving {
@@ -45,7 +55,7 @@ impl Serving {
             command.stderr.take().unwrap().read_to_string(&mut said).unwrap();
             panic!("nothing is served: {said}");
         }
-        Self { command, device: line.trim().into() }
+        Self { command: Some(command), device: line.trim().into() }
     }
 
     fn queue(&self, attribute: &str) -> String {
@@ -59,19 +69,19 @@ impl Serving {
     }
 
     fn pid(&self) -> Pid {
-        Pid::from_child(&self.command)
+        Pid::from_child(self.command.as_ref().unwrap())
     }
 
     /// The server, a child of the command.
     fn server(&self) -> Pid {
-        let pid = self.command.id();
+        let pid = self.command.as_ref().unwrap().id();
         let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
         Pid::from_raw(children.split_whitespace().next().unwrap().parse().unwrap()).unwrap()
     }
 
-    fn end(self, signal: Signal) -> Output {
+    fn end(mut self, signal: Signal) -> Output {
         kill_process(self.pid(), signal).unwrap();
-        self.command.wait_with_output().unwrap()
+        self.command.take().unwrap().wait_with_output().unwrap()
     }
 }
 
@@ -238,11 +248,11 @@ fn nothing_is_left_of_a_served_device_when_a_process_is_killed() {
     assert!(!said.contains("error"), "{said}");
     is_gone(&device, &before);
 
-    let served = Serving::start("fixed");
+    let mut served = Serving::start("fixed");
     dirty(&served);
     let device = served.device.clone();
     kill_process(served.server(), Signal::KILL).unwrap();
-    let output = served.command.wait_with_output().unwrap();
+    let output = served.command.take().unwrap().wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("the server of the device ended by itself"), "{said}");

@@ -206,7 +206,7 @@ fn a_list_is_pending_only_when_all_its_owners_are_dead() {
     assert!(pending(&system, Path::new("/no/such/folder")).unwrap().is_empty());
 }
 
-/// A served device is there to be measured; its list said for weeks that another run was active.
+/// A served device is there to be measured: its list is not one of another run.
 #[test]
 fn a_served_device_leaves_the_machine_to_a_run() {
     let machine = Machine::new();
