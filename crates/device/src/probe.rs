@@ -220,6 +220,14 @@ pub enum ProbeError {
     },
 }
 
+impl ProbeError {
+    /// The file made of the findings cannot be loaded, so that the quantity is not found.
+    const fn file_refused(quantity: &'static str) -> Self {
+        let reason = "the file made of the findings is refused; send the findings to the authors";
+        Self::Unclear { quantity, reason }
+    }
+}
+
 /// A quantity with the bounds between which it lies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {

@@ -248,8 +248,7 @@ fn residuals(
 }
 
 fn refused() -> ProbeError {
-    let reason = "the file made of the findings is refused; send the findings to the authors";
-    ProbeError::Unclear { quantity: "the sorting of waiting reads", reason }
+    ProbeError::file_refused("the sorting of waiting reads")
 }
 
 /// Distance of the model with a window from what was measured: sum of squared logarithms of the ratio of the times.
@@ -310,9 +309,8 @@ struct Judging {
 impl Judging {
     /// Makes all requests of the tape again on the model, so that it is in the state of the device.
     fn new(tape: &Tape, findings: &Findings) -> Result<Self, ProbeError> {
-        let reason = "the file made of the findings is refused; send the findings to the authors";
-        let unclear = ProbeError::Unclear { quantity: "the accuracy of the file", reason };
-        let file = built(findings).ok_or(unclear)?;
+        let refused = || ProbeError::file_refused("the accuracy of the file");
+        let file = built(findings).ok_or_else(refused)?;
         let mut model = Simulated::new(crate::build(&file, 1));
         let compared = tape.replay(&mut model)?;
         Ok(Self { model, compared })

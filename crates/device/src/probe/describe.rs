@@ -9,7 +9,7 @@ use crate::file::{DeviceFile, load};
 use crate::model::Geometry;
 
 /// Name of the file that is only built to compare with.
-const UNNAMED: Label = Label { name: "probed", title: "probed", source: "probed" };
+pub(super) const UNNAMED: Label = Label { name: "probed", title: "probed", source: "probed" };
 
 /// Sectors of a block.
 const BLOCK: f64 = 8.0;

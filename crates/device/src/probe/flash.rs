@@ -1,11 +1,12 @@
 //! Flash, which only writes tell: cards that map erase units as wholes, and solid-state disks.
 
 use super::accuracy::{Accuracy, Listed, add_listed, add_trace, mixed_trace};
+use super::describe::UNNAMED;
 use super::mixed::lists;
 use super::simulated::Simulated;
 use super::tape::{Class, Draws as _, Judged, Recorder, Tape};
 use super::writes::Pen;
-use super::{Interval, Label, News, ProbeError, Span, Stage, Timed, WriteTarget};
+use super::{Interval, News, ProbeError, Span, Stage, Timed, WriteTarget};
 use crate::file::{DeviceFile, load};
 use crate::model::Geometry;
 
@@ -125,11 +126,9 @@ pub fn judge_flash(
     findings: &FlashFindings,
     seed: u64,
 ) -> Result<Accuracy, ProbeError> {
-    let reason = "the file made of the findings is refused; send the findings to the authors";
-    let unclear = ProbeError::Unclear { quantity: "the accuracy of the file", reason };
-    let label = Label { name: "probed", title: "probed", source: "probed" };
-    let text = flash_file(label, findings, None);
-    let file: DeviceFile = load(&text).map_err(|_| unclear)?;
+    let text = flash_file(UNNAMED, findings, None);
+    let refused = |_| ProbeError::file_refused("the accuracy of the file");
+    let file: DeviceFile = load(&text).map_err(refused)?;
     let mut model = Simulated::new(crate::build(&file, 1));
     // The whole probe again, so that the model is in the state of the device.
     let mut compared = tape.replay(&mut model)?;

@@ -7,12 +7,13 @@ use rand_core::{Rng as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::accuracy::{Accuracy, add_trace, mixed_trace, read_trace};
+use super::describe::UNNAMED;
 use super::head::{BLOCK, median};
-use super::mixed::lists;
+use super::mixed::{List, lists};
 use super::simulated::Simulated;
 use super::tape::{Class, Draws, Judged, Recorder, Tape, Taped, TapedWrites};
 use super::writes::{interval, middle};
-use super::{Interval, Label, News, ProbeError, Span, Stage, Target, Timed, WriteTarget, found};
+use super::{Interval, News, ProbeError, Span, Stage, Target, Timed, WriteTarget, found};
 use crate::model::Geometry;
 
 mod file;
@@ -216,14 +217,7 @@ pub fn judge_volume(
     volume: &Volume,
     seed: u64,
 ) -> Result<Accuracy, ProbeError> {
-    let geometry = &volume.geometry;
-    let mut model = model(volume)?;
-    let mut compared = tape.replay(&mut model)?;
-    let trace = lists(geometry, (0, geometry.sectors_512), seed, false);
-    let (device, _) = read_trace(target, &trace, u64::MAX)?;
-    let (modelled, _) = read_trace(&mut model, &trace, u64::MAX)?;
-    add_trace(&mut compared, geometry, &trace, &device, &modelled);
-    Ok(Accuracy::new(tape, compared))
+    judged(tape, volume, seed, false, |trace| Ok(read_trace(target, trace, u64::MAX)?.0))
 }
 
 /// The same with writes in the mixed trace. The contents of the device are lost.
@@ -237,23 +231,27 @@ pub fn judge_volume_writes(
     volume: &Volume,
     seed: u64,
 ) -> Result<Accuracy, ProbeError> {
+    judged(tape, volume, seed, true, |trace| mixed_trace(target, trace))
+}
+
+/// The comparison; `on_device` makes the requests of the mixed trace on the device.
+fn judged(
+    tape: &Tape,
+    volume: &Volume,
+    seed: u64,
+    writes: bool,
+    on_device: impl FnOnce(&[List]) -> Result<Vec<Timed>, ProbeError>,
+) -> Result<Accuracy, ProbeError> {
     let geometry = &volume.geometry;
-    let mut model = model(volume)?;
+    let refused = |_| ProbeError::file_refused("the accuracy of the file");
+    let file = crate::file::load(&volume_file(UNNAMED, volume, None)).map_err(refused)?;
+    let mut model = Simulated::new(crate::build(&file, 1));
     let mut compared = tape.replay(&mut model)?;
-    let trace = lists(geometry, (0, geometry.sectors_512), seed, true);
-    let device = mixed_trace(target, &trace)?;
+    let trace = lists(geometry, (0, geometry.sectors_512), seed, writes);
+    let device = on_device(&trace)?;
     let modelled = mixed_trace(&mut model, &trace)?;
     add_trace(&mut compared, geometry, &trace, &device, &modelled);
     Ok(Accuracy::new(tape, compared))
-}
-
-/// The model of the found file.
-fn model(volume: &Volume) -> Result<Simulated, ProbeError> {
-    let reason = "the file made of the findings is refused; send the findings to the authors";
-    let unclear = ProbeError::Unclear { quantity: "the accuracy of the file", reason };
-    let label = Label { name: "probed", title: "probed", source: "probed" };
-    let file = crate::file::load(&volume_file(label, volume, None)).map_err(|_| unclear)?;
-    Ok(Simulated::new(crate::build(&file, 1)))
 }
 
 type Ask<T> = fn(&mut T, &[Span], u32) -> Result<Vec<Timed>, ProbeError>;

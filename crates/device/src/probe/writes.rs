@@ -496,10 +496,8 @@ pub(super) fn simulated(
     writes: &Writes,
     seed: u64,
 ) -> Result<Simulated, ProbeError> {
-    let reason = "the file made of the findings is refused; send the findings to the authors";
-    let unclear = ProbeError::Unclear { quantity: "the write cache", reason };
     let with = Findings { writes: Some(writes.clone()), ..findings.clone() };
-    let file = built(&with).ok_or(unclear)?;
+    let file = built(&with).ok_or_else(|| ProbeError::file_refused("the write cache"))?;
     Ok(Simulated::new(crate::build(&file, seed)))
 }
 

@@ -148,9 +148,12 @@ fn of_card(draft: &mut Draft, card: &Card, source: &str) {
 fn of_solid(draft: &mut Draft, solid: &Solid, source: &str) {
     const T: &str = "ssd";
     let stripe_kib = shape(draft, solid, source);
-    let [dies, _] = dies(solid);
-    let pages = pages_per_block(draft, solid, source, stripe_kib * f64::from(dies));
-    over_provisioning(draft, solid, source, f64::from(pages) * stripe_kib * f64::from(dies));
+    let [dies, most] = dies(solid);
+    // Blocks and spare cells have to do for every number of dies in the range.
+    let most = if solid.dies.is_some() { dies } else { most };
+    let row_kib = stripe_kib * f64::from(if solid.erases.is_some() { dies } else { most });
+    let pages = pages_per_block(draft, solid, source, row_kib);
+    over_provisioning(draft, solid, source, f64::from(pages) * stripe_kib * f64::from(most));
     draft.put(T, "unit_kib", 4, "assumed: the usual mapping unit");
     draft.put(T, "reserve_blocks", RESERVE, "assumed: the least the model works with");
     let cells = super::minus(solid.read_ns, solid.buffered_ns);
@@ -198,7 +201,7 @@ fn dies(solid: &Solid) -> [u32; 2] {
         let cells_ns = super::minus(solid.read_ns, solid.buffered_ns).value;
         let busy = solid.deep_reads.per_second.value * cells_ns / 1e9;
         let least = (busy.ceil() as u32).clamp(1, MOST_CHANNELS).next_power_of_two();
-        [least, least * MORE]
+        [least, (least * MORE).min(MOST_CHANNELS)]
     })
 }
 
@@ -273,6 +276,9 @@ fn shape(draft: &mut Draft, solid: &Solid, source: &str) -> f64 {
             .to_owned(),
     };
     draft.put(T, "channels", channels, &how);
+    if solid.dies.is_none() {
+        draft.range("ssd.channels", channels.into(), high.into());
+    }
     draft.put(T, "dies_per_channel", low.div_ceil(channels), "as ssd.channels");
     let stripe_kib = solid.stripe_sectors.map_or(64.0, |stripe| stripe.value / 2.0);
     let page_kib = solid.page_sectors.map_or(stripe_kib.min(16.0), |page| page.value / 2.0);

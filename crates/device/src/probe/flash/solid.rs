@@ -178,21 +178,22 @@ impl Disk<'_, '_> {
     /// Two blocks at once: from the start of the first read to the end of the last. The shortest of a few, since a host
     /// only ever adds to a time.
     fn pair(&mut self, one: u64, other: u64) -> Result<f64, ProbeError> {
-        let spans = [one, other].map(|lba| Span { lba, sectors: BLOCK });
-        let times = self.repeat(NEIGHBOURS.at(2), AGAIN, |disk| {
-            Ok(elapsed_ns(&disk.pen.target.read_all(&spans, 2)?))
-        })?;
+        let times = self.repeat(NEIGHBOURS.at(2), AGAIN, |disk| disk.both(one, other))?;
         Ok(times.into_iter().fold(f64::INFINITY, f64::min))
     }
 
     /// The same, where the answer decides nothing but whether others count.
     fn least_of_both(&mut self, one: u64, other: u64) -> Result<f64, ProbeError> {
-        let spans = [one, other].map(|lba| Span { lba, sectors: BLOCK });
         let mut least_ns = f64::INFINITY;
         for _ in 0..AGAIN {
-            least_ns = least_ns.min(elapsed_ns(&self.pen.target.read_all(&spans, 2)?));
+            least_ns = least_ns.min(self.both(one, other)?);
         }
         Ok(least_ns)
+    }
+
+    fn both(&mut self, one: u64, other: u64) -> Result<f64, ProbeError> {
+        let spans = [one, other].map(|lba| Span { lba, sectors: BLOCK });
+        Ok(elapsed_ns(&self.pen.target.read_all(&spans, 2)?))
     }
 
     /// The shortest of a few reads of the same sectors.
@@ -247,8 +248,7 @@ pub(super) fn find(
     let region = region(&mut disk)?;
     let read_ns = random_reads(&mut disk, region)?;
     let deep_reads = deep_reads(&mut disk, region)?;
-    let times = [read_ns.value, buffered_ns.value];
-    let shape = shape(&mut disk, region, times, deep_reads.per_second.value)?;
+    let shape = shape(&mut disk, region, read_ns.value, buffered_ns.value)?;
     let stripe = [shape.page, shape.stripe];
     report::found(tell, report::of_dies(read_ns, deep_reads, stripe, shape.dies));
     let channel_sector_ns = channel(&mut disk, region, shape, sector_ns)?;
@@ -435,8 +435,8 @@ struct Shape {
 fn shape(
     disk: &mut Disk<'_, '_>,
     (first, sectors): Region,
-    [read_ns, buffered_ns]: [f64; 2],
-    deep_per_second: f64,
+    read_ns: f64,
+    buffered_ns: f64,
 ) -> Result<Shape, ProbeError> {
     if disk.depth() < 2 {
         return Ok(Shape::default());
@@ -470,9 +470,7 @@ fn shape(
         }
     }
     let Some(dies) = usual(counts) else { return Ok(Shape::default()) };
-    // So few dies could not have served the reads at depth.
-    let too_few = deep_per_second * cells_ns / 1e9 > 1.3 * dies[0] as f64;
-    if too_few || !is_shape(disk, (first, sectors), [length, dies[0]], cells_ns)? {
+    if !is_shape(disk, (first, sectors), [length, dies[0]], cells_ns)? {
         return Ok(Shape::default());
     }
     let dies = Some([dies[1] as u32, dies[2] as u32]);
@@ -489,9 +487,9 @@ fn is_shape(
     cells_ns: f64,
 ) -> Result<bool, ProbeError> {
     const PAIRS: u64 = 24;
-    // One die is always the same one.
+    // One die leaves nothing to compare.
     if dies < 2 {
-        return Ok(true);
+        return Ok(false);
     }
     let (round, block) = (stripe * dies, u64::from(BLOCK));
     let places = (sectors.saturating_sub(4 * round) / block).max(1);

@@ -1,7 +1,7 @@
 //! The probe on a host that adds to every time, as a served device or a real disk does.
 
 use super::*;
-use crate::probe::flash::{FlashKind, judge_flash, probe_flash};
+use crate::probe::flash::{FlashKind, flash_file, judge_flash, probe_flash};
 use crate::probe::{ClassAccuracy, Direction, WriteFailed, WriteTarget, nearness};
 use rand_core::{Rng as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -228,6 +228,7 @@ fn the_erase_unit_of_a_stick_is_found_through_the_noise_of_a_host() {
 /// Noise that is as long as a read of the cells hides dies, and must not show others.
 #[test]
 fn noise_of_a_host_shows_no_dies_that_are_not_there() {
+    let mut told = 0;
     for (name, dies) in [("ssd-sata-250gb", 16), ("ssd-nvme-512gb", 64)] {
         let file = catalogue().unwrap().remove(name).unwrap();
         for (seed, times) in [(11, 1.0), (12, 10.0), (13, 30.0)] {
@@ -236,6 +237,15 @@ fn noise_of_a_host_shows_no_dies_that_are_not_there() {
             let findings = probe_flash(&mut target, &mut tape, seed, 1 << 30, &mut |_| ()).unwrap();
             let FlashKind::Solid(found) = &findings.kind else { panic!("{name}: {findings:?}") };
             assert!(found.dies.is_none_or(|found| found == [dies, dies]), "{name}: {found:?}");
+            let label = Label { name: "mine", title: "Mine", source: "probe" };
+            let mine = load(&flash_file(label, &findings, None)).unwrap();
+            assert_eq!(mine.ranges().contains_key("ssd.channels"), found.dies.is_none());
+            for (key, ends) in mine.ranges() {
+                for end in ends {
+                    assert!(mine.with(key, *end).is_ok(), "{key}: {:?}", mine.with(key, *end));
+                }
+            }
+            told += u32::from(found.dies.is_some());
             let accuracy = judge_flash(&mut target, &tape, &findings, 99).unwrap();
             let is_deep = |class: &&ClassAccuracy| class.name == "random reads" && class.depth > 1;
             let deep = accuracy.classes.iter().find(is_deep).unwrap();
@@ -244,4 +254,6 @@ fn noise_of_a_host_shows_no_dies_that_are_not_there() {
             assert!((deep.model_ns / deep.device_ns - 1.0).abs() < most, "{name}: {deep:?}");
         }
     }
+    // With and without dies.
+    assert!((1..6).contains(&told), "{told}");
 }
