@@ -28,7 +28,7 @@ struct Failure {
     reason: String,
 }
 
-/// Bytes of a reason; the whole of it stands above.
+/// Bytes of a reason; the output above has all of it.
 const MOST_OF_A_REASON: usize = 600;
 
 #[derive(Debug)]
