@@ -41,8 +41,10 @@ cluster-pairs: packages ## time 2,000 trials on as many nodes as CPUs against pl
 power-cuts: packages ## cut the power of modelled disks 1,000 times under ext4, xfs, btrfs, and ext4 with its journal on a stick; needs a lab kernel (about 20 minutes)
 	$(CARGO) bench --locked --package seekwell-virtual --bench power_cuts -- 1000 > power-cuts.csv
 
-layers: packages ## try every kind of layer with a filesystem in guests; needs the lab kernel of the set layers (3 minutes)
-	SEEKWELL_LAYERS=all $(CARGO) test --locked --package seekwell-virtual --test layers -- --nocapture
+layers: packages ## try every kind of layer with a filesystem in guests; rows of times and theory in target/layers-theory.csv; needs the lab kernel of the set layers (3 minutes)
+	mkdir -p $(TARGET) && echo what,measured_us,theory_us > $(TARGET)/layers-theory.csv
+	SEEKWELL_LAYERS=all SEEKWELL_LAYERS_THEORY=$(abspath $(TARGET))/layers-theory.csv \
+		$(CARGO) test --locked --package seekwell-virtual --test layers -- --nocapture
 
 recordings: packages ## replay eleven programs that were recorded in guests, and ten that were on this machine, against the programs, on 12 and 21 stacks, as root; rows in target/recordings.csv are kept (an hour); needs the lab kernel of the set recording
 	$(CARGO) build --release --locked --package seekwell

@@ -8,6 +8,8 @@
 
 mod common;
 
+use std::fs::OpenOptions;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use seekwell_model::filesystems::{NFS_PROGRAMS, NFS_SERVER};
@@ -120,6 +122,16 @@ fn members(step: &StepRecord) -> DeviceTotals {
     sum
 }
 
+/// Adds a row to the CSV that `SEEKWELL_LAYERS_THEORY` names, which `make layers` keeps.
+fn keep(what: &str, measured_s: f64, theory_s: f64) {
+    let Some(path) = std::env::var_os("SEEKWELL_LAYERS_THEORY") else { return };
+    let [measured_us, theory_us] = [measured_s * 1e6, theory_s * 1e6];
+    let row = format!("\"{what}\",{measured_us:.2},{theory_us:.2}\n");
+    // One write, so that rows of tests at the same time do not mix.
+    let mut file = OpenOptions::new().create(true).append(true).open(path).unwrap();
+    file.write_all(row.as_bytes()).unwrap();
+}
+
 /// Asserts that a time is what theory says.
 fn is_about(what: &str, measured_s: f64, theory_s: f64) {
     let deviation = measured_s / theory_s - 1.0;
@@ -129,6 +141,7 @@ fn is_about(what: &str, measured_s: f64, theory_s: f64) {
         theory_s * 1e6,
         deviation * 100.0
     );
+    keep(what, measured_s, theory_s);
     assert!(deviation.abs() <= TOLERANCE, "{what}: {measured_s} s, theory {theory_s} s");
 }
 
@@ -388,7 +401,8 @@ fn every_layer_carries_a_filesystem_made_in_the_trial_and_made_before_it() {
     let tools = ["mdadm", "dmsetup", "make-bcache", "mkfs.ext4"];
     let Some(kernel) = kernel(test, LabKernels::Layers, &tools) else { return };
     for (name, layer, devices) in each_kind() {
-        let mut plan = plan(&layer, "ext4", MAIL);
+        // A fifth of it keeps what a snapshot copies, the journal that mkfs writes included.
+        let mut plan = plan_sized("1GiB", &layer, "ext4", MAIL);
         let made_in_it = run(&kernel, &plan, &tools[..3]);
         plan.lab.trial.make_once = true;
         let made_before = run(&kernel, &plan, &tools[..3]);
