@@ -63,7 +63,7 @@ impl Program {
     fn touches_the_machine(&self) -> bool {
         match (self.room(), self.target.as_str()) {
             // Attaches loop devices and RAM disks to measure on.
-            ("bench", "agreement") => true,
+            ("bench", "agreement") | ("session", "probed") => true,
             // Reads kept files.
             ("cli", "kept_verdicts") => false,
             // Draws made runs in a browser; runs guests.
@@ -77,7 +77,7 @@ impl Program {
     /// Returns true if its tests may run guests.
     fn needs_kernel(&self) -> bool {
         match (self.room(), self.target.as_str()) {
-            ("cli", "kill" | "served") => false,
+            ("cli", "kill" | "served") | ("session", "probed") => false,
             (room, _) => !WITHOUT_KERNEL.contains(&room),
         }
     }

@@ -50,6 +50,7 @@ fn only_tests_that_are_known_to_leave_the_machine_alone_run_beside_others() {
     assert!(found("crates/cli", "main_job").touches_the_machine());
     assert!(found("crates/of-tomorrow", "t").touches_the_machine());
     assert!(found("crates/bench", "agreement").touches_the_machine());
+    assert!(found("crates/session", "probed").touches_the_machine());
     assert!(found("crates/capture", "caused").touches_the_machine());
     assert!(!found("crates/capture", "live").touches_the_machine());
     assert!(!found("crates/bench", "noise").touches_the_machine());
