@@ -43,7 +43,7 @@ pub(crate) fn add(system: &System, control: &Control, undo: &mut Undo) -> Result
         .ok_or_else(|| Error::Argument(format!("this kernel does not number its disks ({device})")))
         .and_then(|sequence| undo.record(&target(device.clone(), sequence, true)).map(drop));
     if let Err(error) = recorded {
-        let _ = system.nodes.write_setting(&remover(system, control.class), &number.to_string());
+        let _ = system.nodes.write_once(&remover(system, control.class), &number.to_string());
         return Err(error);
     }
     undo.forget(&announced)?;

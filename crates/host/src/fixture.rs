@@ -63,6 +63,8 @@ struct Script {
     held: BTreeMap<String, PathBuf>,
     /// True when writing a setting changes others, as the kernel's do.
     recomputes: bool,
+    /// Writes of settings that are refused before the next one is taken, since another process changes the queue.
+    busy_writes: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -150,8 +152,13 @@ impl Nodes for Scripted {
         held.map(fs::File::open).transpose()
     }
 
-    fn write_setting(&self, path: &Path, text: &str) -> io::Result<()> {
-        if !self.script.lock().unwrap().recomputes {
+    fn write_once(&self, path: &Path, text: &str) -> io::Result<()> {
+        let mut script = self.script.lock().unwrap();
+        if script.busy_writes > 0 {
+            script.busy_writes -= 1;
+            return Err(io::Error::from_raw_os_error(libc::EBUSY));
+        }
+        if !script.recomputes {
             return fs::write(path, text);
         }
         recompute(path, text)
@@ -357,6 +364,16 @@ impl Machine {
     }
 
     /// Gives a disk a queue whose settings depend on each other as the kernel's do. This process is in procfs, so that it can keep an undo list.
+    /// Refuses so many writes of settings with `EBUSY`.
+    pub(crate) fn busy_queue(&self, writes: u32) {
+        self.nodes.script.lock().unwrap().busy_writes = writes;
+    }
+
+    /// Those that are still to be refused.
+    pub(crate) fn still_busy(&self) -> u32 {
+        self.nodes.script.lock().unwrap().busy_writes
+    }
+
     pub(crate) fn recomputing_queue(&self, name: &str) {
         let defaults = [
             ("scheduler", "[none] mq-deadline bfq"),

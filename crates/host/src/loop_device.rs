@@ -116,6 +116,15 @@ impl LoopDevice {
     }
 }
 
+/// A loop device of which attaching tells the name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Candidate<'a> {
+    /// The kernel calls it free, and an image is attached to it next: attaching changes its settings.
+    Free(&'a str),
+    /// Another process was faster: it is theirs, and so are its settings.
+    Taken(&'a str),
+}
+
 /// A loop device in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attached {
@@ -146,8 +155,8 @@ pub fn attach(
     attach_noted(system, image, sector, limit, &mut |_| Ok(()))
 }
 
-/// The same, and tells the name of each free device before it is attached, so that its settings can
-/// be noted: attaching changes them.
+/// The same, and tells each [`Candidate`], so that its settings can be noted before they change, and forgotten when it
+/// was taken.
 ///
 /// # Errors
 /// [`Error::NotDirect`], and the errors of `note`; then nothing is attached.
@@ -156,7 +165,7 @@ pub fn attach_noted(
     image: impl AsFd,
     sector: Bytes,
     limit: Option<Bytes>,
-    note: &mut dyn FnMut(&str) -> Result<()>,
+    note: &mut dyn FnMut(Candidate<'_>) -> Result<()>,
 ) -> Result<LoopDevice> {
     let (kernel_name, path, file) = configure(system, image.as_fd(), sector, limit, note)?;
     if !is_direct(system, &kernel_name) {
@@ -172,7 +181,7 @@ fn configure(
     image: BorrowedFd<'_>,
     sector: Bytes,
     limit: Option<Bytes>,
-    note: &mut dyn FnMut(&str) -> Result<()>,
+    note: &mut dyn FnMut(Candidate<'_>) -> Result<()>,
 ) -> Result<(String, PathBuf, File)> {
     let control = system.dev.join("loop-control");
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
@@ -186,12 +195,15 @@ fn configure(
         let kernel_name = format!("loop{number}");
         let path = system.dev.join(&kernel_name);
         let node = open(&path, flags, Mode::empty()).map_err(Error::errno("open", &path))?;
-        note(&kernel_name)?;
+        note(Candidate::Free(&kernel_name))?;
         let config = config(image, sector, limit);
         // SAFETY: LOOP_CONFIGURE reads a struct loop_config, which Config mirrors field by field.
         match unsafe { ioctl(&node, Setter::<CONFIGURE, Config>::new(config)) } {
             Ok(()) => return Ok((kernel_name, path, File::from(node))),
-            Err(error @ Errno::BUSY) => last = error,
+            Err(error @ Errno::BUSY) => {
+                note(Candidate::Taken(&kernel_name))?;
+                last = error;
+            }
             Err(error) => return Err(Error::errno("attach an image to", &path)(error)),
         }
         sleep(RETRY_AFTER);

@@ -9,6 +9,8 @@ use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
 
 /// Number of a block device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -94,11 +96,34 @@ pub(crate) trait Nodes: Debug + Send + Sync {
     fn share_descriptors(&self, _one: u32, _other: u32) -> bool {
         false
     }
-    /// Writes a setting of the kernel.
-    fn write_setting(&self, path: &Path, text: &str) -> io::Result<()> {
+    /// Writes a file of sysfs or procfs once.
+    fn write_once(&self, path: &Path, text: &str) -> io::Result<()> {
         fs::write(path, text)
     }
 }
+
+impl dyn Nodes {
+    /// Writes a setting of the kernel. Linux refuses a queue's scheduler and `nr_requests` with `EBUSY` while another
+    /// process changes the same queue (seen with 6.18), so that answer is waited out.
+    pub(crate) fn write_setting(&self, path: &Path, text: &str) -> io::Result<()> {
+        let mut tries = 0..BUSY_TRIES;
+        loop {
+            match self.write_once(path, text) {
+                Err(error)
+                    if error.raw_os_error() == Some(libc::EBUSY) && tries.next().is_some() =>
+                {
+                    sleep(BUSY_PAUSE);
+                }
+                done => return done,
+            }
+        }
+    }
+}
+
+/// Further tries of a setting that is busy, and the pause before each: a second in all, where a change takes
+/// milliseconds.
+const BUSY_TRIES: u32 = 200;
+const BUSY_PAUSE: Duration = Duration::from_millis(5);
 
 /// The kernel's own answers.
 #[derive(Debug)]

@@ -10,6 +10,7 @@
 
 use crate::error::{Error, Result};
 use crate::export::Place;
+use crate::loop_device::Candidate;
 use crate::state::{self, Draft};
 use crate::sysfs::{self, System};
 use content::{Change, Content, FORMAT, Line, Owner, load};
@@ -281,12 +282,34 @@ impl Undo {
     }
 
     /// The same for a loop device that is free now and will be attached: both attaching and
-    /// detaching change its settings, so they go back when it is free again.
+    /// detaching change its settings, so they go back when it is free again. Those of one that another process took
+    /// are forgotten: they are that process's to put back, and may be its own by the time they are noted.
     ///
     /// # Errors
     /// When the list cannot be written or there is no such device.
-    pub fn record_free_loop(&mut self, device: &str) -> Result<()> {
-        self.record_settings(device, true)
+    pub fn record_candidate(&mut self, candidate: Candidate<'_>) -> Result<()> {
+        match candidate {
+            Candidate::Free(device) => self.record_settings(device, true),
+            Candidate::Taken(device) => self.forget_free(device),
+        }
+    }
+
+    fn forget_free(&mut self, device: &str) -> Result<()> {
+        let targets: Vec<Target> =
+            self.free_of(device).map(|change| change.target.clone()).collect();
+        let line = |target: &Target| Line::Restored { target: target.clone() };
+        self.append(&targets.iter().map(line).collect::<Vec<_>>())?;
+        for target in &targets {
+            self.content.forget(target);
+        }
+        Ok(())
+    }
+
+    /// Settings of a device that go back when it is free again.
+    fn free_of(&self, device: &str) -> impl Iterator<Item = &Change> {
+        let is_of_it =
+            move |change: &&Change| change.free && change.target.device() == Some(device);
+        self.content.changes.iter().filter(is_of_it)
     }
 
     fn record_settings(&mut self, device: &str, free: bool) -> Result<()> {
@@ -344,13 +367,18 @@ impl Undo {
         self.restore_changes(|change| wanted(&change.target))
     }
 
-    /// Puts the settings of a device back that is still attached; what goes back only when a loop
-    /// device is free again stays in the list.
+    /// Puts the settings of a device back that is still attached. Those that go back when a loop device is free again
+    /// stay in the list; of them, the ones that outlive it are put back now too: the next process may note them in the
+    /// moment in which it is free.
     ///
     /// # Errors
     /// When the list cannot be written. What cannot be put back is in [`Restored::problems`].
     pub fn restore_device(&mut self, device: &str) -> Result<Restored> {
-        self.restore_changes(|change| !change.free && change.target.device() == Some(device))
+        let mut restored =
+            self.restore_changes(|change| !change.free && change.target.device() == Some(device))?;
+        let free: Vec<Change> = self.free_of(device).cloned().collect();
+        put_back::lasting(&self.system, &free, &mut restored);
+        Ok(restored)
     }
 
     fn restore_changes(&mut self, wanted: impl Fn(&Change) -> bool) -> Result<Restored> {

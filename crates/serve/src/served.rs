@@ -4,7 +4,7 @@ use crate::mount::FILE_NAME;
 use crate::server::{RESTORES, Report};
 use rustix::fs::{Mode, OFlags, open};
 use seekwell_device::Geometry;
-use seekwell_host::loop_device::{LoopDevice, attach_noted};
+use seekwell_host::loop_device::{Candidate, LoopDevice, attach_noted};
 use seekwell_host::queue::{self, Wanted};
 use seekwell_host::sysfs::System;
 use seekwell_host::undo::{self, Undo};
@@ -143,7 +143,7 @@ impl Served {
         let file = open(file, flags, Mode::empty()).map_err(ServedError::Open)?;
         let sector = Bytes(geometry.logical_block.into());
         let undo = &mut self.undo;
-        let mut note = |name: &str| undo.record_free_loop(name);
+        let mut note = |candidate: Candidate<'_>| undo.record_candidate(candidate);
         let device = attach_noted(&self.system, &file, sector, None, &mut note)?;
         // The loop device has the file now, and its end is what the server waits for.
         drop(file);

@@ -8,7 +8,7 @@ use seekwell_host::facts::device_size;
 use seekwell_host::guard::{self, Context, Purpose, WriteToken};
 use seekwell_host::identity::Identity;
 use seekwell_host::layers::{Assembled, How, Lower};
-use seekwell_host::loop_device::{self, LoopDevice};
+use seekwell_host::loop_device::{self, Candidate, LoopDevice};
 use seekwell_host::sysfs::System;
 use seekwell_host::undo::Target;
 use seekwell_host::{caches, image};
@@ -77,7 +77,7 @@ impl Device {
         let (token, loop_device) = match handle {
             DeviceHandle::Image { fd, sector, .. } => {
                 let image = borrow_image(*fd)?;
-                let mut note = |name: &str| trial.undo.record_free_loop(name);
+                let mut note = |candidate: Candidate<'_>| trial.undo.record_candidate(candidate);
                 let device = loop_device::attach_noted(system, &image, *sector, limit, &mut note)?;
                 (guard::scratch(system, &device, &image)?, Some(device))
             }

@@ -25,7 +25,7 @@ pub(crate) fn remove(
         if !is_ours || !(is_known || is_empty(system, device)) {
             return Ok(None);
         }
-        match system.nodes.write_setting(&remover(system, class), digits) {
+        match system.nodes.write_once(&remover(system, class), digits) {
             Ok(()) => return Ok(Some(format!("removed {device}"))),
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) if begun.elapsed() >= PATIENCE => {

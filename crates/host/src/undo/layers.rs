@@ -97,7 +97,7 @@ fn by_hand(name: &str, part: &Part) -> String {
 fn end(system: &System, part: &Part) -> Result<(), String> {
     match part {
         Part::Array(path) => {
-            system.nodes.write_setting(path, "clear").map_err(|error| error.to_string())
+            system.nodes.write_once(path, "clear").map_err(|error| error.to_string())
         }
         Part::Mapped(name) => remove_mapped(system, name).map_err(|error| error.to_string()),
         Part::Foreign => Err("no run made it".to_owned()),

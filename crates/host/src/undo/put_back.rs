@@ -191,6 +191,19 @@ pub(super) fn wait_until_free(
     left
 }
 
+/// Puts back what outlives a loop device that is still attached. What is refused is tried again once the device is free.
+pub(super) fn lasting(system: &System, changes: &[Change], restored: &mut Restored) {
+    for change in in_order(changes).into_iter().filter(|change| outlives_its_loop(&change.target)) {
+        let now = Change { free: false, ..change.clone() };
+        restored.done.extend(put_back(system, &now).ok().flatten());
+    }
+}
+
+fn outlives_its_loop(target: &Target) -> bool {
+    let Target::Queue { attribute, .. } = target else { return false };
+    [attributes::SCHEDULER, attributes::NR_REQUESTS].contains(&attribute.as_str())
+}
+
 /// Puts one value back and reads it again. Returns what was done, nothing when all was well
 /// already; the error says what to do by hand.
 pub(super) fn put_back(

@@ -2,6 +2,7 @@
 //! come back.
 
 use super::*;
+use crate::loop_device::Candidate;
 
 fn queue(attribute: &str) -> Target {
     Target::Queue { device: "sda".into(), attribute: attribute.into() }
@@ -85,7 +86,7 @@ fn everything_that_can_be_set_is_noted_and_of_a_free_loop_device_less() {
         let path = machine.path("run/one.undo");
         let mut undo = Undo::create(&system, &path, "run-1").unwrap();
         if free {
-            undo.record_free_loop(device).unwrap();
+            undo.record_candidate(Candidate::Free(device)).unwrap();
         } else {
             undo.record_queue(device).unwrap();
         }
@@ -131,6 +132,54 @@ fn a_device_is_restored_without_its_neighbours_and_without_what_waits_until_it_i
     assert_eq!(sysfs::read(&of_sdb).unwrap(), "64");
     let left: Vec<&Target> = undo.content.changes.iter().map(|change| &change.target).collect();
     assert_eq!(left, [&requests("sdb"), &queue("read_ahead_kb")]);
+}
+
+#[test]
+fn what_outlives_a_loop_device_is_put_back_before_it_is_free_too() {
+    let (machine, system) = machine();
+    machine.attribute("sda", "queue/read_ahead_kb", "128");
+    machine.attribute("sda", "loop/backing_file", "/nameless (deleted)");
+    let mut undo = Undo::create(&system, &machine.path("run/one.undo"), "run-1").unwrap();
+    undo.record_all(&[requests("sda"), queue("read_ahead_kb")], true).unwrap();
+    machine.attribute("sda", "queue/nr_requests", "32");
+    machine.attribute("sda", "queue/read_ahead_kb", "64");
+    let restored = undo.restore_device("sda").unwrap();
+    assert_eq!((restored.done.len(), restored.problems.len()), (1, 0), "{restored:?}");
+    assert_eq!(value(&machine, "nr_requests"), "256");
+    assert_eq!(value(&machine, "read_ahead_kb"), "64", "detaching resets it");
+    let left: Vec<&Target> = undo.content.changes.iter().map(|change| &change.target).collect();
+    assert_eq!(left, [&requests("sda"), &queue("read_ahead_kb")]);
+}
+
+#[test]
+fn settings_of_a_loop_device_that_another_process_took_are_forgotten() {
+    let (machine, system) = machine();
+    let path = machine.path("run/one.undo");
+    let mut undo = Undo::create(&system, &path, "run-1").unwrap();
+    // Noted while the other process had it: not what a person has set up.
+    machine.attribute("sda", "queue/nr_requests", "32");
+    undo.record_candidate(Candidate::Free("sda")).unwrap();
+    undo.record_candidate(Candidate::Taken("sda")).unwrap();
+    assert_eq!(undo.content.changes, []);
+    machine.attribute("sda", "queue/nr_requests", "128");
+    assert_eq!(restore(&system, &path).unwrap(), Restored::default());
+    assert_eq!(value(&machine, "nr_requests"), "128");
+}
+
+#[test]
+fn a_setting_that_another_process_keeps_busy_is_written_again_for_a_second() {
+    let (machine, system) = machine();
+    machine.attribute("sda", "queue/nr_requests", "32");
+    machine.busy_queue(3);
+    let done = put_back::put_back(&system, &change(requests("sda"), "256")).unwrap();
+    assert!(done.unwrap().ends_with("nr_requests = 256"));
+    assert_eq!((value(&machine, "nr_requests"), machine.still_busy()), ("256".into(), 0));
+    machine.attribute("sda", "queue/nr_requests", "32");
+    machine.busy_queue(u32::MAX);
+    let problem = put_back::put_back(&system, &change(requests("sda"), "256")).unwrap_err();
+    assert!(problem.starts_with("cannot write '256' back to "), "{problem}");
+    assert!(problem.contains("Device or resource busy"), "{problem}");
+    assert_eq!(u32::MAX - machine.still_busy(), 201, "one try and 200 more");
 }
 
 #[test]
