@@ -1,8 +1,9 @@
 //! Layers on modelled devices against theory: the counts of requests on the devices below, and the
 //! times that follow from the devices' latency and rate.
 //!
-//! The device `fixed` takes 100 µs for each request and moves 500 MB/s, one request of at most
-//! 512 KiB after the other. CPU time is free unless a test charges it.
+//! The device `fixed` takes 100 µs for each request, of at most 512 KiB, and moves 500 MB/s over its one link: the
+//! latencies of waiting requests pass at the same time, their data follow one another. CPU time is free unless a test
+//! charges it.
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 #![allow(clippy::print_stdout, reason = "--nocapture shows the figures")]
 
@@ -179,13 +180,16 @@ fn reads_go_to_one_device(
 }
 
 fn long_reads_take(test: &str, kernel: &Kernel, layer: &str, tools: &[&str], theory_s: f64) {
-    let record = run(kernel, &plan(layer, "raw", LONG_READS), tools);
+    let record = run(kernel, &plan_sized("512MiB", layer, "raw", LONG_READS), tools);
     let stream = step(&record, "stream");
-    assert_eq!(members(stream).read_bytes, 50 * (2 << 20), "{test}");
+    assert_eq!(members(stream).read_bytes, 50 * STRIPE, "{test}");
     is_about(&format!("{test}, 2 MiB in order"), stream.metrics["latency_mean"] / 1e9, theory_s);
 }
 
 const CHUNK: u64 = 512 << 10;
+/// Chunks of four devices. Read from one, they are requests whose latencies pass at the same time, and whose data moves
+/// over one link.
+const STRIPE: u64 = 4 * CHUNK;
 
 #[test]
 fn raid_0_reads_from_all_devices_at_once() {
@@ -202,6 +206,7 @@ fn raid_1_reads_from_one_device_and_writes_to_both() {
     let Some(kernel) = kernel(test, LabKernels::Every, &["mdadm"]) else { return };
     let layer = "[[layer]]\nkind = \"raid1\"\nbitmap = \"none\"";
     reads_go_to_one_device(test, &kernel, layer, &["mdadm"], 2);
+    long_reads_take(test, &kernel, layer, &["mdadm"], request_s(STRIPE));
     let record = run(&kernel, &plan(layer, "raw", RANDOM_WRITES), &["mdadm"]);
     let seek = step(&record, "seek");
     is_about("raid1, 4 KiB written", seek.metrics["latency_p50"] / 1e9, request_s(4096));
@@ -340,6 +345,7 @@ fn volumes_cost_nothing_and_stripes_read_at_once() {
     let Some(kernel) = kernel(test, LabKernels::Every, &["dmsetup"]) else { return };
     let tools = ["dmsetup"];
     reads_go_to_one_device(test, &kernel, "[[layer]]\nkind = \"linear\"", &tools, 1);
+    long_reads_take(test, &kernel, "[[layer]]\nkind = \"linear\"", &tools, request_s(STRIPE));
     let striped = "[[layer]]\nkind = \"striped\"\ndevices = 4\nchunk = \"512KiB\"";
     reads_go_to_one_device(test, &kernel, striped, &tools, 4);
     long_reads_take(test, &kernel, striped, &tools, request_s(CHUNK));
@@ -352,6 +358,7 @@ fn luks_adds_the_time_of_its_cipher_and_nothing_else() {
     let tools = ["dmsetup"];
     let layer = "[[layer]]\nkind = \"crypt\"";
     reads_go_to_one_device(test, &kernel, layer, &tools, 1);
+    long_reads_take(test, &kernel, layer, &tools, request_s(STRIPE));
     let work = WorkCharge { cipher: 5_000, ..WorkCharge::default() };
     let charge = CpuCharge { work, ..CpuCharge::default() };
     let record = run_charged(&kernel, &plan(layer, "raw", RANDOM_READS), &tools, charge);
