@@ -1,7 +1,8 @@
 //! From a source tree to a program: patches, configuration, compiler.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
@@ -57,6 +58,7 @@ pub(super) fn compile(
     for patch in recipe::patches(plan.set) {
         apply(patch, tree)?;
     }
+    write_compiler(tree)?;
     progress(Progress::Configuring);
     let make = Make { tree, log };
     let wanted = recipe::configuration(plan.set);
@@ -75,6 +77,20 @@ pub(super) fn compile(
         }
     })?;
     version(&tree.join(PROGRAM))
+}
+
+/// Writes the compiler of the recipe to the source.
+fn write_compiler(tree: &Path) -> Result<(), KernelError> {
+    for (name, text) in recipe::COMPILER {
+        let path = tree.join(name);
+        let write = || {
+            fs::create_dir_all(path.parent().unwrap_or(tree))?;
+            fs::write(&path, text)?;
+            fs::set_permissions(&path, Permissions::from_mode(0o755))
+        };
+        write().map_err(failed(format!("write {}", path.display())))?;
+    }
+    Ok(())
 }
 
 /// A line of `make` that names a compiled file.
@@ -152,7 +168,7 @@ impl Make<'_> {
     fn try_run(&self, arguments: &[&str], hear: &mut dyn FnMut(&str)) -> io::Result<ExitStatus> {
         let mut log = OpenOptions::new().append(true).open(self.log)?;
         let mut child = Command::new("make")
-            .arg("ARCH=um")
+            .args(["ARCH=um", recipe::COMPILER_ARGUMENT])
             .args(arguments)
             .current_dir(self.tree)
             .env_clear()

@@ -12,7 +12,7 @@ use super::{KernelError, KernelPlan, failed};
 mod tests;
 
 /// Raised when the way of building changes in a way that the rest of the recipe does not show.
-const RECIPE_VERSION: &str = "seekwell kernel 1";
+const RECIPE_VERSION: &str = "seekwell kernel 2";
 
 /// Sets of filesystems in a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -114,6 +114,16 @@ pub(super) fn patches(set: KernelSet) -> impl Iterator<Item = &'static Patch> {
     PATCHES.iter().chain(layers).chain(recording)
 }
 
+/// Compiler of a build, which reads the headers that most files include once; and these headers. Written to the source,
+/// and given to `make` by [`COMPILER_ARGUMENT`].
+pub(super) const COMPILER: [(&str, &str); 2] = [
+    ("seekwell-headers/gcc", include_str!("../../../../kernel/headers/gcc")),
+    ("seekwell-headers/common.h", include_str!("../../../../kernel/headers/common.h")),
+];
+
+/// Relative to the top folder, in which `make` calls it: a path with a space in it would be two words.
+pub(super) const COMPILER_ARGUMENT: &str = "CC=./seekwell-headers/gcc";
+
 /// Environment of every step: no user, host, time or language of this machine.
 pub(super) const ENVIRONMENT: [(&str, &str); 6] = [
     ("LC_ALL", "C"),
@@ -135,13 +145,16 @@ pub(super) fn id(plan: &KernelPlan) -> Result<String, KernelError> {
     Ok(parts.digits())
 }
 
-/// Hash of configuration and patches.
+/// Hash of configuration, patches and compiler.
 pub(super) fn hash(set: KernelSet) -> String {
     let mut parts = Parts::default();
     parts.add(RECIPE_VERSION.as_bytes());
     parts.add(configuration(set).as_bytes());
     for patch in patches(set) {
         parts.add(patch.text.as_bytes());
+    }
+    for (_, text) in COMPILER {
+        parts.add(text.as_bytes());
     }
     parts.digits()
 }
