@@ -2,6 +2,8 @@
 //! process, and one after another: another test would attach the device in the moment between its release and the
 //! comparison.
 
+#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
+
 use seekwell_host::loop_device::Candidate;
 use seekwell_host::queue::{self, Wanted};
 use seekwell_host::settings::Settings;
