@@ -63,11 +63,7 @@ fn a_free_loop_device_has_its_settings_again_when_it_is_free_again() {
     };
     queue::apply(&system, &name, &wanted, &mut changes).unwrap();
     queue::restore(&system, &name, &mut changes).unwrap();
-    assert_eq!(
-        Some(lasting(&system, &name)),
-        lasting_before,
-        "none of ours is seen while it is free"
-    );
+    let lasting_after = lasting(&system, &name);
     drop(device);
     // The guardian, by the list alone.
     drop(changes);
@@ -78,6 +74,7 @@ fn a_free_loop_device_has_its_settings_again_when_it_is_free_again() {
         fs::write(path, value).unwrap();
     }
     assert_eq!(ours, []);
+    assert_eq!(Some(lasting_after), lasting_before, "none of ours is seen while it is free");
 }
 
 #[test]
