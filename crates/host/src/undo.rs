@@ -297,12 +297,7 @@ impl Undo {
     fn forget_free(&mut self, device: &str) -> Result<()> {
         let targets: Vec<Target> =
             self.free_of(device).map(|change| change.target.clone()).collect();
-        let line = |target: &Target| Line::Restored { target: target.clone() };
-        self.append(&targets.iter().map(line).collect::<Vec<_>>())?;
-        for target in &targets {
-            self.content.forget(target);
-        }
-        Ok(())
+        targets.iter().try_for_each(|target| self.forget(target))
     }
 
     /// Settings of a device that go back when it is free again.
