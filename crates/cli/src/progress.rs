@@ -63,11 +63,6 @@ impl<'a> Progress<'a> {
                 seekwell_runner::records::FAILURES_BEFORE_QUARANTINE
             )),
             Event::Part { part, stacks } => self.line(&part_words(*part, *stacks)),
-            Event::Outlook(outlook) => {
-                for line in seekwell_report::outlook_text(outlook, terminal::width()).lines() {
-                    self.line(line);
-                }
-            }
         }
     }
 

@@ -19,6 +19,8 @@ pub struct Answer {
     pub cause: Option<String>,
     /// Number of stacks among which the pick was made.
     pub among: u32,
+    /// Stacks that left before them, after one or a few trials each and without a bound.
+    pub screened: u32,
     /// True if the loss is within the tie and every stack that is not out has six trials that count.
     pub certified: bool,
     /// Rounds behind the answer: those of the stack that ran in most.

@@ -197,6 +197,26 @@ pub struct Judge {
     /// Runs one stack twice under two names, as an A/A test.
     #[serde(default)]
     pub control: bool,
+    /// Stacks that may be picked.
+    #[serde(default, skip_serializing_if = "Eligible::is_strongest")]
+    pub durability: Eligible,
+}
+
+/// Stacks that may be picked, by the data that they keep at a power cut.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Eligible {
+    /// Those of the strongest durability class that any stack of the lab reaches.
+    #[default]
+    Strongest,
+    /// All.
+    Any,
+}
+
+impl Eligible {
+    fn is_strongest(&self) -> bool {
+        *self == Self::Strongest
+    }
 }
 
 /// Choice of the trials of a lab that are run.

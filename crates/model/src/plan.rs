@@ -138,47 +138,6 @@ pub struct PlannedRace {
     pub method: u32,
 }
 
-/// The expected precision of a run, known after its pilot or its first two rounds.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Outlook {
-    /// Trials that it rests on.
-    pub trials: u32,
-    /// Variation between trials of one stack inside rounds (about the coefficient of variation), as a
-    /// fraction. `None` if too few trials gave a value.
-    pub spread: Option<f64>,
-    /// Lower end of its interval at 95 %.
-    pub spread_low: Option<f64>,
-    /// Upper end.
-    pub spread_high: Option<f64>,
-    /// Time of a trial, the mean over all stacks.
-    pub trial_ns: u64,
-    /// Trials of the screen, and their time.
-    pub screen_trials: u32,
-    /// Time of the screen.
-    pub screen_ns: u64,
-    /// Smallest difference that each planned number of rounds detects, in rising order of rounds.
-    pub buys: Vec<Buys>,
-    /// Tie width of the lab.
-    pub tie: f64,
-    /// Rounds that show two equal stacks to be equal within the tie width; `None` if no number
-    /// that can be paid for does.
-    pub tie_rounds: Option<u64>,
-    /// Time of these rounds from the beginning of the run.
-    pub tie_ns: Option<u64>,
-}
-
-/// The expected precision after a number of rounds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Buys {
-    /// Complete rounds; in a race those of its final.
-    pub rounds: u32,
-    /// Time from the beginning of the run until then, if no stack leaves early.
-    pub time_ns: u64,
-    /// Smallest difference, as a fraction, that is then found in 9 of 10 cases; `None` where none
-    /// is.
-    pub difference: Option<f64>,
-}
-
 impl PlannedRace {
     /// Rounds of stacks in pilot and screen.
     fn before_final(&self) -> u64 {

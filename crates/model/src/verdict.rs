@@ -2,7 +2,6 @@
 
 use crate::answer::Answer;
 use crate::lab::Better;
-use crate::plan::Outlook;
 use crate::power_cut::CutCounts;
 use serde::{Deserialize, Serialize};
 
@@ -77,7 +76,7 @@ pub enum Basis {
 
 /// Version of the method by which verdicts are made. It rises with every change that may change a
 /// verdict; 0 stands for verdicts made before versions were kept, and 1 also for those of method 2.
-pub const METHOD: u32 = 3;
+pub const METHOD: u32 = 4;
 
 /// Answer of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -123,8 +122,6 @@ pub struct Verdict {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Evidence {
-    /// Precision that was expected of the run.
-    pub outlook: Option<Outlook>,
     /// Course of the race; `None` if every stack ran in every round.
     pub race: Option<RaceCourse>,
     /// Rounds that an unresolved verdict still needs.

@@ -1,7 +1,6 @@
 //! Runs the trials of a plan on a backend and keeps every record at once.
 
-use crate::order::{self, FEWEST_ROUNDS, PILOT_ROUNDS};
-use crate::outlook::rounds_outlook;
+use crate::order::{self, FEWEST_ROUNDS};
 use crate::records::{
     End, Extractor, FAILURES_BEFORE_QUARANTINE, Outcome, Outcomes, is_quarantined,
 };
@@ -9,7 +8,7 @@ use crate::staged::{Part, Staged};
 use crate::steady;
 use seekwell_model::backend::{Backend, BackendError};
 use seekwell_model::lab::Effort;
-use seekwell_model::plan::{Outlook, Plan, PlannedTrial};
+use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::{Record, Status};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -89,9 +88,6 @@ pub enum Event<'a> {
         /// Stacks that run in its rounds.
         stacks: usize,
     },
-    /// The pilot is done, or the first two of several complete rounds: the resolution that the run
-    /// will reach.
-    Outlook(&'a Outlook),
 }
 
 /// Errors that end a run early.
@@ -196,7 +192,7 @@ impl<'a> Execution<'a> {
         let mut course = Course::new(self.plan, &self.outcomes);
         let (mut told, mut announced) = (Told::default(), Announced::default());
         while let Some(round) = self.next_round(&course) {
-            told.tell(self, &course, on_event);
+            told.tell(&course, on_event);
             if announced.is_old(&course, self.quarantined) {
                 let (trials, renewed) = self.ahead(&course, &round);
                 announced = renewed;
@@ -446,37 +442,17 @@ impl Announced {
 /// Events already reported, so that none is reported twice.
 #[derive(Default)]
 struct Told {
-    outlook: bool,
     part: Option<(Part, usize)>,
 }
 
 impl Told {
-    fn tell(
-        &mut self,
-        run: &Execution<'_>,
-        course: &Course<'_>,
-        on_event: &mut dyn FnMut(Event<'_>),
-    ) {
-        match course {
-            Course::Rounds(round) if *round == PILOT_ROUNDS && !self.outlook => {
-                self.outlook = true;
-                if let Some(outlook) = rounds_outlook(run.plan, &run.outcomes) {
-                    on_event(Event::Outlook(&outlook));
-                }
-            }
-            Course::Rounds(_) => {}
-            Course::Race(staged) => {
-                if let (Some(outlook), false) = (staged.outlook(), self.outlook) {
-                    self.outlook = true;
-                    on_event(Event::Outlook(outlook));
-                }
-                if let Some((part, stacks)) = staged.part()
-                    && self.part != Some((part, stacks))
-                {
-                    self.part = Some((part, stacks));
-                    on_event(Event::Part { part, stacks });
-                }
-            }
+    fn tell(&mut self, course: &Course<'_>, on_event: &mut dyn FnMut(Event<'_>)) {
+        if let Course::Race(staged) = course
+            && let Some((part, stacks)) = staged.part()
+            && self.part != Some((part, stacks))
+        {
+            self.part = Some((part, stacks));
+            on_event(Event::Part { part, stacks });
         }
     }
 }

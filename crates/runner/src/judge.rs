@@ -1,23 +1,20 @@
 //! From the records of a run to its verdict.
 
-mod agreement;
+mod answer;
 mod decision;
 mod dependent;
 mod differences;
-mod durability;
+pub(crate) mod durability;
 mod evidence;
 mod laboratory;
-mod needed;
 mod nodes;
 pub mod prolong;
 mod race;
 mod short;
 
-use crate::outlook::rounds_outlook;
 use crate::question::question;
 use crate::records::Outcomes;
-use crate::values::{self, common_workloads, judged_trials, judged_values, judged_workloads};
-use decision::Words;
+use crate::values::{self, common_workloads, judged_trials, judged_workloads};
 pub use dependent::dependent_rounds;
 use seekwell_model::lab::Better;
 use seekwell_model::plan::{Plan, PlannedTrial};
@@ -30,10 +27,12 @@ use seekwell_model::verdict::{
 use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_stats::field::Observed;
 use seekwell_stats::looks;
-use seekwell_stats::outlook::{LIKELY, Outlook};
 use seekwell_stats::paired::{self, Comparison, ErrorShare, Finding, Row, Standing, Unresolved};
 use seekwell_stats::race::Stop;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// First sentence of a run that is interrupted or in progress.
+const NOT_OVER: &str = "The run is not over.";
 
 /// Workloads that report the metric and do not count, because some stack does not run them.
 fn not_judged(plan: &Plan) -> Option<Warning> {
@@ -62,18 +61,23 @@ pub fn judge(plan: &Plan, outcomes: &Outcomes) -> Verdict {
 
 /// Judges a run that was interrupted or is still in progress. It certifies nothing: certificates are
 /// for the planned end of a run or the planned looks of a race. Looking after every round and stopping
-/// at a favourable moment would find a winner among equal stacks in a quarter of all runs.
+/// at a favourable moment would find a winner among equal stacks in a quarter of all runs. The answer has
+/// the bound that the rounds so far allow.
 #[must_use]
 pub fn interim(plan: &Plan, outcomes: &Outcomes) -> Verdict {
     let mut verdict = whole(plan, outcomes, Stop::Interrupted);
     if plan.race.is_none() {
         verdict.kind = VerdictKind::Unresolved;
         verdict.decision = Some(Decision::Inconclusive);
-        verdict.sentence = Words::new(plan).not_over();
+        verdict.sentence = format!("{NOT_OVER} {}", verdict.sentence);
         verdict.rounds = whole_rounds(plan, outcomes);
         verdict.evidence.out.clear();
         // Rounds that the plan still has come first.
         verdict.evidence.needed = None;
+        if let Some(answer) = &mut verdict.answer {
+            answer.certified = false;
+            answer.more = None;
+        }
         // Nothing is out before the end, least of all what has not run yet.
         verdict.stacks =
             plan.stacks[..plan.ranked()].iter().map(|stack| stack.label.clone()).collect();
@@ -99,15 +103,17 @@ fn whole_rounds(plan: &Plan, outcomes: &Outcomes) -> u32 {
 }
 
 fn whole(plan: &Plan, outcomes: &Outcomes, end: Stop) -> Verdict {
-    let values = judged_values(plan, outcomes);
+    let trials = judged_trials(plan, outcomes);
+    let values = values::present(&trials);
     let mut verdict = match &plan.race {
         Some(planned) => race::verdict(plan, planned, outcomes, end),
         None => {
-            let trials = judged_trials(plan, outcomes);
-            let error = (1.0 - plan.lab.judge.confidence) * looks::SINGLE;
+            let rounds = trials.first().map_or(0, Vec::len);
+            let horizon = plan.rounds() as usize;
+            let share = looks::share(rounds, horizon.max(rounds), end == Stop::Budget);
+            let error = (1.0 - plan.lab.judge.confidence) * share;
             let nodes = crate::nodes::of_rounds(outcomes);
             let mut verdict = of_rounds(plan, outcomes, &trials, error, &nodes);
-            verdict.evidence.outlook = rounds_outlook(plan, outcomes);
             verdict.evidence.control = laboratory::control_of_rounds(plan, &trials);
             verdict
         }
@@ -123,14 +129,15 @@ fn add_evidence(
     values: &[Vec<Option<f64>>],
     verdict: &mut Verdict,
 ) {
-    evidence::add(plan, outcomes, values, verdict);
+    verdict.evidence.storage = evidence::storage(plan, outcomes);
     verdict.evidence.checks = laboratory::checks(plan, outcomes, values);
     verdict.evidence.durability = durability::of_plan(plan, outcomes);
     nodes::add(plan, outcomes, values, verdict);
     laboratory::withdraw(verdict);
+    answer::finish(plan, outcomes, verdict);
 }
 
-/// The verdict of complete rounds, with this permitted error. `nodes` are those that ran the rounds, if several did at
+/// The verdict of rounds, with this permitted error. `nodes` are those that ran the rounds, if several did at
 /// the same time.
 fn of_rounds(
     plan: &Plan,
@@ -140,14 +147,19 @@ fn of_rounds(
     nodes: &[Option<usize>],
 ) -> Verdict {
     let ranked = &trials[..plan.ranked()];
+    let barred = durability::ineligible(plan, outcomes);
+    let able: Vec<usize> = (0..ranked.len()).filter(|stack| !barred.contains(stack)).collect();
+    let rows: Vec<Vec<Observed>> = able.iter().map(|stack| ranked[*stack].clone()).collect();
     let has_value = |row: &&Vec<Observed>| row.iter().any(|t| matches!(t, Observed::Value(_)));
-    let share = ErrorShare { error, stacks: ranked.iter().filter(has_value).count() };
-    match paired::compare_on_nodes(ranked, &question(plan), share, nodes) {
+    let share = ErrorShare { error, stacks: rows.iter().filter(has_value).count() };
+    match paired::compare_on_nodes(&rows, &question(plan), share, nodes) {
         Ok(comparison) => {
+            let comparison = comparison.renamed(&able);
             let round_ns = mean_trial_ns(outcomes).saturating_mul(plan.candidates.len() as u64);
-            let ahead = || needed::of_rounds(plan, ranked, share.stacks, &question(plan), nodes);
-            let ahead = needed::may_help(&comparison).then(ahead).flatten();
-            verdict(plan, &values::present(ranked), &comparison, ahead, round_ns)
+            let mut verdict = verdict(plan, &values::present(ranked), &comparison, round_ns);
+            let of_run = answer::Run { plan, outcomes, trials: ranked, comparison: &comparison };
+            verdict.answer = Some(of_run.answer(round_ns));
+            verdict
         }
         Err(error) => Verdict {
             kind: VerdictKind::Unresolved,
@@ -183,7 +195,7 @@ fn blank(plan: &Plan, values: &[Vec<Option<f64>>]) -> Verdict {
         tie: judge.tie,
         rounds: rounds as u32,
         decision: Some(Decision::Inconclusive),
-        sentence: Words::new(plan).nothing(),
+        sentence: decision::NOTHING.to_owned(),
         method: METHOD,
         evidence: Evidence::default(),
         answer: None,
@@ -194,7 +206,6 @@ fn verdict(
     plan: &Plan,
     values: &[Vec<Option<f64>>],
     comparison: &Comparison,
-    ahead: Option<Outlook>,
     round_ns: u64,
 ) -> Verdict {
     let label = |stack: &usize| plan.stacks[*stack].label.clone();
@@ -203,7 +214,6 @@ fn verdict(
         // Finalists leave: the leader alone is run in every round.
         blank.rounds = comparison.rows.iter().map(|row| row.rounds as u32).max().unwrap_or(0);
     }
-    let words = Words::new(plan);
     let mut needed = None;
     let (kind, set, reason) = match &comparison.finding {
         Finding::Winner { stack } => {
@@ -214,9 +224,7 @@ fn verdict(
             (VerdictKind::Tie, set.iter().map(label).collect(), tie_reason(plan, &also))
         }
         Finding::Unresolved { candidates, reason, rounds_needed } => {
-            needed = ahead
-                .map(|ahead| needed::cost(ahead, blank.rounds, round_ns))
-                .or_else(|| needs(*rounds_needed, blank.rounds, round_ns));
+            needed = needs(*rounds_needed, blank.rounds, round_ns);
             (
                 VerdictKind::Unresolved,
                 candidates.iter().map(label).collect(),
@@ -235,12 +243,11 @@ fn verdict(
     let dependence = comparison.dependence.map(|found| DependenceFound {
         correlation: found.correlation,
         assumed: found.assumed,
-        told: found.told,
-        spells: Some(found.spells),
+        told: found.correlation.is_some(),
+        spells: None,
     });
     Verdict {
         kind,
-        sentence: words.sentence(decision, &set, &ratios, out.len()),
         decision: Some(decision),
         stacks: set,
         baseline: comparison.baseline.as_ref().map(label),
@@ -294,14 +301,6 @@ fn with_doubts(plan: &Plan, comparison: &Comparison, mut reason: String) -> Stri
         );
         reason.push_str(&failing.join(", "));
     }
-    match comparison.dependence {
-        Some(found) if !found.told => reason.push_str(
-            "; too few rounds to tell whether successive rounds resemble each other, so the \
-             intervals are about twice as wide as for independent rounds",
-        ),
-        _ => {}
-    }
-    reason.push_str(dependent::limits(comparison));
     reason
 }
 
@@ -314,8 +313,7 @@ fn best_first(ratios: &mut [Ratio], better: Better) {
     ratios.sort_by(|left, right| worse(left).total_cmp(&worse(right)));
 }
 
-/// Rounds that are needed in all, and the time of those that are missing, where too little is known
-/// to say how probably they decide.
+/// Rounds that are needed in all, and the time of those that are missing.
 fn needs(rounds: Option<u64>, have: u32, round_ns: u64) -> Option<Needed> {
     let rounds = rounds?;
     let more = rounds.saturating_sub(u64::from(have));
@@ -333,9 +331,9 @@ fn ratio(stack: String, row: &Row, values: &[Option<f64>]) -> Ratio {
         median: median(values),
         pairs: row.rounds as u32,
         basis: Basis::Paired,
-        hodges_lehmann: row.hodges_lehmann,
-        a12: row.a12,
-        autocorrelated: row.autocorrelated,
+        hodges_lehmann: None,
+        a12: None,
+        autocorrelated: false,
     }
 }
 
@@ -361,21 +359,24 @@ fn percent(fraction: f64) -> String {
 
 fn winner_reason(plan: &Plan, comparison: &Comparison) -> String {
     let rivals = comparison.rows.iter().filter(|row| row.rounds > 0).count().saturating_sub(1);
-    format!(
-        "better than each of the {rivals} others by more than the tie width of {} in paired rounds, at {} confidence for all of them together",
-        percent(plan.lab.judge.tie),
-        percent(plan.lab.judge.confidence)
-    )
+    let (tie, sure) = (percent(plan.lab.judge.tie), percent(plan.lab.judge.confidence));
+    match rivals {
+        1 => format!(
+            "better than the other stack by more than the tie of {tie}, at {sure} confidence"
+        ),
+        rivals => format!(
+            "better than each of the {rivals} other stacks by more than the tie of {tie}, at {sure} confidence for all of them together"
+        ),
+    }
 }
 
 fn tie_reason(plan: &Plan, not_better: &[String]) -> String {
     let width = percent(plan.lab.judge.tie);
-    let mut text = format!("no other is better by more than the tie width of {width}");
-    if !not_better.is_empty() {
-        text.push_str("; these are not better by more than that, and may be equal or worse: ");
-        text.push_str(&not_better.join(", "));
+    let text = format!("no other stack is better by more than the tie of {width}");
+    if not_better.is_empty() {
+        return text;
     }
-    text
+    format!("{text}; {} may be as good, or worse", decision::and(not_better))
 }
 
 fn unresolved_reason(
@@ -401,6 +402,11 @@ fn unresolved_reason(
             "{failed} of {of} trials of {} failed, so it may be better or worse than the others",
             plan.stacks[stack].label
         ),
+        (Unresolved::Doubtful { stack, doubtful, of }, _) => format!(
+            "{doubtful} of {of} trials of {} were marked as doubtful, so it may be better or worse than \
+             the others; the warnings say what marked them",
+            plan.stacks[stack].label
+        ),
         (Unresolved::Identical, _) => format!(
             "all values of {} are the same: its clock or counter is too coarse to tell the stacks apart; measure more work in a trial",
             plan.lab.judge.metric
@@ -412,22 +418,13 @@ fn unresolved_reason(
     }
 }
 
-/// The rounds that would decide, and how probably: below [`LIKELY`] no number of rounds that was looked
-/// at does so.
+/// The rounds that would decide.
 fn too_wide(needed: &Needed, have: u32) -> String {
     let (rounds, more) = (needed.rounds, Nanos(needed.more_ns));
-    let what = match needed.probability {
-        None => format!("about {rounds} rounds would decide it ({more} more)"),
-        Some(p) if p >= LIKELY => format!(
-            "about {rounds} rounds would decide it ({more} more, with a probability of {:.0} %)",
-            100.0 * p
-        ),
-        Some(p) => format!(
-            "even {rounds} rounds ({more} more) would decide it with a probability of only {:.0} %",
-            100.0 * p
-        ),
-    };
-    format!("the intervals are too wide after {have} complete rounds; {what}, or a wider tie")
+    format!(
+        "the intervals are too wide after {have} complete rounds; about {rounds} rounds would decide it \
+         ({more} more), or a wider tie"
+    )
 }
 
 /// Key of a doubt: code, step and remedy. Doubts with equal keys are reported once.

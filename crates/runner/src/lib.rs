@@ -12,7 +12,6 @@ mod fixture;
 pub mod judge;
 mod nodes;
 pub mod order;
-pub mod outlook;
 pub mod predict;
 pub mod question;
 pub mod records;

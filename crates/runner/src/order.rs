@@ -2,7 +2,10 @@
 //!
 //! Every round holds one trial of every candidate in an order of its own, drawn from the lab's
 //! seed: comparisons are made inside rounds, so that a machine that drifts does not favour the
-//! stack that happened to run first.
+//! stack that happened to run first. Each round begins with the candidate that ended the last one:
+//! every candidate then follows every candidate, itself included, equally often, so that what a trial
+//! leaves behind favours none. Random order alone would favour, of two stacks, the one that harms its
+//! successor by half of the harm.
 
 use crate::axes::axes;
 use crate::predict;
@@ -17,9 +20,10 @@ use seekwell_model::units::Nanos;
 use seekwell_model::verdict::METHOD;
 use seekwell_model::warning::Warning;
 use seekwell_model::workloads::{SNIA, WorkloadParams};
-use seekwell_stats::race::{RaceConfig, looks_for};
+use seekwell_stats::looks;
+use seekwell_stats::race::RaceConfig;
 use seekwell_stats::steady::FioCriterionError;
-use seekwell_stats::{resolution, rng};
+use seekwell_stats::{pilot, rng};
 
 /// Fewest rounds that can make a winner: with 5 pairs even five wins of five leave a two-sided
 /// sign test at p = 0.0625.
@@ -165,10 +169,10 @@ fn starts_in_final(plan: &Plan) -> bool {
 
 /// A race that is its final alone.
 fn finals(plan: &Plan) -> PlannedRace {
-    let looks = looks_for(MOST_ROUNDS as usize).into_iter().map(|look| look as u32).collect();
+    let most = MOST_ROUNDS as usize;
     PlannedRace {
         finalists: plan.stacks.len() as u32,
-        looks,
+        looks: looks_until(plan.ranked(), most, most),
         method: METHOD,
         ..PlannedRace::default()
     }
@@ -177,18 +181,29 @@ fn finals(plan: &Plan) -> PlannedRace {
 fn race(plan: &Plan) -> PlannedRace {
     let ranked = plan.ranked();
     let (_, design) = axes(plan, ranked);
-    let mut config = RaceConfig::new(question(plan), 0);
-    config.finalists = RACE_ABOVE;
-    config.looks = looks_for(plan.lab.judge.final_rounds() as usize);
+    let config = RaceConfig { finalists: RACE_ABOVE, ..RaceConfig::new(question(plan)) };
+    let rounds = plan.lab.judge.final_rounds() as usize;
     let count = |numbers: Vec<usize>| numbers.into_iter().map(|number| number as u32).collect();
     PlannedRace {
-        pilot: count(resolution::pilot_stacks(&design)),
+        pilot: count(pilot::pilot_stacks(&design)),
         pilot_rounds: PILOT_ROUNDS,
-        screen: count(resolution::screen_rounds(ranked, &config)),
+        screen: count(pilot::screen_rounds(ranked, &config)),
         finalists: (ranked.min(RACE_ABOVE) + if plan.control.is_some() { 2 } else { 0 }) as u32,
-        looks: count(config.looks),
+        looks: looks_until(RACE_ABOVE, rounds, rounds),
         method: METHOD,
     }
+}
+
+/// The looks of a final with this horizon, up to so many rounds.
+fn looks_until(stacks: usize, horizon: usize, rounds: usize) -> Vec<u32> {
+    let mut all = vec![];
+    let mut look = looks::next(0, stacks, horizon);
+    while look < rounds {
+        all.push(look as u32);
+        look = looks::next(look, stacks, horizon);
+    }
+    all.push(rounds as u32);
+    all
 }
 
 /// The trials of the pilot: what can be said before anything is found.
@@ -198,8 +213,26 @@ fn pilot_trials(plan: &Plan, race: &PlannedRace) -> Vec<PlannedTrial> {
         .collect();
     let each = candidates.len() as u32;
     (0..race.pilot_rounds)
-        .flat_map(|round| trials_of_round(plan.lab.seed, candidates.clone(), round, round * each))
+        .flat_map(|round| {
+            trials_of_round(plan.lab.seed, candidates.clone(), round, round * each, None)
+        })
         .collect()
+}
+
+/// Gives a plan another seed, and with it other orders and other work. Plans on models keep theirs: it is
+/// a part of the world that they repeat exactly.
+pub fn reseed(plan: &mut Plan, seed: u64) {
+    if is_exact(plan) {
+        return;
+    }
+    plan.lab.seed = seed;
+    plan.trials = match &plan.race {
+        Some(race) if race.pilot_rounds > 0 => pilot_trials(plan, race),
+        _ => {
+            let candidates = plan.candidates.len() as u32;
+            (0..plan.rounds()).flat_map(|round| round_order(seed, candidates, round)).collect()
+        }
+    };
 }
 
 /// Rounds that the effort buys at the predicted cost.
@@ -223,23 +256,63 @@ fn order(seed: u64, candidates: u64, rounds: u32) -> Result<Vec<PlannedTrial>, P
     Ok((0..rounds).flat_map(|round| round_order(seed, candidates as u32, round)).collect())
 }
 
-/// The trials of one round, in random order; index and seed depend on nothing but the arguments,
-/// so that a resumed or prolonged run continues with the same trials.
+/// The trials of one round; index, order and seed depend on nothing but the arguments, so that a
+/// resumed or prolonged run continues with the same trials.
 #[must_use]
 pub fn round_order(seed: u64, candidates: u32, round: u32) -> Vec<PlannedTrial> {
-    trials_of_round(seed, (0..candidates).collect(), round, round * candidates)
+    let ends =
+        Ends { begin: ending(seed, candidates, round), end: ending(seed, candidates, round + 1) };
+    trials_of_round(seed, (0..candidates).collect(), round, round * candidates, Some(ends))
 }
 
-/// The trials of a round of these candidates, in random order, the first with index `first`.
+/// The candidate that ends the round before this one, and begins this one: never the same twice in a
+/// row, and known without the rounds before.
+fn ending(seed: u64, candidates: u32, round: u32) -> u32 {
+    let drawn = |round: u32, among: u32| {
+        let label = format!("end before round {round}");
+        rng::seeded(rng::derive_seed(seed, &label)).index(among.max(1) as usize) as u32
+    };
+    if candidates <= 2 {
+        return (drawn(0, candidates) + round) % candidates.max(1);
+    }
+    if round.is_multiple_of(2) {
+        return drawn(round, candidates);
+    }
+    let neighbours = [drawn(round - 1, candidates), drawn(round + 1, candidates)];
+    let others: Vec<u32> = (0..candidates).filter(|one| !neighbours.contains(one)).collect();
+    others[drawn(round, others.len() as u32) as usize]
+}
+
+/// First and last candidate of a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ends {
+    /// The candidate that ended the round before.
+    pub begin: u32,
+    /// The last one; where it is `begin`, any.
+    pub end: u32,
+}
+
+/// The trials of a round of these candidates, in random order between its ends, the first with index
+/// `first`. Ends that do not take part are ignored.
 #[must_use]
 pub fn trials_of_round(
     seed: u64,
     mut sequence: Vec<u32>,
     round: u32,
     first: u32,
+    ends: Option<Ends>,
 ) -> Vec<PlannedTrial> {
     let mut random = rng::seeded(rng::derive_seed(seed, &format!("order of round {round}")));
     random.shuffle(&mut sequence);
+    if let Some(Ends { begin, end }) = ends {
+        let last = sequence.len().saturating_sub(1);
+        if let Some(place) = sequence.iter().position(|one| *one == begin) {
+            sequence.swap(0, place);
+        }
+        if let Some(place) = sequence.iter().position(|one| *one == end).filter(|_| begin != end) {
+            sequence.swap(last, place);
+        }
+    }
     let work_seed = rng::derive_seed(seed, &format!("work of round {round}"));
     let trial = |(position, candidate): (usize, u32)| PlannedTrial {
         index: first + position as u32,

@@ -67,6 +67,11 @@ pub struct Outcome {
 pub(crate) struct JudgedStep {
     /// Time in which the device was busy, and the time of the step, ns.
     pub(crate) busy: Option<(u64, u64)>,
+    /// Time of the step, and that until its bytes were on the device, s.
+    pub(crate) elapsed: Option<f32>,
+    pub(crate) durable: Option<f32>,
+    /// CPU time of the workload, s.
+    pub(crate) cpu: Option<f32>,
     /// Quantities that may explain the value.
     pub(crate) quantities: Quantities,
 }
@@ -106,7 +111,14 @@ impl Extractor {
             cuts: CutCounts::of(&record.steps).map(Box::new),
             judged: judged.filter(|_| record.status == Status::Ok).map(|step| {
                 let quantities = Quantities::of(record, step);
-                Box::new(JudgedStep { busy: busy(step), quantities })
+                let metric = |name: &str| step.metrics.get(name).map(|value| *value as f32);
+                Box::new(JudgedStep {
+                    busy: busy(step),
+                    elapsed: metric("elapsed"),
+                    durable: metric("elapsed_durable"),
+                    cpu: metric("cpu"),
+                    quantities,
+                })
             }),
         }
     }

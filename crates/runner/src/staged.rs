@@ -10,17 +10,18 @@
 //! values never enter the final.
 
 use crate::axes::axes;
+use crate::judge::durability;
+use crate::order::{self, Ends};
 use crate::question::question;
-use crate::records::{Outcomes, is_quarantined};
+use crate::records::{Outcome, Outcomes, is_quarantined};
 use crate::values::round_values;
-use crate::{order, outlook};
 use seekwell_model::lab::{Effort, RACE_ABOVE};
-use seekwell_model::plan::{Outlook, Plan, PlannedRace, PlannedTrial};
+use seekwell_model::plan::{Plan, PlannedRace, PlannedTrial};
 use seekwell_stats::design::Design;
 use seekwell_stats::estimate;
-use seekwell_stats::race::{Race, RaceConfig, Stage, Step, Stop, looks_for};
-use seekwell_stats::resolution::{self, Pilot, PilotTrial};
-use seekwell_stats::rng::derive_seed;
+use seekwell_stats::field::Observed;
+use seekwell_stats::pilot::{self, Pilot, PilotTrial};
+use seekwell_stats::race::{Race, RaceConfig, Stage, Step, Stop};
 
 /// Rounds of the final that a budget always has to pay for.
 const FEWEST_FINAL: usize = seekwell_stats::question::MIN_ROUNDS;
@@ -54,8 +55,11 @@ pub struct Staged<'a> {
     planned: &'a PlannedRace,
     design: Design,
     pilot: Vec<PilotTrial>,
-    outlook: Option<Outlook>,
     race: Option<Race>,
+    /// Time that the rounds of the final took, as far as they tell the horizon, ns.
+    final_ns: u64,
+    /// The candidate that ended the last round.
+    last: Option<u32>,
     broken: Option<String>,
     rounds: Rounds,
     next_index: u32,
@@ -71,8 +75,9 @@ impl<'a> Staged<'a> {
             planned,
             design,
             pilot: Vec::new(),
-            outlook: None,
             race: None,
+            final_ns: 0,
+            last: None,
             broken: None,
             rounds: Rounds::default(),
             next_index: 0,
@@ -120,7 +125,7 @@ impl<'a> Staged<'a> {
         let stacks: Vec<u32> = match &self.race {
             None => self.planned.pilot.clone(),
             Some(race) => match race.next_round() {
-                Step::Run(round) => round.order.into_iter().map(|stack| stack as u32).collect(),
+                Step::Run(round) => round.stacks.into_iter().map(|stack| stack as u32).collect(),
                 Step::Done => return None,
             },
         };
@@ -128,7 +133,9 @@ impl<'a> Staged<'a> {
             .filter(|index| stacks.contains(&self.plan.candidates[*index as usize].stack))
             .collect();
         let number = self.rounds.pilot + self.rounds.screen + self.rounds.last;
-        Some(order::trials_of_round(self.plan.lab.seed, candidates, number, self.next_index))
+        // Where the candidate that ended the last round has left, any begins.
+        let ends = self.last.map(|last| Ends { begin: last, end: last });
+        Some(order::trials_of_round(self.plan.lab.seed, candidates, number, self.next_index, ends))
     }
 
     /// The part that the next round belongs to, and how many stacks run in it.
@@ -139,9 +146,9 @@ impl<'a> Staged<'a> {
         };
         match race.next_round() {
             Step::Run(round) if matches!(round.stage, Stage::Final) => {
-                Some((Part::Final, round.order.len()))
+                Some((Part::Final, round.stacks.len()))
             }
-            Step::Run(round) => Some((Part::Screen, round.order.len())),
+            Step::Run(round) => Some((Part::Screen, round.stacks.len())),
             Step::Done => None,
         }
     }
@@ -151,6 +158,7 @@ impl<'a> Staged<'a> {
     pub fn take(&mut self, round: &[PlannedTrial], outcomes: &Outcomes) {
         let values = round_values(self.plan, outcomes, round);
         self.next_index += round.len() as u32;
+        self.last = round.last().map(|trial| trial.candidate);
         match self.part() {
             Some((Part::Pilot, _)) => self.take_pilot(&values, round, outcomes),
             Some((part, _)) => {
@@ -158,6 +166,7 @@ impl<'a> Staged<'a> {
                     self.rounds.screen += 1;
                 } else {
                     self.rounds.last += 1;
+                    self.tell_horizon(round, outcomes);
                 }
                 if let Some(race) = &mut self.race
                     && let Err(error) = race.record(&values)
@@ -171,7 +180,7 @@ impl<'a> Staged<'a> {
 
     fn take_pilot(
         &mut self,
-        values: &[(usize, Option<f64>)],
+        values: &[(usize, Observed)],
         round: &[PlannedTrial],
         outcomes: &Outcomes,
     ) {
@@ -187,6 +196,10 @@ impl<'a> Staged<'a> {
                 .sum::<u64>();
             let seconds = elapsed as f64 / 1e9;
             let round = self.rounds.pilot as usize;
+            let value = match value {
+                Observed::Value(value) => Some(value),
+                _ => None,
+            };
             self.pilot.push(PilotTrial { stack, round, value, seconds });
         }
         self.rounds.pilot += 1;
@@ -196,9 +209,8 @@ impl<'a> Staged<'a> {
     }
 
     fn begin_race(&mut self) {
-        let found = resolution::evaluate(&self.design, &self.pilot);
-        let seed = derive_seed(self.plan.lab.seed, "race");
-        let mut config = RaceConfig::new(question(self.plan), seed);
+        let found = pilot::evaluate(&self.design, &self.pilot);
+        let mut config = RaceConfig::new(question(self.plan));
         config.finalists = match self.planned.pilot_rounds {
             // Without a screen all of them are finalists.
             0 => self.planned.finalists as usize,
@@ -206,32 +218,47 @@ impl<'a> Staged<'a> {
         };
         config.known_spread = found.spread.map(|spread| spread.centre).filter(|s| *s > 0.0);
         config.control = self.plan.control.map(|twins| twins.map(|stack| stack as usize));
-        config.looks = self.looks(&found, &config);
-        if !self.pilot.is_empty() {
-            self.outlook = Some(outlook::of_race(&found, &self.pilot, &config));
-        }
+        config.most_rounds = self.most_rounds();
+        config.horizon = self.horizon(&found, &config);
+        config.ended = self.plan.prolonged.map(|prolonged| prolonged.judged_rounds as usize);
+        config.ineligible = durability::ineligible(self.plan, &Outcomes::new());
         match Race::new(self.design.clone(), config) {
             Ok(race) => self.race = Some(race),
             Err(error) => self.broken = Some(error.to_string()),
         }
     }
 
-    /// The looks of the final: as planned, or those that the budget pays for at the pilot's cost.
-    fn looks(&self, pilot: &Pilot, config: &RaceConfig) -> Vec<usize> {
-        let most = self.planned.looks.last().map_or(FEWEST_FINAL, |look| *look as usize);
-        if self.pilot.is_empty() {
-            // Time ends it, wherever that is: the looks do not depend on how much there is.
-            return looks_for(most);
-        }
-        let mean = estimate::mean(&pilot.seconds).filter(|mean| *mean > 0.0);
-        let (Effort::Budget(budget), Some(mean)) = (self.plan.effort(), mean) else {
-            return looks_for(most);
+    /// Rounds of the final at most.
+    fn most_rounds(&self) -> usize {
+        let planned = self.planned.looks.last().map_or(FEWEST_FINAL, |look| *look as usize);
+        self.plan.prolonged.map_or(planned, |prolonged| prolonged.rounds as usize)
+    }
+
+    /// Rounds of the final that plan or budget hold: as planned, or those that the budget pays for at the
+    /// pilot's cost. `None` for a budget without a pilot: the rounds before the first look tell it.
+    fn horizon(&self, pilot: &Pilot, config: &RaceConfig) -> Option<usize> {
+        let Effort::Budget(budget) = self.plan.lab.judge.effort else {
+            return Some(self.planned.looks.last().map_or(FEWEST_FINAL, |look| *look as usize));
         };
-        let screen: usize = resolution::screen_rounds(self.design.stacks(), config).iter().sum();
+        let mean = estimate::mean(&pilot.seconds).filter(|mean| *mean > 0.0)?;
+        let screen: usize = pilot::screen_rounds(self.design.stacks(), config).iter().sum();
         let spent: f64 = self.pilot.iter().map(|trial| trial.seconds).sum();
         let left = budget.0 as f64 / 1e9 - spent - screen as f64 * mean;
         let rounds = (left / (mean * f64::from(self.planned.finalists))).max(0.0) as usize;
-        looks_for(rounds.clamp(FEWEST_FINAL, most))
+        Some(rounds.clamp(FEWEST_FINAL, config.most_rounds.max(FEWEST_FINAL)))
+    }
+
+    /// Tells the race its horizon at the first look, from the time that the rounds so far took.
+    fn tell_horizon(&mut self, round: &[PlannedTrial], outcomes: &Outcomes) {
+        let Some(race) = &mut self.race else { return };
+        let Effort::Budget(budget) = self.plan.lab.judge.effort else { return };
+        let taken = round.iter().filter_map(|trial| outcomes.get(&trial.index));
+        let ns = |outcome: &Outcome| outcome.cost_ns.unwrap_or(outcome.elapsed_ns);
+        self.final_ns += taken.map(|(_, outcome)| ns(outcome)).sum::<u64>();
+        let done = u64::from(self.rounds.last);
+        if race.next_look() == Some(done as usize) && self.final_ns > 0 {
+            race.set_horizon((budget.0.saturating_mul(done) / self.final_ns) as usize);
+        }
     }
 
     /// Returns true if the run may end now because its time is over: the screen and six rounds of the
@@ -248,21 +275,14 @@ impl<'a> Staged<'a> {
         let pilot = (planned.pilot_rounds - self.rounds.pilot.min(planned.pilot_rounds))
             * planned.pilot.len() as u32;
         let screen: u32 = planned.screen.iter().skip(self.rounds.screen as usize).sum();
-        let looks = self.race.as_ref().map_or_else(Vec::new, |race| race.config().looks.clone());
-        let look = looks.iter().find(|look| **look > self.rounds.last as usize);
-        let look = look.map_or(planned.looks.first().copied().unwrap_or(0), |look| *look as u32);
+        let look = self.race.as_ref().and_then(Race::next_look);
+        let look = look.map_or(planned.looks.first().copied().unwrap_or(0), |look| look as u32);
         let (part, running) = self.part().unwrap_or((Part::Final, 0));
         let running = if part == Part::Final { running as u32 } else { planned.finalists };
         let screen = if part == Part::Final { 0 } else { screen };
         let stacks = pilot + screen + look.saturating_sub(self.rounds.last) * running;
         let each = self.plan.candidates.len() as f64 / self.plan.stacks.len().max(1) as f64;
         (f64::from(stacks) * each).round() as u64
-    }
-
-    /// Returns the expected precision of the run, once the pilot is done.
-    #[must_use]
-    pub fn outlook(&self) -> Option<&Outlook> {
-        self.outlook.as_ref()
     }
 
     /// Rounds taken in each part.
@@ -279,16 +299,14 @@ impl<'a> Staged<'a> {
         {
             self.broken = Some(error.to_string());
         }
-        let Self { outlook, race, broken, rounds, .. } = self;
-        Ended { outlook, race, broken, rounds }
+        let Self { race, broken, rounds, .. } = self;
+        Ended { race, broken, rounds }
     }
 }
 
 /// A race that is over, or interrupted for good.
 #[derive(Debug)]
 pub struct Ended {
-    /// Precision that was expected of it.
-    pub outlook: Option<Outlook>,
     /// The race; `None` when its pilot was not done.
     pub race: Option<Race>,
     /// Reason why it could not continue.

@@ -41,7 +41,7 @@ pub fn judged_values(plan: &Plan, outcomes: &Outcomes) -> Vec<Vec<Option<f64>>> 
     present(&judged_trials(plan, outcomes))
 }
 
-/// As [`judged_values`], with failed trials distinguished from those that were not run.
+/// As [`judged_values`], with failed and doubtful trials distinguished from those that were not run.
 #[must_use]
 pub fn judged_trials(plan: &Plan, outcomes: &Outcomes) -> Vec<Vec<Observed>> {
     let rounds = outcomes.values().map(|(trial, _)| trial.round + 1).max().unwrap_or(0) as usize;
@@ -58,13 +58,13 @@ pub fn judged_trials(plan: &Plan, outcomes: &Outcomes) -> Vec<Vec<Observed>> {
     parts.iter().map(combined).collect()
 }
 
-/// Values of the judged metric of the stacks of one round, as [`judged_values`] makes them.
+/// Trials of the stacks of one round, as [`judged_trials`] makes them.
 #[must_use]
 pub fn round_values(
     plan: &Plan,
     outcomes: &Outcomes,
     round: &[PlannedTrial],
-) -> Vec<(usize, Option<f64>)> {
+) -> Vec<(usize, Observed)> {
     let judged = common_workloads(plan);
     let mut parts: BTreeMap<usize, Vec<Observed>> = BTreeMap::new();
     let strays = strays(round.iter().filter_map(|trial| outcomes.get(&trial.index)));
@@ -73,21 +73,21 @@ pub fn round_values(
         let of_stack = parts.entry(pair.stack as usize).or_default();
         if judged.contains(&pair.workload) {
             let outcome = outcomes.get(&trial.index).map(|(_, outcome)| outcome);
-            of_stack.push(Observed::run(outcome.and_then(usable)));
+            of_stack.push(outcome.map_or(Observed::Failed, observed));
         }
     }
-    let value = |(stack, rows): (usize, Vec<Observed>)| match combine(rows.into_iter()) {
-        Observed::Value(value) => (stack, Some(value)),
-        Observed::Failed | Observed::NotRun => (stack, None),
+    let trial = |(stack, rows): (usize, Vec<Observed>)| match combine(rows.into_iter()) {
+        Observed::NotRun => (stack, Observed::Failed),
+        trial => (stack, trial),
     };
-    parts.into_iter().map(value).collect()
+    parts.into_iter().map(trial).collect()
 }
 
 /// The values that there are.
 pub(crate) fn present(trials: &[Vec<Observed>]) -> Vec<Vec<Option<f64>>> {
     let value = |trial: &Observed| match trial {
         Observed::Value(value) => Some(*value),
-        Observed::Failed | Observed::NotRun => None,
+        Observed::Failed | Observed::Doubtful | Observed::NotRun => None,
     };
     trials.iter().map(|row| row.iter().map(value).collect()).collect()
 }
@@ -101,7 +101,7 @@ fn rows(plan: &Plan, outcomes: &Outcomes, rounds: usize) -> Vec<Vec<Observed>> {
     for (trial, outcome) in outcomes.values().filter(|(trial, _)| !strays.contains(&trial.index)) {
         let (candidate, round) = (trial.candidate as usize, trial.round as usize);
         if let (Some(row), Some(end)) = (rows.get_mut(candidate), ends.get_mut(candidate)) {
-            row[round] = Observed::run(usable(outcome));
+            row[round] = observed(outcome);
             *end = (*end).max(round + 1);
         }
     }
@@ -114,7 +114,7 @@ fn rows(plan: &Plan, outcomes: &Outcomes, rounds: usize) -> Vec<Vec<Observed>> {
     rows
 }
 
-/// Geometric mean of the parts of a stack's round: failed when one of them is.
+/// Geometric mean of the parts of a stack's round: failed or doubtful when one of them is.
 fn combine(parts: impl Iterator<Item = Observed>) -> Observed {
     let (mut logs, mut count) = (0.0, 0_u32);
     let mut missing = None;
@@ -123,6 +123,8 @@ fn combine(parts: impl Iterator<Item = Observed>) -> Observed {
         match part {
             Observed::Value(value) => logs += value.ln(),
             Observed::Failed => missing = Some(Observed::Failed),
+            Observed::Doubtful if missing != Some(Observed::Failed) => missing = Some(part),
+            Observed::Doubtful => {}
             Observed::NotRun => missing = missing.or(Some(Observed::NotRun)),
         }
     }
@@ -133,9 +135,13 @@ fn combine(parts: impl Iterator<Item = Observed>) -> Observed {
     }
 }
 
-/// The judged metric of a trial that ended well, when it has a ratio to others.
-fn usable(outcome: &Outcome) -> Option<f64> {
-    outcome.value.filter(|value| outcome.end == End::Ok && *value > 0.0 && value.is_finite())
+/// The judged metric of a trial, when it has a ratio to others.
+fn observed(outcome: &Outcome) -> Observed {
+    match outcome.end {
+        End::Ok => Observed::run(outcome.value.filter(|value| *value > 0.0 && value.is_finite())),
+        End::Marked => Observed::Doubtful,
+        End::Failed => Observed::Failed,
+    }
 }
 
 /// Trials whose judged metric is no positive number.

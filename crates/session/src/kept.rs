@@ -1,7 +1,7 @@
 //! Existing run files: comparison with a lab and this machine.
 
 use crate::error::SessionError;
-use seekwell_model::plan::Plan;
+use seekwell_model::lab::Lab;
 use seekwell_store::RunFile;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
@@ -23,9 +23,9 @@ pub enum Standing {
     Stale(String),
 }
 
-pub(crate) fn standing(path: &Path, plan: &Plan, now: &Value) -> Result<Standing, SessionError> {
+pub(crate) fn standing(path: &Path, lab: &Lab, now: &Value) -> Result<Standing, SessionError> {
     let file = RunFile::open(path)?;
-    if file.plan()?.lab != plan.lab {
+    if file.plan()?.lab != *lab {
         return Ok(Standing::Stale("lab file".to_owned()));
     }
     if let Some(difference) = differs(&file.environment()?, now) {

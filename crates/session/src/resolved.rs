@@ -114,7 +114,9 @@ impl Resolved {
             warnings: expansion.warnings,
         };
         let plan = order::plan(&self.file.lab, expanded, &self.facts)?;
-        Ok(Planned::new(plan, self.backend, self.options))
+        let draws_seed = !self.file.gives_seed();
+        let planned = Planned::new(plan, self.backend, self.options);
+        Ok(if draws_seed { planned.drawing_seed() } else { planned })
     }
 
     /// Removes the workloads that the backend cannot run, and gives the reasons.

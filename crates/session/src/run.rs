@@ -16,6 +16,7 @@ use seekwell_runner::judge::prolong::{self, NoMore};
 use seekwell_runner::order;
 use seekwell_runner::records::{self, Extractor, Outcomes};
 use seekwell_store::{RunFile, Wanted};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -27,11 +28,18 @@ pub struct Planned {
     plan: Plan,
     backend: Box<dyn Setup>,
     options: Options,
+    /// True if the run draws its seed, because the lab sets none.
+    draws_seed: bool,
 }
 
 impl Planned {
     pub(crate) fn new(plan: Plan, backend: Box<dyn Setup>, options: Options) -> Self {
-        Self { plan, backend, options }
+        Self { plan, backend, options, draws_seed: false }
+    }
+
+    /// The same, with a seed that is drawn when the run is created.
+    pub(crate) fn drawing_seed(self) -> Self {
+        Self { draws_seed: true, ..self }
     }
 
     /// The plan.
@@ -106,7 +114,8 @@ impl Planned {
     /// # Errors
     /// When the file cannot be read.
     pub fn standing(&self, path: &Path) -> Result<Standing, SessionError> {
-        kept::standing(path, &self.plan, &self.backend.environment(&self.plan.lab)?)
+        let lab = self.lab_like(path)?;
+        kept::standing(path, &lab, &self.backend.environment(&lab)?)
     }
 
     /// Runs the first trial alone to measure the cost of a trial; its record is not kept. `run_file`
@@ -133,8 +142,20 @@ impl Planned {
     ///
     /// # Errors
     /// When the backend refuses a device or cannot be opened, or the file exists.
-    pub fn create(self, path: &Path) -> Result<Run, SessionError> {
+    pub fn create(mut self, path: &Path) -> Result<Run, SessionError> {
+        if self.draws_seed {
+            order::reseed(&mut self.plan, drawn_seed());
+        }
         self.open(path, &|plan, environment| Ok(RunFile::create(path, plan, environment)?), true)
+    }
+
+    /// The lab, with the seed that the run file drew.
+    fn lab_like(&self, path: &Path) -> Result<Lab, SessionError> {
+        let mut lab = self.plan.lab.clone();
+        if self.draws_seed {
+            lab.seed = RunFile::open(path)?.plan()?.lab.seed;
+        }
+        Ok(lab)
     }
 
     /// Continues a run: its plan is that of the run file.
@@ -142,7 +163,7 @@ impl Planned {
     /// # Errors
     /// When the file holds another lab or was started elsewhere; otherwise as [`Self::create`].
     pub fn resume(mut self, path: &Path) -> Result<Run, SessionError> {
-        self.plan = same_lab(path, &self.plan.lab)?;
+        self.plan = same_lab(path, &self.lab_like(path)?)?;
         let reopened = |_: &Plan, environment: &serde_json::Value| {
             kept::same_machine(&RunFile::open(path)?, environment)?;
             Ok(RunFile::open_for_append(path)?)
@@ -189,6 +210,12 @@ pub fn outcomes(plan: &Plan, file: &RunFile) -> Result<Outcomes, SessionError> {
         outcomes.insert(trial.index, (trial, extractor.outcome(&record)));
     })?;
     Ok(outcomes)
+}
+
+/// A seed that no earlier run had, but for chance.
+fn drawn_seed() -> u64 {
+    // The keys of the standard library's maps are random.
+    RandomState::new().build_hasher().finish() >> 32
 }
 
 fn same_lab(path: &Path, lab: &Lab) -> Result<Plan, SessionError> {

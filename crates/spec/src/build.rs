@@ -33,6 +33,7 @@ pub(crate) struct Positions {
     pub(crate) stacks: Vec<Option<Span>>,
     pub(crate) effort: Option<Span>,
     pub(crate) metric: Option<Span>,
+    pub(crate) gives_seed: bool,
 }
 
 /// A value of an axis with the place of its name, or of its table where it has no name.
@@ -110,6 +111,7 @@ pub(crate) fn lab(root: &Checked, source: &Source) -> Result<(Lab, Positions), P
         stacks: stack_spans,
         effort,
         metric: root.table("judge").and_then(|table| table.place("metric")),
+        gives_seed: head.values.integer("seed").is_some(),
     };
     coherence::check(&lab, root, &positions)?;
     Ok((lab, positions))

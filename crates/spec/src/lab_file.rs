@@ -21,6 +21,14 @@ pub struct LabFile {
     pub(crate) positions: Positions,
 }
 
+impl LabFile {
+    /// Returns true if the lab sets its seed.
+    #[must_use]
+    pub fn gives_seed(&self) -> bool {
+        self.positions.gives_seed
+    }
+}
+
 /// Reads a lab from text. `file_name` is only used in messages and for the lab's default name.
 ///
 /// # Errors

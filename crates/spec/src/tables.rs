@@ -560,6 +560,7 @@ pub const JUDGE: TableDefinition = TableDefinition {
             .why("fewer than 6 paired rounds can never make a winner: a stack may be ahead in all of them by chance"),
         Entry::new("budget", FieldKind::Duration, "The run ends sooner when the verdict is clear. No new round is started that would not end within this time, except for the screen of a race and the first 6 rounds; these too end before a trial that would exceed the time by more than 15 %. Instead of `rounds`."),
         Entry::new("control", FieldKind::Bool, "Runs the first stack twice under two names (an A/A test), in a race only in the final. If the two differ by more than chance, the setup is at fault and the verdict is withdrawn.").default("false"),
+        Entry::new("durability", FieldKind::Choice(&["strongest", "any"]), "Stacks that may be picked. `strongest`: those of the strongest durability class that any stack of the lab reaches, so that no pick loses data at a power cut which its rivals keep; what the others would gain is said. `any`: all stacks.").default("\"strongest\""),
     ],
     by_kind: None,
 };

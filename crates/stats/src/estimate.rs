@@ -1,4 +1,4 @@
-//! Plain estimates: mean, spread, median, Hodges–Lehmann shift, A12, serial correlation.
+//! Plain estimates: mean, spread, median, serial correlation.
 
 /// Arithmetic mean, `None` for no values.
 #[must_use]
@@ -58,36 +58,6 @@ pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
     let below = position.floor() as usize;
     let above = (below + 1).min(sorted.len() - 1);
     Some(sorted[below] + (position - below as f64) * (sorted[above] - sorted[below]))
-}
-
-/// Hodges–Lehmann estimate of the centre of paired differences: the median of the means of all
-/// pairs of values, each value with itself included (Hodges, Lehmann 1963). One slow trial in
-/// six moves it little. `None` for no values. Takes n²/2 steps.
-#[must_use]
-pub fn hodges_lehmann(differences: &[f64]) -> Option<f64> {
-    let mut walsh = Vec::with_capacity(differences.len() * (differences.len() + 1) / 2);
-    for (i, a) in differences.iter().enumerate() {
-        for b in &differences[i..] {
-            walsh.push(a + 0.5 * (b - a));
-        }
-    }
-    median_of(walsh)
-}
-
-/// A12 of Vargha and Delaney (2000): the chance that a random value of `a` is larger than a
-/// random value of `b`, ties counted half. 0.5 is "no difference"; `None` when either is empty.
-#[must_use]
-pub fn a12(a: &[f64], b: &[f64]) -> Option<f64> {
-    if a.is_empty() || b.is_empty() {
-        return None;
-    }
-    let mut halves = 0u64;
-    for x in a {
-        for y in b {
-            halves += if x > y { 2 } else { u64::from(x == y) };
-        }
-    }
-    Some(halves as f64 / (2.0 * a.len() as f64 * b.len() as f64))
 }
 
 /// Sample skewness (third moment over the 3/2 power of the second, both with divisor n). `None`

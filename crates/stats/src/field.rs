@@ -10,22 +10,22 @@
 //! - *Dependence.* The error grows by what successive rounds may share.
 //! - *Few rounds.* A variance of six values is itself uncertain: it is drawn towards that of all
 //!   pairs, as far as they are alike (Smyth 2004).
-//! - *Noise.* Where the error is larger than the tie, a certificate comes by luck or not at all, and
-//!   the interval is widened until those by luck are rare among all.
+//!
+//! No interval depends on the tie.
 
 mod within;
 
 use crate::additive::stack_effects;
-use crate::dependence::{Belief, Dependence, estimate, tells, worst_inflation};
+use crate::dependence::{Dependence, estimate};
 use crate::estimate::mean;
 use crate::granularity::half_steps;
 use crate::interval::{Interval, Method};
 use crate::question::{Better, Question};
 use crate::shrink::VariancePrior;
-use crate::special::{normal_quantile, t_quantile_upper};
+use crate::special::t_quantile_upper;
 use crate::typical::{Typical, typical};
 use std::collections::BTreeMap;
-use within::{OfPair, Within};
+use within::Within;
 
 /// A trial of one stack in one round.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,6 +34,9 @@ pub enum Observed {
     NotRun,
     /// It was run and gave no value.
     Failed,
+    /// It was run, and something makes its value doubtful: as if it had failed, but no reason against
+    /// the stack.
+    Doubtful,
     /// Its value. What is not a positive number counts as failed.
     Value(f64),
 }
@@ -52,13 +55,6 @@ const MOST_BORROWED: f64 = 12.0;
 /// Pairs that are looked at for what variances have in common, about.
 const PAIRS: usize = 200;
 
-/// Natural logarithm of 50, half of it: a false certificate is to be 50 times as rare as a true one
-/// when two stacks differ by the tie width.
-const ODDS: f64 = 1.956;
-
-/// Normal score beyond which noise asks for no more.
-const STRICTEST: f64 = 3.3;
-
 /// All trials of a comparison, as logarithms that are the larger the worse.
 #[derive(Clone, Debug)]
 pub struct Field {
@@ -71,7 +67,6 @@ pub struct Field {
     within: Option<Within>,
     spreads: Vec<f64>,
     prior: Option<VariancePrior>,
-    tie: f64,
     exact: bool,
     proven: Proven,
 }
@@ -86,20 +81,8 @@ pub struct Proven(BTreeMap<(usize, usize), f64>);
 enum Cell {
     NotRun,
     Failed,
+    Doubtful,
     Log(f64),
-}
-
-/// Knowledge of a stack, for a look ahead.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Known {
-    /// Typical value after the rounds are taken out, as a logarithm that is the larger the worse.
-    pub effect: f64,
-    /// Variance of one round, as large as dependent rounds make it count.
-    pub variance: f64,
-    /// Rounds with a value.
-    pub rounds: usize,
-    /// True if it was run in the last round.
-    pub is_run: bool,
 }
 
 /// Estimate of one stack's ratio to another.
@@ -114,12 +97,10 @@ pub struct Pair {
     /// With every failure turned in favour of the stack, and against it.
     ends: [Option<Typical>; 2],
     half_step: f64,
-    belief: Belief,
-    told: bool,
-    within: Option<OfPair>,
+    /// Dependence of the rounds in the order of the plan, and of those of one node with their part.
+    dependence: Dependence,
+    within: Option<Within>,
     prior: Option<VariancePrior>,
-    tie: f64,
-    exact: bool,
     /// Bounds of earlier looks.
     proven: [f64; 2],
 }
@@ -138,6 +119,7 @@ impl Field {
                 Cell::Log(sign * value.ln())
             }
             Observed::Value(_) | Observed::Failed => Cell::Failed,
+            Observed::Doubtful => Cell::Doubtful,
         };
         let logs: Vec<Vec<Cell>> =
             values.iter().map(|row| row.iter().map(cell).collect()).collect();
@@ -157,14 +139,13 @@ impl Field {
         let spreads = residuals.iter().map(|row| spread_of(row)).collect();
         let mut field = Self {
             effects: effects(&logs, &residuals),
-            dependence: estimate(&residuals),
+            dependence: if exact { Dependence::default() } else { estimate(&residuals) },
             within: None,
             logs,
             best,
             half_steps,
             spreads,
             prior: None,
-            tie: question.log_tie(),
             exact,
             proven: Proven::default(),
         };
@@ -193,11 +174,36 @@ impl Field {
         self.logs[stack].iter().any(|cell| cell.log().is_some())
     }
 
-    /// Trials of a stack that were run, and those of them that failed.
+    /// Trials of a stack that were run, and those of them that failed; doubtful ones did not.
     #[must_use]
     pub fn run_and_failed(&self, stack: usize) -> (usize, usize) {
         let count = |wanted: fn(&&Cell) -> bool| self.logs[stack].iter().filter(wanted).count();
         (count(|cell| **cell != Cell::NotRun), count(|cell| **cell == Cell::Failed))
+    }
+
+    /// Trials of a stack with a value that counts.
+    #[must_use]
+    pub fn values(&self, stack: usize) -> usize {
+        self.logs[stack].iter().filter(|cell| cell.log().is_some()).count()
+    }
+
+    /// Variance of one trial of a stack, after stack and round are taken out.
+    #[must_use]
+    pub fn variance(&self, stack: usize) -> f64 {
+        self.spreads[stack]
+    }
+
+    /// Largest error of a stack's typical value by the resolution of its values.
+    #[must_use]
+    pub fn half_step(&self, stack: usize) -> f64 {
+        self.half_steps[stack]
+    }
+
+    /// "Worse by" of a stack against another, by round, where both have a value.
+    #[must_use]
+    pub fn differences(&self, stack: usize, other: usize) -> Vec<(usize, f64)> {
+        let both = self.logs[stack].iter().zip(&self.logs[other]).enumerate();
+        both.filter_map(|(round, (a, b))| Some((round, a.log()? - b.log()?))).collect()
     }
 
     /// Serial correlation in the order of the rounds, estimated and assumed.
@@ -244,12 +250,9 @@ impl Field {
             failed,
             ends,
             half_step: self.half_steps[stack] + self.half_steps[leader],
-            belief: self.belief(&self.dependence, stack, leader),
-            told: self.exact || self.dependence.told,
-            within: self.within_pair(stack, leader),
+            dependence: self.dependence,
+            within: self.within,
             prior: self.prior,
-            tie: self.tie,
-            exact: self.exact,
             proven: [self.proven.low(stack, leader), -self.proven.low(leader, stack)],
         }
     }
@@ -258,57 +261,6 @@ impl Field {
     #[must_use]
     pub fn rounds(&self) -> usize {
         self.logs.iter().map(Vec::len).max().unwrap_or(0)
-    }
-
-    /// Knowledge of a stack; `None` below 2 values, or when its failures leave it open.
-    #[must_use]
-    pub fn known(&self, stack: usize) -> Option<Known> {
-        let rounds = self.logs[stack].iter().filter(|cell| cell.log().is_some()).count();
-        let effect = self.effects[stack].filter(|effect| effect.is_finite() && rounds >= 2)?;
-        let taking_part = (0..self.stacks()).filter(|stack| self.has_value(*stack)).count() as f64;
-        // A round's mean is taken out of it, and with that a part of each value's own noise.
-        let whole = self.spreads[stack] * taking_part / (taking_part - 1.0).max(1.0);
-        let within = self.within.as_ref().map_or(1.0, |within| within.inflation(rounds));
-        let common = self.dependence.common.inflation(rounds).max(within);
-        let dependent = if self.exact { 1.0 } else { common };
-        let is_run = self.logs[stack].last().is_some_and(|cell| *cell != Cell::NotRun);
-        Some(Known { effect, variance: whole * dependent, rounds, is_run })
-    }
-
-    /// Reach of the interval of a pair when it has so many rounds, if they are like those so far:
-    /// infinite below 2 shared rounds.
-    #[must_use]
-    pub fn reach_after(&self, stack: usize, leader: usize, rounds: usize, error: f64) -> f64 {
-        let mut pair = self.pair(stack, leader);
-        if !pair.told && tells(self.stacks(), rounds) {
-            pair.told = true;
-        }
-        let so_far = pair.worse_by.len();
-        if !self.exact && rounds > so_far && so_far > 0 {
-            let times = rounds as f64 / so_far as f64;
-            pair.belief = pair.belief.after(times);
-            pair.within = pair.within.map(|within| within.after(times));
-        }
-        typical(&pair.worse_by)
-            .map_or(f64::INFINITY, |found| pair.reach_after(&found, rounds, error))
-    }
-
-    /// Logarithms of two stacks, the larger the worse, in the rounds in which both have a value.
-    #[must_use]
-    pub fn shared(&self, a: usize, b: usize) -> (Vec<f64>, Vec<f64>) {
-        let both = |(a, b): (&Cell, &Cell)| a.log().zip(b.log());
-        self.logs[a].iter().zip(&self.logs[b]).filter_map(both).unzip()
-    }
-
-    /// Belief about the dependence of a pair: that of the noisier stack counts more.
-    fn belief(&self, dependence: &Dependence, a: usize, b: usize) -> Belief {
-        if self.exact {
-            return Belief::independent();
-        }
-        let known = &dependence.stacks;
-        let (wa, wb) = (self.spreads[a], self.spreads[b]);
-        let share = if wa + wb > 0.0 { wa / (wa + wb) } else { 0.5 };
-        known[a].mixed(&known[b], share)
     }
 
     /// Prior of the variances of all pairs.
@@ -359,7 +311,7 @@ impl Cell {
     fn log(&self) -> Option<f64> {
         match self {
             Self::Log(log) => Some(*log),
-            Self::NotRun | Self::Failed => None,
+            Self::NotRun | Self::Failed | Self::Doubtful => None,
         }
     }
 }
@@ -434,11 +386,14 @@ impl Pair {
     /// The same, as large as dependent rounds make it count.
     #[must_use]
     pub fn inflated_spread(&self) -> Option<f64> {
-        let rounds = self.worse_by.len();
-        let worst = if self.told { 1.0 } else { worst_inflation(rounds) };
-        let within = self.within.map_or(1.0, |within| within.inflation(rounds));
-        let inflation = self.belief.inflation(rounds).max(worst).max(within);
+        let inflation = self.inflation(self.worse_by.len());
         self.spread().map(|spread| spread * inflation.sqrt())
+    }
+
+    /// Factor on the variance of a mean of so many rounds: the worse of both orders.
+    fn inflation(&self, rounds: usize) -> f64 {
+        let within = self.within.as_ref().map_or(1.0, |within| within.inflation(rounds));
+        self.dependence.inflation(rounds).max(within)
     }
 
     /// Returns true if the resolution of the values is unknown, because all are the same.
@@ -465,6 +420,12 @@ impl Pair {
         self.low(error).max(self.proven[0])
     }
 
+    /// Least "worse by" that earlier looks leave.
+    #[must_use]
+    pub fn proven_before(&self) -> f64 {
+        self.proven[0]
+    }
+
     /// Largest "worse by" that neither this look nor an earlier one excludes.
     #[must_use]
     pub fn proven_high(&self, error: f64) -> f64 {
@@ -475,12 +436,6 @@ impl Pair {
     #[must_use]
     pub fn interval(&self, error: f64) -> Option<Interval> {
         self.between(self.low(error), self.high(error))
-    }
-
-    /// The same, with what earlier looks have proved.
-    #[must_use]
-    pub fn proven_interval(&self, error: f64) -> Option<Interval> {
-        self.between(self.proven_low(error), self.proven_high(error))
     }
 
     fn between(&self, low: f64, high: f64) -> Option<Interval> {
@@ -499,34 +454,14 @@ impl Pair {
     }
 
     fn reach(&self, found: &Typical, error: f64) -> f64 {
-        self.reach_after(found, found.count, error)
-    }
-
-    /// The reach of the interval after so many rounds, if they are like those so far.
-    fn reach_after(&self, found: &Typical, rounds: usize, error: f64) -> f64 {
         let (variance, freedom) = self.moderated(found);
-        let freedom = freedom + rounds.saturating_sub(found.count) as f64;
-        let mut wider = self.belief.widening(rounds, error);
-        if !self.told {
-            wider = wider.max(worst_inflation(rounds).sqrt());
-        }
-        wider = self.within.map_or(wider, |within| wider.max(within.widening(rounds, error)));
-        let standard_error = wider * (variance / rounds as f64).sqrt();
-        if standard_error == 0.0 {
+        let variance = variance * self.inflation(found.count) / found.count as f64;
+        if variance == 0.0 {
             return self.half_step;
         }
-        // Where the correlation is not known the worst is assumed, which is margin enough.
-        let own = if self.told { self.belief.remaining_freedom(freedom) } else { freedom };
-        let freedom = self.within.map_or(own, |within| own.min(within.remaining_freedom(freedom)));
-        let strict = if self.exact { 1.0 } else { self.strictness(error, standard_error) };
-        t_quantile_upper(error, freedom) * strict * standard_error + self.half_step
-    }
-
-    /// Factor by which an interval is wider where noise makes certificates by luck likely.
-    fn strictness(&self, error: f64, standard_error: f64) -> f64 {
-        let usual = -normal_quantile(error);
-        let needed = (ODDS * standard_error / self.tie.max(1e-9)).min(STRICTEST);
-        (needed / usual).max(1.0)
+        let left = self.within.as_ref().map_or(1.0, |within| within.dependence.freedom());
+        let freedom = (freedom * self.dependence.freedom().min(left)).max(1.0);
+        t_quantile_upper(error, freedom) * variance.sqrt() + self.half_step
     }
 }
 

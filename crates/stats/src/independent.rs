@@ -44,8 +44,7 @@ pub fn of_run(logs: &[Vec<Option<f64>>], exact: bool) -> Vec<Option<Sample>> {
     let dependence = dependence::estimate(logs);
     let sample = |stack: usize| {
         let found = typical(&rows[stack])?;
-        let belief = &dependence.stacks[stack];
-        let inflation = if exact { 1.0 } else { belief.inflation(found.count) };
+        let inflation = if exact { 1.0 } else { dependence.inflation(found.count) };
         Some(Sample {
             centre: found.centre,
             variance: inflation * found.variance / found.count as f64,

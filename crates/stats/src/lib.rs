@@ -26,24 +26,22 @@
 //! ```
 
 pub mod additive;
+pub mod axis;
 pub mod checks;
 pub mod dependence;
 pub mod design;
-pub mod effects;
 pub mod estimate;
 pub mod field;
-pub mod forecast;
 pub mod granularity;
 pub mod histogram;
 pub mod independent;
 pub mod interval;
 pub mod linear;
 pub mod looks;
-pub mod outlook;
 pub mod paired;
+pub mod pilot;
 pub mod question;
 pub mod race;
-pub mod resolution;
 pub mod rng;
 pub mod sensitivity;
 pub mod serial;

@@ -1,106 +1,78 @@
-//! Looks: the numbers of rounds at which a run is judged, and the share of the permitted error that
-//! each may spend.
+//! Looks: the numbers of rounds at which a run is judged, and the part of the permitted error that each
+//! may spend.
 //!
 //! Looking after every round and stopping at a favourable moment finds a winner among equal stacks in a
-//! quarter of all runs. So the looks are planned: after 6, 8, 10, 13, 16, 20, 25, 32, 40 … rounds, each
-//! a quarter more than the one before, without end. Each has its share of the permitted error, and the
-//! shares of any number of looks add up to at most that error. A run may therefore end at any look, and
-//! be prolonged later, without a penalty.
-//!
-//! A run whose time is over between two looks is judged there once: every look reserves a part of its
-//! share for that. This judgement drops no stack, so the state of a prolonged run still follows from
-//! its trials alone.
+//! quarter of all runs. So looks are planned before the first of them: after 6, 8, 10, 13, 16 …
+//! rounds up to the *horizon*, the rounds that plan or budget hold, and at the horizon itself. From
+//! [`MANY`] stacks on there is one after 4 rounds: what stacks have in common carries it. A look may
+//! spend [`PLANNED`] of the error times the cube of the part of the horizon that is done, so that
+//! nearly all of it is left for the last one. The rest of the error is for rounds added behind the
+//! horizon, each look a quarter more than the one before, with half of what is left.
 
-/// Rounds of the first look.
+/// Rounds of the first look of a few stacks.
 pub const FIRST: usize = 6;
+
+/// Stacks from which on the first look comes after [`FIRST_OF_MANY`] rounds.
+pub const MANY: usize = 5;
+
+/// Rounds of the first look of many stacks.
+pub const FIRST_OF_MANY: usize = 4;
 
 /// Looks from the second on within a doubling.
 const CYCLE: [usize; 3] = [8, 10, 13];
-const CYCLE_LATE: [usize; 3] = [16, 20, 25];
 
-/// Rounds of the look with the largest share: most runs are decided around it or never. Shares
-/// rise up to it in proportion to the rounds, and fall behind it with their square root.
-const CENTRE: f64 = 20.0;
+/// Part of the error that is spent up to the horizon.
+pub const PLANNED: f64 = 0.7;
 
-/// All shares together. Looks a quarter of the rounds apart see nearly the same data, so that the
-/// chance that any of them errs is little more than half of the sum of their chances; a test
-/// computes it.
-const TOGETHER: f64 = 1.55;
-
-/// Looks whose shares are counted: up to 40,960 rounds.
-const COUNTED: usize = 37;
-
-/// Part of the error for a run whose rounds are fixed, at its planned end. The rest is for those
-/// that are added to it later.
-pub const SINGLE: f64 = 0.8;
-
-/// Each look of a continued run of fixed rounds has so many times the rounds of the one before.
+/// Each look behind the horizon has so many times the rounds of the one before.
 const GROWTH: f64 = 1.25;
 
-/// Rounds at the looks of a run of `planned` rounds to which rounds are added, rising without end.
-pub fn prolonged(planned: usize) -> impl Iterator<Item = usize> {
-    let planned = planned.max(1);
-    let at = move |look: i32| (planned as f64 * GROWTH.powi(look)).floor() as usize;
-    (1..).map(at).skip_while(move |look| *look <= planned)
+/// Rounds of the first look of so many stacks.
+#[must_use]
+pub fn first(stacks: usize) -> usize {
+    if stacks >= MANY { FIRST_OF_MANY } else { FIRST }
 }
 
-/// Part of the error for a run of `planned` rounds to which rounds were added, when it has `rounds`:
-/// half of what is left of it for the first quarter more, and half of the rest for each further one.
+/// Rounds of the first look behind so many rounds, for so many stacks and with this horizon.
 #[must_use]
-pub fn prolonged_share(planned: usize, rounds: usize) -> f64 {
-    let more = (rounds as f64 / planned.max(1) as f64).max(1.0).ln() / GROWTH.ln();
-    (1.0 - SINGLE) * 0.5f64.powi(more.ceil().max(1.0) as i32)
-}
-
-/// Part of the error for an end after so many rounds that are looked at for the first time.
-#[must_use]
-pub fn share_at(rounds: usize) -> f64 {
-    match held_after(rounds) {
-        (held, true) => share(held - 1),
-        (held, false) => closing_share(held),
+pub fn next(rounds: usize, stacks: usize, horizon: usize) -> usize {
+    if rounds < horizon {
+        return usual(stacks).find(|look| *look > rounds).unwrap_or(horizon).min(horizon);
     }
+    added(horizon).find(|look| *look > rounds).unwrap_or(usize::MAX)
 }
 
-/// Rounds at a look, counted from 0.
+/// Looks without a horizon, rising without end.
+fn usual(stacks: usize) -> impl Iterator<Item = usize> {
+    let early = (stacks >= MANY).then_some(FIRST_OF_MANY);
+    let doubled = (0..usize::BITS / 2).flat_map(|times| CYCLE.map(|look| look << times));
+    early.into_iter().chain([FIRST]).chain(doubled)
+}
+
+/// Part of the error that a look at so many rounds may spend. A last look before the horizon, because
+/// the time is over, spends what the one at the horizon would have.
 #[must_use]
-pub fn rounds_at(look: usize) -> usize {
-    match look {
-        0 => FIRST,
-        1..=3 => CYCLE[look - 1],
-        _ => CYCLE_LATE[(look - 4) % 3] << ((look - 4) / 3),
+pub fn share(rounds: usize, horizon: usize, is_last: bool) -> f64 {
+    if rounds > horizon {
+        return added_share(horizon, rounds);
     }
+    let done = rounds as f64 / horizon.max(1) as f64;
+    if is_last { PLANNED } else { PLANNED * done.powi(3) }
 }
 
-/// Looks that are held after so many rounds, and whether the last of them is due just now.
+/// Rounds at the looks of a run to which rounds are added behind its horizon, rising without end.
+pub fn added(horizon: usize) -> impl Iterator<Item = usize> {
+    let horizon = horizon.max(1);
+    let at = move |look: i32| (horizon as f64 * GROWTH.powi(look)).floor() as usize;
+    (1..).map(at).skip_while(move |look| *look <= horizon)
+}
+
+/// Part of the error for a run with rounds added behind its horizon, when it has `rounds`: half of what
+/// is left for the first quarter more, and half of the rest for each further one.
 #[must_use]
-pub fn held_after(rounds: usize) -> (usize, bool) {
-    let held = (0..).take_while(|look| rounds_at(*look) <= rounds).count();
-    (held, held > 0 && rounds_at(held - 1) == rounds)
-}
-
-/// Share of the error of a look.
-#[must_use]
-pub fn share(look: usize) -> f64 {
-    let all: f64 = (0..COUNTED).map(weight).sum();
-    TOGETHER * weight(look) / all
-}
-
-/// Share of the error of an end between this look and the one before. A run has one such end at most.
-#[must_use]
-pub fn closing_share(look: usize) -> f64 {
-    share(look)
-}
-
-fn weight(look: usize) -> f64 {
-    let relative = rounds_at(look) as f64 / CENTRE;
-    if relative <= 1.0 { relative } else { relative.powf(-0.5) }
-}
-
-/// The looks up to so many rounds; one at least.
-#[must_use]
-pub fn up_to(rounds: usize) -> Vec<usize> {
-    let count = held_after(rounds).0.max(1);
-    (0..count).map(rounds_at).collect()
+pub fn added_share(horizon: usize, rounds: usize) -> f64 {
+    let more = (rounds as f64 / horizon.max(1) as f64).max(1.0).ln() / GROWTH.ln();
+    (1.0 - PLANNED) * 0.5f64.powi(more.ceil().max(1.0) as i32)
 }
 
 #[cfg(test)]

@@ -6,28 +6,28 @@
 //! "half as fast" are then equally far from "equal". How an interval is made is described in
 //! [`crate::field`].
 //!
-//! Every ratio has two intervals. The *single* interval covers this one ratio with the stated
-//! confidence. The *joint* interval is wider and decides the verdict: the permitted error is
-//! divided among all stacks, one share for each end of each interval (Bonferroni), because the
-//! leader was picked from the same data. Whichever stack is truly best, it is passed over by
-//! mistake only if one of as many bounds as there are stacks fails, so that a verdict names a stack
-//! that is worse than the best by more than the tie width with at most the permitted error. Stacks
-//! that are shown to be worse leave their shares to the others (Holm 1979). For two stacks both
-//! intervals are the same.
+//! The first result is the **loss bound**: the most that the pick can be worse than the best stack.
+//! `P(j, l)` is the lower end of "j is worse than l by", missed with a chance of `error / (stacks - 1)`.
+//! For the stack that is truly best all its `stacks - 1` lower ends hold together with a chance of
+//! `1 - error` (Bonferroni), so the largest `-P(j, l)` over all `j` bounds the loss of `l`, whichever
+//! `l` is picked: multiple comparisons with the best (Hsu 1981; Edwards and Hsu 1983). The pick has the
+//! smallest bound, and "certified" means that it is within the tie width.
+//!
+//! The intervals of the table cover all ratios to the pick together at the stated confidence. Stacks
+//! that are shown to be worse leave their shares of the error to the others (Holm 1979).
 
 use crate::dependence::Dependence;
-use crate::estimate::{a12, hodges_lehmann};
 use crate::field::{Field, Observed, Pair, Proven};
 use crate::interval::{Interval, Method};
-use crate::question::{Better, Question};
-use crate::serial::is_autocorrelated;
+use crate::looks;
+use crate::question::{Better, MIN_ROUNDS, Question};
 use crate::special::{normal_quantile, t_quantile_upper};
 
 /// A need for more rounds than this is reported as unknown: no budget buys them.
 const MOST_ROUNDS: u64 = 1_000_000;
 
 /// Stacks that are tried as the one to choose, from the best on.
-const LEADERS: usize = 4;
+const LEADERS: usize = 8;
 
 /// Errors of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
@@ -55,15 +55,13 @@ pub enum PairedError {
     },
 }
 
-/// The chance of error a verdict may use, and among how many comparisons it is divided. A single
-/// look at the data uses `1 - confidence` and one comparison per rival of the leader; several
-/// looks divide the error among themselves first.
+/// The chance of error that a look may use, and the stacks among whose comparisons it is divided.
+/// Several looks divide the error among themselves first ([`crate::looks`]).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ErrorShare {
     /// Probability that this look names a wrong stack.
     pub error: f64,
-    /// Number of stacks that started: the error is divided among them, a share for each end of
-    /// each interval.
+    /// Stacks that were running when the rounds of this look began.
     pub stacks: usize,
 }
 
@@ -74,47 +72,15 @@ pub struct Comparison {
     pub baseline: Option<usize>,
     /// One row per stack, in the order given.
     pub rows: Vec<Row>,
+    /// The most that the leader can be worse than the best stack, as a fraction: 0.09 for 9 %. `None`
+    /// if there is no bound.
+    pub loss: Option<f64>,
+    /// The stack that could be so much better than the leader; `None` where no stack could be.
+    pub rival: Option<usize>,
     /// The decision.
     pub finding: Finding,
-    /// Correlation of successive rounds, if the rounds suffice to estimate it.
-    pub dependence: Option<Dependent>,
-}
-
-/// Serial correlation of a comparison.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Dependent {
-    /// Estimated correlation of successive rounds, all stacks together.
-    pub correlation: Option<f64>,
-    /// Largest correlation that an interval was widened for.
-    pub assumed: f64,
-    /// True if there are enough rounds to estimate it; otherwise the worst case was assumed.
-    pub told: bool,
-    /// Probability that a stack has spells of slow or fast rounds.
-    pub spells: f64,
-}
-
-impl Dependent {
-    fn of(known: &Dependence) -> Self {
-        Self {
-            correlation: known.estimated.then(|| known.common.correlation()),
-            assumed: known.assumed(),
-            told: known.told,
-            spells: known.spells(),
-        }
-    }
-
-    /// The larger of both, for intervals that allow for both.
-    fn or_worse(self, other: Self) -> Self {
-        Self {
-            correlation: match (self.correlation, other.correlation) {
-                (Some(a), Some(b)) => Some(a.max(b)),
-                (a, b) => a.or(b),
-            },
-            assumed: self.assumed.max(other.assumed),
-            told: self.told && other.told,
-            spells: self.spells.max(other.spells),
-        }
-    }
+    /// Correlation of successive rounds; `None` of exact values.
+    pub dependence: Option<Dependence>,
 }
 
 /// One stack against the leader.
@@ -131,29 +97,8 @@ pub struct Row {
     pub ratio: Option<Interval>,
     /// The same ratio with the interval that decides: the error is divided among all stacks.
     pub joint: Option<Interval>,
-    /// Hodges–Lehmann estimate of the ratio, little moved by single odd rounds.
-    pub hodges_lehmann: Option<f64>,
-    /// Chance that a trial of this stack is better than a trial of the leader (A12 of Vargha and
-    /// Delaney over the shared rounds, turned so that larger is better for this stack).
-    pub a12: Option<f64>,
-    /// Shared rounds in which this stack was better than the leader.
-    pub rounds_better: usize,
-    /// True if successive log-ratios are correlated beyond chance.
-    pub autocorrelated: bool,
-    /// Typical value and spread of the logarithms "worse than the leader by", for planning. `None`
-    /// with fewer than 2 shared rounds.
-    pub worse_by: Option<WorseBy>,
     /// Result of the joint interval.
     pub standing: Standing,
-}
-
-/// Logarithms of "worse than the leader by" over the shared rounds; positive is worse.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct WorseBy {
-    /// Typical value.
-    pub mean: f64,
-    /// Standard deviation of one round.
-    pub spread: f64,
 }
 
 /// Result for a stack against the leader.
@@ -227,6 +172,15 @@ pub enum Unresolved {
         /// Its trials.
         of: usize,
     },
+    /// Trials of this stack were marked as doubtful, and without them too little is known of it.
+    Doubtful {
+        /// The stack.
+        stack: usize,
+        /// Its trials that have no value that counts.
+        doubtful: usize,
+        /// Its trials.
+        of: usize,
+    },
     /// All values are the same: the step in which they come is unknown.
     Identical,
     /// The intervals are too wide for the tie width.
@@ -242,6 +196,30 @@ impl Comparison {
         ErrorShare { stacks: share.stacks.saturating_sub(worse).max(2), ..share }
     }
 
+    /// The same with other names for the stacks: `names[index]` for each index.
+    #[must_use]
+    pub fn renamed(mut self, names: &[usize]) -> Self {
+        let one = |index: &mut usize| *index = names[*index];
+        self.baseline.iter_mut().for_each(one);
+        self.rival.iter_mut().for_each(one);
+        self.rows.iter_mut().for_each(|row| one(&mut row.stack));
+        match &mut self.finding {
+            Finding::Winner { stack } => one(stack),
+            Finding::Tie { set, not_better } => {
+                set.iter_mut().chain(not_better).for_each(one);
+            }
+            Finding::Unresolved { candidates, reason, .. } => {
+                candidates.iter_mut().for_each(one);
+                if let Unresolved::Failures { stack, .. } | Unresolved::Doubtful { stack, .. } =
+                    reason
+                {
+                    one(stack);
+                }
+            }
+        }
+        self
+    }
+
     /// Stacks that an earlier step showed to be worse keep the interval that showed it.
     fn keeping(mut self, earlier: &Self) -> Self {
         if self.baseline == earlier.baseline {
@@ -255,15 +233,10 @@ impl Comparison {
 }
 
 impl ErrorShare {
-    /// The chance that one end of a decisive interval misses.
+    /// The chance that one bound on a loss misses.
     #[must_use]
     pub fn each(self) -> f64 {
-        self.error / self.stacks.max(2) as f64
-    }
-
-    /// The chance that one decisive interval misses on either side.
-    pub(crate) fn two_sided(self) -> f64 {
-        2.0 * self.each()
+        self.error / self.stacks.saturating_sub(1).max(1) as f64
     }
 }
 
@@ -329,35 +302,27 @@ pub fn compare_again(
 ) -> Result<Comparison, PairedError> {
     check(values, question)?;
     let field = Field::new(values, question).with_proven(proven.of(stacks));
-    for &leader in field.ranked().iter().take(LEADERS) {
+    let least = least_rounds(&field);
+    for leader in field.ranked().into_iter().take(LEADERS) {
         for rival in (0..field.stacks()).filter(|rival| *rival != leader) {
             let pair = field.pair(rival, leader);
-            if pair.rounds >= question.min_rounds() {
+            if pair.worse_by.len() >= least {
                 proven.keep(stacks[rival], stacks[leader], pair.low(share.each()));
                 proven.keep(stacks[leader], stacks[rival], -pair.high(share.each()));
             }
         }
     }
-    Ok(compare_in(&field, question, share))
+    Ok(led_by_best(&field, question, share))
 }
 
-/// The comparison led by the best stack that can be certified, else by the best.
+/// The comparison led by the stack with the smallest loss bound, in steps: stacks that are shown to be
+/// worse need no share of the error any more.
 fn compare_in(field: &Field, question: &Question, share: ErrorShare) -> Comparison {
-    let ranked: Vec<usize> =
-        field.ranked().into_iter().filter(|stack| !is_failing(field, *stack)).collect();
-    let Some(&best) = ranked.first() else {
-        return against(field, question, share, field.ranked().first().copied());
-    };
-    let led = |share: ErrorShare| {
-        let certain = |leader: &&usize| may_lead(field, &ranked, question, share, **leader);
-        let leader = ranked.iter().take(LEADERS).find(certain).unwrap_or(&best);
-        against(field, question, share, Some(*leader))
-    };
-    let mut found = led(share);
+    let mut found = led_by_best(field, question, share);
     let mut rest = found.rest(share);
     // Each step leaves fewer stacks to share the error, so this ends.
     while rest.stacks < share.stacks {
-        found = led(rest).keeping(&found);
+        found = led_by_best(field, question, rest).keeping(&found);
         let next = found.rest(share);
         if next.stacks >= rest.stacks {
             break;
@@ -365,6 +330,39 @@ fn compare_in(field: &Field, question: &Question, share: ErrorShare) -> Comparis
         rest = next;
     }
     found
+}
+
+/// The comparison led by the stack with the smallest loss bound. Without a bound the best leads.
+fn led_by_best(field: &Field, question: &Question, share: ErrorShare) -> Comparison {
+    let able: Vec<usize> =
+        field.ranked().into_iter().filter(|stack| !is_failing(field, *stack)).collect();
+    let bounds = able.iter().take(LEADERS).map(|leader| (*leader, loss(field, share, *leader).0));
+    // The first of equal ones, which is the best by its typical value.
+    let pick = bounds.reduce(|best, next| if next.1 < best.1 { next } else { best });
+    let leader = pick.map(|(leader, _)| leader).or_else(|| field.ranked().first().copied());
+    against(field, question, share, leader)
+}
+
+/// Values that a bound needs at least: with many stacks fewer, since what they have in common counts.
+fn least_rounds(field: &Field) -> usize {
+    let running = (0..field.stacks()).filter(|stack| field.has_value(*stack)).count();
+    looks::first(running)
+}
+
+/// The bound on the loss of a stack, as a logarithm, and the rival that sets it. A stack that was run
+/// and has no value that counts leaves it open, unless its trials failed so often that it is out.
+fn loss(field: &Field, share: ErrorShare, leader: usize) -> (f64, Option<usize>) {
+    let least = least_rounds(field);
+    let rivals = (0..field.stacks()).filter(|rival| {
+        *rival != leader && field.run_and_failed(*rival).0 > 0 && !is_failing(field, *rival)
+    });
+    let bound = |rival: usize| {
+        let pair = field.pair(rival, leader);
+        let enough = pair.worse_by.len() >= least;
+        let low = if enough { pair.proven_low(share.each()) } else { pair.proven_before() };
+        (-low, Some(rival))
+    };
+    rivals.map(bound).fold((0.0, None), |worst, next| if next.0 > worst.0 { next } else { worst })
 }
 
 /// As [`compare_with`], with a given stack as leader instead of the best one.
@@ -408,21 +406,6 @@ fn is_failing(field: &Field, stack: usize) -> bool {
     failed >= 3 && 4 * failed >= 3 * run
 }
 
-/// Returns true if no other stack may be better than this one by more than the tie width.
-fn may_lead(
-    field: &Field,
-    ranked: &[usize],
-    question: &Question,
-    share: ErrorShare,
-    leader: usize,
-) -> bool {
-    let closed = |stack: &usize| {
-        let pair = field.pair(*stack, leader);
-        pair.rounds >= question.min_rounds() && pair.proven_low(share.each()) >= -question.log_tie()
-    };
-    ranked.iter().filter(|stack| **stack != leader).all(closed)
-}
-
 fn against(
     field: &Field,
     question: &Question,
@@ -437,18 +420,32 @@ fn against(
             reason: Unresolved::NoData,
             rounds_needed: None,
         };
-        return Comparison { baseline: None, rows, finding, dependence: None };
+        return Comparison {
+            baseline: None,
+            rows,
+            loss: None,
+            rival: None,
+            finding,
+            dependence: None,
+        };
     };
-    let judge = Judge { field, question, each: share.each(), leader };
+    let (bound, rival) = loss(field, share, leader);
+    let judge = Judge { field, question, each: share.each(), leader, bound, rival };
     let pairs: Vec<Pair> = (0..field.stacks()).map(|stack| field.pair(stack, leader)).collect();
     let rows: Vec<Row> =
         pairs.iter().enumerate().map(|(stack, pair)| judge.row(stack, pair)).collect();
     let finding = judge.decide(&rows, &pairs);
-    let dependence = (!question.exact).then(|| {
-        let all = Dependent::of(field.dependence());
-        field.dependence_within().map_or(all, |within| all.or_worse(Dependent::of(within)))
-    });
-    Comparison { baseline: Some(leader), rows, finding, dependence }
+    let within = field.dependence_within().copied().unwrap_or_default();
+    let all = *field.dependence();
+    let worse = if within.assumed > all.assumed { within } else { all };
+    Comparison {
+        baseline: Some(leader),
+        rows,
+        loss: bound.is_finite().then(|| bound.exp_m1()),
+        rival,
+        finding,
+        dependence: (!question.exact).then_some(worse),
+    }
 }
 
 struct Judge<'a> {
@@ -456,6 +453,9 @@ struct Judge<'a> {
     question: &'a Question,
     each: f64,
     leader: usize,
+    /// Bound on the leader's loss, as a logarithm, and who sets it.
+    bound: f64,
+    rival: Option<usize>,
 }
 
 impl Judge<'_> {
@@ -467,25 +467,14 @@ impl Judge<'_> {
         if !self.field.has_value(stack) {
             return Row::empty(stack, failed, Standing::Absent);
         }
-        let sign = self.question.worse_sign();
         let single = pair.interval(0.5 * (1.0 - self.question.confidence));
-        let (own, leaders) = self.field.shared(stack, self.leader);
+        let joint = pair.interval(0.5 * self.each);
         Row {
             stack,
             rounds: pair.worse_by.len(),
             failed,
             ratio: single.map(|interval| to_ratio(interval, self.question)),
-            joint: pair
-                .proven_interval(self.each)
-                .map(|interval| to_ratio(interval, self.question)),
-            hodges_lehmann: hodges_lehmann(&pair.worse_by).map(|shift| (sign * shift).exp()),
-            a12: a12(&leaders, &own),
-            rounds_better: pair.worse_by.iter().filter(|d| **d < 0.0).count(),
-            autocorrelated: is_autocorrelated(&pair.worse_by),
-            worse_by: pair
-                .centre()
-                .zip(pair.spread())
-                .map(|(mean, spread)| WorseBy { mean, spread }),
+            joint: joint.map(|interval| to_ratio(interval, self.question)),
             standing: self.standing(stack, pair),
         }
     }
@@ -494,31 +483,46 @@ impl Judge<'_> {
         if is_failing(self.field, stack) {
             return Standing::Failing;
         }
-        if pair.rounds < self.question.min_rounds() {
+        if pair.rounds < least_rounds(self.field) {
             return Standing::TooFewRounds;
         }
         let tie = self.question.log_tie();
-        let (low, high) = (pair.proven_low(self.each), pair.proven_high(self.each));
+        let (low, high) = (pair.low(0.5 * self.each), pair.high(0.5 * self.each));
         if low >= -tie && high <= tie {
             Standing::Within
         } else if low > tie {
             Standing::Worse
-        } else if low >= -tie {
+        } else if pair.proven_low(self.each) >= -tie {
             Standing::NotBetter
         } else {
             Standing::Open
         }
     }
+
     fn decide(&self, rows: &[Row], pairs: &[Pair]) -> Finding {
         let leader = self.leader;
         let with = |wanted: &[Standing]| -> Vec<usize> {
             rows.iter().filter(|row| wanted.contains(&row.standing)).map(|row| row.stack).collect()
         };
-        let open = with(&[Standing::Open, Standing::TooFewRounds]);
-        if rows.iter().filter(|row| row.standing != Standing::Absent).count() == 1 {
+        let mut open = with(&[Standing::Open, Standing::TooFewRounds]);
+        let run = |row: &&Row| self.field.run_and_failed(row.stack).0 > 0;
+        if rows.iter().filter(run).count() == 1 {
             return self.unresolved(rows, pairs, &open, Unresolved::OneStack);
         }
-        if !open.is_empty() || is_failing(self.field, leader) {
+        let need = self.question.min_rounds();
+        let unknown = |row: &&Row| {
+            row.stack != leader
+                && !row.is_out(self.question.better)
+                && run(row)
+                && !is_failing(self.field, row.stack)
+                && row.rounds < need
+        };
+        open.extend(rows.iter().filter(unknown).map(|row| row.stack));
+        open.sort_unstable();
+        open.dedup();
+        let too_few = self.field.values(leader) < need;
+        let too_wide = self.bound > self.question.log_tie();
+        if too_wide || too_few || !open.is_empty() || is_failing(self.field, leader) {
             let reason = self.why_open(rows, pairs, &open);
             return self.unresolved(rows, pairs, &open, reason);
         }
@@ -555,19 +559,27 @@ impl Judge<'_> {
     }
 
     fn why_open(&self, rows: &[Row], pairs: &[Pair], open: &[usize]) -> Unresolved {
+        // The leader's own failures bear on every pair, so they are named first.
+        let all = || [self.leader].into_iter().chain(self.rival).chain(open.iter().copied());
+        let doubtful = |stack: &usize| {
+            let (run, failed) = self.field.run_and_failed(*stack);
+            let usable = self.field.values(*stack);
+            usable < MIN_ROUNDS && run - failed > usable
+        };
+        if let Some(stack) = all().find(doubtful) {
+            let of = self.field.run_and_failed(stack).0;
+            return Unresolved::Doubtful { stack, doubtful: of - self.field.values(stack), of };
+        }
         let need = self.question.min_rounds();
-        let have = open.iter().map(|&stack| pairs[stack].rounds).min().unwrap_or(need);
+        let have = open.iter().map(|&stack| pairs[stack].rounds).min();
+        let have = have.unwrap_or_else(|| self.field.values(self.leader));
         if have < need {
             return Unresolved::TooFewRounds { have, need };
         }
         if open.iter().any(|stack| pairs[*stack].is_unmeasurable()) {
             return Unresolved::Identical;
         }
-        // The leader's own failures bear on every pair, so they are named first.
-        let failing = std::iter::once(self.leader)
-            .chain(open.iter().copied())
-            .find(|stack| rows[*stack].failed > 0);
-        match failing {
+        match all().find(|stack| rows[*stack].failed > 0) {
             Some(stack) => {
                 let (of, failed) = self.field.run_and_failed(stack);
                 Unresolved::Failures { stack, failed, of }
@@ -585,13 +597,13 @@ impl Judge<'_> {
     ) -> Finding {
         let possible = |row: &&Row| {
             let taking_part = !matches!(row.standing, Standing::Absent | Standing::Failing);
-            row.stack != self.leader && taking_part && !row.is_worse(self.question.better)
+            row.stack != self.leader && taking_part && !row.is_out(self.question.better)
         };
         let rest = rows.iter().filter(possible).map(|row| row.stack);
         let needed = || {
             open.iter()
                 .map(|&stack| pairs[stack].rounds_needed(self.question, self.each))
-                .try_fold(0, |most, rounds| Some(rounds?.max(most)))
+                .try_fold(self.question.min_rounds() as u64, |most, rounds| Some(rounds?.max(most)))
         };
         let rounds_needed =
             matches!(reason, Unresolved::TooWide | Unresolved::TooFewRounds { .. }).then(needed);
@@ -657,7 +669,8 @@ fn to_ratio(worse_by: Interval, question: &Question) -> Interval {
 
 impl Row {
     /// Returns true if the joint interval excludes equality with the leader, on the worse side.
-    fn is_worse(&self, better: Better) -> bool {
+    #[must_use]
+    pub fn is_out(&self, better: Better) -> bool {
         self.joint.is_some_and(|joint| match better {
             Better::Lower => joint.low > 1.0,
             Better::Higher => joint.high < 1.0,
@@ -665,19 +678,7 @@ impl Row {
     }
 
     fn empty(stack: usize, failed: usize, standing: Standing) -> Self {
-        Self {
-            stack,
-            rounds: 0,
-            failed,
-            ratio: None,
-            joint: None,
-            hodges_lehmann: None,
-            a12: None,
-            rounds_better: 0,
-            autocorrelated: false,
-            worse_by: None,
-            standing,
-        }
+        Self { stack, rounds: 0, failed, ratio: None, joint: None, standing }
     }
 
     fn leader(stack: usize, pair: &Pair, failed: usize) -> Self {
@@ -686,8 +687,6 @@ impl Row {
             rounds: pair.worse_by.len(),
             ratio: one,
             joint: one,
-            hodges_lehmann: Some(1.0),
-            a12: Some(0.5),
             ..Self::empty(stack, failed, Standing::Leader)
         }
     }

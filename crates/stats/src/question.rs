@@ -44,14 +44,6 @@ impl Question {
         self.tie_width.ln_1p()
     }
 
-    /// Sign that turns a log-ratio stack : leader into "the stack is worse by".
-    pub(crate) fn worse_sign(&self) -> f64 {
-        match self.better {
-            Better::Lower => 1.0,
-            Better::Higher => -1.0,
-        }
-    }
-
     /// Complete paired rounds below which nothing is decided.
     pub(crate) fn min_rounds(&self) -> usize {
         self.min_rounds.max(MIN_ROUNDS)

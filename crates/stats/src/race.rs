@@ -4,23 +4,23 @@
 //! them together ([`crate::shrink`]) and keeps the better half until few remain. It is fast and
 //! may be wrong, so it never certifies anything. The *final* starts from nothing: only new
 //! rounds, compared in pairs, looked at after planned numbers of rounds ([`crate::looks`]). A stack
-//! that is not better than the leader by more than the tie width leaves at the look that shows it.
-//! Few stacks have no screen: all of them start in the final.
+//! that is not better than the leader by more than the tie width leaves at the look that shows it, and
+//! the race ends when the leader's loss is within the tie. Few stacks have no screen: all of them start
+//! in the final.
 //!
 //! The race does no work itself. The caller asks [`Race::next_round`] what to run, hands the
-//! values to [`Race::record`] and stops when the answer is [`Step::Done`]. The same seed and the
-//! same values always give the same rounds, so a run is resumed by recording again what was kept.
+//! values to [`Race::record`] and stops when the answer is [`Step::Done`]. The same values always give
+//! the same rounds, so a run is resumed by recording again what was kept.
 
 mod finals;
 mod screen;
 
 use crate::design::Design;
+use crate::field::Observed;
 use crate::interval::Interval;
 use crate::looks;
-use crate::outlook::Outlook;
 use crate::paired::{Comparison, Finding, PairedError, Unresolved};
 use crate::question::{Better, Question};
-use crate::rng::{derive_seed, seeded};
 use crate::shrink::{Estimate, Round};
 use finals::Finals;
 use screen::Screen;
@@ -31,23 +31,22 @@ pub const FINALISTS: usize = 8;
 /// Rounds after which a final ends at the latest, unless told otherwise.
 pub const MOST_ROUNDS: usize = 80;
 
-/// Up to so many stacks, rounds are added to say "winner" where there is one.
-const FEW_STACKS: usize = 4;
-
 /// Settings of a race.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RaceConfig {
     /// Question.
     pub question: Question,
-    /// Seed of all orders.
-    pub seed: u64,
     /// The screen stops when so many stacks remain; usually [`FINALISTS`].
     pub finalists: usize,
-    /// Rounds of the final after which it is looked at, by [`looks_for`].
-    pub looks: Vec<usize>,
-    /// Knowledge that ends the race; `None` takes [`Goal::Placing`] for up to four stacks, otherwise
-    /// [`Goal::Choice`].
-    pub goal: Option<Goal>,
+    /// Rounds after which the final ends at the latest.
+    pub most_rounds: usize,
+    /// Rounds of the final that plan or budget hold; `None` while that is not known, which
+    /// [`Race::set_horizon`] has to tell before the first look.
+    pub horizon: Option<usize>,
+    /// Rounds at which the final ended before rounds were added: a last look was held there.
+    pub ended: Option<usize>,
+    /// Stacks that may not be chosen. They leave at the first look, or in the screen.
+    pub ineligible: Vec<usize>,
     /// Standard deviation of a single trial's logarithm, from a pilot.
     pub known_spread: Option<f64>,
     /// Two indices of the same stack, to test the laboratory itself. Both run in
@@ -59,52 +58,24 @@ pub struct RaceConfig {
 impl RaceConfig {
     /// The usual race.
     #[must_use]
-    pub fn new(question: Question, seed: u64) -> Self {
+    pub fn new(question: Question) -> Self {
         Self {
             question,
-            seed,
             finalists: FINALISTS,
-            looks: looks_for(MOST_ROUNDS),
-            goal: None,
+            most_rounds: MOST_ROUNDS,
+            horizon: None,
+            ended: None,
+            ineligible: Vec::new(),
             known_spread: None,
             control: None,
         }
     }
-}
 
-/// Knowledge that ends a race. With either goal it ends at the last look at the latest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Goal {
-    /// No finalist can be better than the leader by more than the tie width: enough to choose.
-    Choice,
-    /// Beyond that, every finalist is worse or equal within the tie width, as far as half as many
-    /// rounds again are expected to show it: enough to say "winner" where there is one.
-    Placing,
-}
-
-/// Share of the permitted error that a look of the final may spend; `held` counts the looks
-/// before it. A look before its time is a closing one.
-pub(crate) fn error_share(config: &RaceConfig, held: usize, early: bool) -> f64 {
-    let planned = config.looks.get(held) == Some(&looks::rounds_at(held));
-    if planned && !early { looks::share(held) } else { looks::closing_share(held) }
-}
-
-/// The goal of a race among so many stacks.
-pub(crate) fn goal_for(config: &RaceConfig, stacks: usize) -> Goal {
-    let usual = if stacks <= FEW_STACKS { Goal::Placing } else { Goal::Choice };
-    config.goal.unwrap_or(usual)
-}
-
-/// The looks of a final of at most `rounds` rounds: those of [`crate::looks`], and a closing one at
-/// its end where none is due then. Never below 6 rounds, where nothing may be decided.
-#[must_use]
-pub fn looks_for(rounds: usize) -> Vec<usize> {
-    let last = rounds.max(crate::question::MIN_ROUNDS);
-    let mut all = looks::up_to(last);
-    if all.last() != Some(&last) {
-        all.push(last);
+    /// Rounds at which the looks up to the planned end aim.
+    pub(crate) fn aim(&self) -> usize {
+        let horizon = self.horizon.unwrap_or(self.most_rounds);
+        self.ended.map_or(horizon, |ended| ended.min(horizon))
     }
-    all
 }
 
 /// Rounds of the screen before the next cut: as many as an eighth of the first round's trials
@@ -135,8 +106,8 @@ pub struct RoundPlan {
     pub stage: Stage,
     /// Number of the round in the race, from 0.
     pub round: usize,
-    /// Stacks in the order in which they are to run.
-    pub order: Vec<usize>,
+    /// Stacks that are to run, in rising order.
+    pub stacks: Vec<usize>,
 }
 
 /// Next action of a race.
@@ -179,6 +150,8 @@ pub enum DropReason {
         /// Rounds of the final at that look.
         rounds: usize,
     },
+    /// It may not be chosen.
+    Ineligible,
     /// Its trials failed.
     Failed {
         /// Rounds in which it gave no value.
@@ -291,10 +264,9 @@ impl Race {
     ///
     /// # Errors
     /// When the configuration makes no sense.
-    pub fn new(design: Design, mut config: RaceConfig) -> Result<Self, RaceError> {
+    pub fn new(design: Design, config: RaceConfig) -> Result<Self, RaceError> {
         check(&design, &config)?;
         let screen = Screen::new(design, &config);
-        config.goal = Some(goal_for(&config, screen.survivors().len()));
         let mut race = Self {
             config,
             screen,
@@ -314,43 +286,56 @@ impl Race {
         if self.over {
             return Step::Done;
         }
-        let (stage, mut order) = match &self.finals {
+        let (stage, mut stacks) = match &self.finals {
             Some(finals) => (Stage::Final, finals.to_run(&self.config)),
             None => (Stage::Screen { cut: self.screen.cuts() }, self.screen.survivors().to_vec()),
         };
-        let label = format!("race order of round {}", self.rounds);
-        seeded(derive_seed(self.config.seed, &label)).shuffle(&mut order);
-        Step::Run(RoundPlan { stage, round: self.rounds, order })
+        stacks.sort_unstable();
+        Step::Run(RoundPlan { stage, round: self.rounds, stacks })
     }
 
-    /// Takes the values of the round that [`Race::next_round`] asked for, `None` for a failed
-    /// trial, in any order. A value that is not a positive number counts as failed.
+    /// Tells how many rounds of the final plan or budget hold. Only the first call counts, and only
+    /// before the first look.
+    pub fn set_horizon(&mut self, rounds: usize) {
+        let looked = self.finals.as_ref().is_some_and(|finals| finals.looked_at() > 0);
+        if self.config.horizon.is_none() && !looked {
+            self.config.horizon = Some(rounds.max(crate::question::MIN_ROUNDS));
+        }
+    }
+
+    /// Rounds of the final at its next look; `None` before the final and after the end.
+    #[must_use]
+    pub fn next_look(&self) -> Option<usize> {
+        let finals = self.finals.as_ref().filter(|_| !self.over)?;
+        Some(finals.next_look(&self.config))
+    }
+
+    /// Takes the trials of the round that [`Race::next_round`] asked for, in any order. A value that is
+    /// not a positive number counts as failed.
     ///
     /// # Errors
     /// When the race is over or the stacks are others.
-    pub fn record(&mut self, values: &[(usize, Option<f64>)]) -> Result<(), RaceError> {
+    pub fn record(&mut self, trials: &[(usize, Observed)]) -> Result<(), RaceError> {
         let Step::Run(plan) = self.next_round() else { return Err(RaceError::Over) };
-        let sorted = |mut stacks: Vec<usize>| {
-            stacks.sort_unstable();
-            stacks
-        };
-        let asked = sorted(plan.order);
-        let given = sorted(values.iter().map(|(stack, _)| *stack).collect());
+        let asked = plan.stacks;
+        let mut given: Vec<usize> = trials.iter().map(|(stack, _)| *stack).collect();
+        given.sort_unstable();
         if asked != given {
             return Err(RaceError::WrongStacks { round: plan.round, asked, given });
         }
         let usable = |value: f64| value > 0.0 && value.is_finite();
-        let values: Vec<(usize, Option<f64>)> =
-            values.iter().map(|(stack, value)| (*stack, value.filter(|v| usable(*v)))).collect();
-        let round: Round = values
+        let round: Round = trials
             .iter()
-            .filter_map(|(stack, value)| Some((*stack, self.worse_log((*value)?))))
+            .filter_map(|(stack, trial)| match trial {
+                Observed::Value(value) if usable(*value) => Some((*stack, self.worse_log(*value))),
+                _ => None,
+            })
             .collect();
         self.rounds += 1;
-        self.trials += values.len();
+        self.trials += trials.len();
         match &mut self.finals {
             Some(finals) => {
-                finals.record(&values, round, &self.config, &mut self.dropped)?;
+                finals.record(trials, round, &self.config, &mut self.dropped)?;
                 self.over = finals.is_over();
             }
             None => {
@@ -370,7 +355,7 @@ impl Race {
             && why == Stop::Budget
             && let Some(finals) = &mut self.finals
         {
-            finals.look_now(&self.config, &mut self.dropped, true)?;
+            finals.look(&self.config, &mut self.dropped, true)?;
         }
         self.over = true;
         Ok(())
@@ -410,18 +395,23 @@ impl Race {
         }
     }
 
-    /// The rounds of the final that probably decide it, if looks are held as [`crate::looks`] has
-    /// them, up to `most` rounds. `None` before the final, and when the race is decided.
-    #[must_use]
-    pub fn outlook(&self, most: usize) -> Option<Outlook> {
-        self.finals.as_ref().and_then(|finals| finals.outlook(&self.config, most))
-    }
-
     /// Estimates of all stacks from all rounds so far, with borrowed strength; `None` for a stack
     /// without a value. They serve to choose and to forecast, not to certify.
     #[must_use]
     pub fn estimates(&self) -> Vec<Option<Estimate>> {
         self.screen.estimates_with(self.finals.as_ref().map_or(&[][..], Finals::history))
+    }
+
+    /// Rounds of the final at its looks up to the planned end.
+    #[must_use]
+    pub fn planned_looks(&self) -> Vec<usize> {
+        let stacks = self.finals.as_ref().map_or(0, |finals| finals.ranked().len());
+        let aim = self.config.aim().min(self.config.most_rounds);
+        let mut all = vec![looks::next(0, stacks, aim)];
+        while let Some(last) = all.last().copied().filter(|last| *last < aim) {
+            all.push(looks::next(last, stacks, aim));
+        }
+        all
     }
 
     /// Returns the settings of the race.
@@ -440,14 +430,16 @@ impl Race {
             candidates.retain(|stack| *stack != best);
             candidates.insert(0, best);
         }
-        let need = self.config.looks[0];
+        let need = looks::first(self.screen.survivors().len());
         let reason = Unresolved::TooFewRounds { have, need };
         Finding::Unresolved { candidates, reason, rounds_needed: Some(need as u64) }
     }
 
     fn enter_final_if_ready(&mut self) {
         if self.screen.is_done(&self.config) {
-            self.finals = Some(Finals::new(self.screen.survivors(), self.screen.stacks()));
+            let finalists = self.screen.survivors();
+            let finals = Finals::new(finalists, &self.config.ineligible, self.screen.stacks());
+            self.finals = Some(finals);
             self.over = self.screen.survivors().is_empty();
         }
     }
@@ -465,12 +457,6 @@ fn check(design: &Design, config: &RaceConfig) -> Result<(), RaceError> {
     let refuse = |why: &str| Err(RaceError::Config { why: why.to_owned() });
     if config.finalists < 2 {
         return refuse("a final needs at least 2 finalists");
-    }
-    if config.looks.is_empty() || !config.looks.is_sorted_by(|a, b| a < b) {
-        return refuse("the looks of the final must be a rising list of round numbers");
-    }
-    if config.looks[0] < crate::question::MIN_ROUNDS {
-        return refuse("the first look needs at least 6 rounds");
     }
     if let Some([a, b]) = config.control
         && (a == b || a >= design.stacks() || b >= design.stacks())

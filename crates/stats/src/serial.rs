@@ -3,17 +3,6 @@
 use crate::estimate::{autocorrelation, mean, variance};
 use crate::special::normal_cdf;
 
-/// Chance at which an independent series is called dependent. Loose on purpose: the mark asks
-/// for a look, and a missed dependence makes intervals too narrow.
-const MARK_BELOW: f64 = 0.05;
-
-/// Returns true if a series depends on its own past, by von Neumann's ratio (1941) against positive
-/// dependence. Always false for fewer than 6 values, which are too few to tell.
-#[must_use]
-pub fn is_autocorrelated(series: &[f64]) -> bool {
-    von_neumann(series).is_some_and(|p| p < MARK_BELOW)
-}
-
 /// One-sided p value of positive serial dependence from von Neumann's ratio of the mean square
 /// of successive differences to the variance, normal approximation; `None` for fewer than 6
 /// values or a constant series.

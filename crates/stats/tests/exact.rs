@@ -2,19 +2,23 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
+use seekwell_stats::axis::axes;
 use seekwell_stats::checks::{Trial, check, covariate};
 use seekwell_stats::design::Design;
-use seekwell_stats::effects::effects;
-use seekwell_stats::forecast::remaining;
+use seekwell_stats::field::{Field, Observed};
 use seekwell_stats::interval::Method;
+use seekwell_stats::pilot::{PilotTrial, evaluate, pilot_stacks};
 use seekwell_stats::race::{Race, RaceConfig, Step};
-use seekwell_stats::resolution::{PilotTrial, evaluate, pilot_stacks, plan_race};
 use seekwell_stats::sensitivity::{Sees, response};
 use seekwell_stats::steady::WindowRule;
 use seekwell_stats::{Better, Finding, Question, compare};
 
 fn question() -> Question {
     Question { exact: true, ..Question::new(Better::Lower, 0.02, 0.95) }
+}
+
+fn race_config() -> RaceConfig {
+    RaceConfig { horizon: Some(40), ..RaceConfig::new(question()) }
 }
 
 /// Seconds of the stacks of a 6 × 4 design: the first axis alone matters.
@@ -35,7 +39,7 @@ fn equal_numbers_are_an_exact_tie_and_unequal_ones_an_exact_difference() {
         assert_eq!(apart.finding, Finding::Winner { stack: 1 });
         let ratio = apart.rows[0].ratio.unwrap();
         assert!((ratio.low - 2.0).abs() < 1e-12 && ratio.low == ratio.high);
-        assert_eq!((apart.rows[0].a12, apart.rows[0].autocorrelated), (Some(0.0), false));
+        assert_eq!((tie.loss, apart.loss), (Some(0.0), Some(0.0)));
     }
 }
 
@@ -50,13 +54,11 @@ fn an_exact_difference_that_does_not_matter_is_a_tie_and_none_at_all_with_tie_wi
 
 #[test]
 fn a_race_of_exact_stacks_ends_at_its_first_look() {
-    let mut race = Race::new(Design::product(&[6, 4]), RaceConfig::new(question(), 1)).unwrap();
+    let mut race = Race::new(Design::product(&[6, 4]), race_config()).unwrap();
     while let Step::Run(plan) = race.next_round() {
-        let values: Vec<_> = plan.order.iter().map(|&s| (s, Some(seconds(s)))).collect();
+        let values: Vec<_> =
+            plan.stacks.iter().map(|&s| (s, Observed::Value(seconds(s)))).collect();
         race.record(&values).unwrap();
-        if let Some(rest) = remaining(&race, 5) {
-            assert!(rest.typical.is_finite() && rest.low <= rest.high);
-        }
     }
     let outcome = race.outcome();
     assert_eq!(outcome.finding, Finding::Tie { set: (0..8).collect(), not_better: vec![] });
@@ -73,9 +75,10 @@ fn a_race_of_exact_stacks_ends_at_its_first_look() {
 
 #[test]
 fn a_race_of_one_number_is_a_tie_of_the_finalists() {
-    let mut race = Race::new(Design::unstructured(40), RaceConfig::new(question(), 1)).unwrap();
+    let mut race = Race::new(Design::unstructured(40), race_config()).unwrap();
     while let Step::Run(plan) = race.next_round() {
-        race.record(&plan.order.iter().map(|&s| (s, Some(0.25))).collect::<Vec<_>>()).unwrap();
+        race.record(&plan.stacks.iter().map(|&s| (s, Observed::Value(0.25))).collect::<Vec<_>>())
+            .unwrap();
     }
     let Finding::Tie { set, not_better } = race.outcome().finding else { panic!("not a tie") };
     assert_eq!((set.len(), not_better.len()), (8, 0));
@@ -102,12 +105,15 @@ fn checks_of_a_run_without_noise_speak_up_about_nothing() {
 }
 
 #[test]
-fn effects_pilots_responses_and_steady_state_are_exact() {
+fn axes_pilots_responses_and_steady_state_are_exact() {
     let values: Vec<Vec<Option<f64>>> = (0..24).map(|s| vec![Some(seconds(s)); 6]).collect();
     let design = Design::product(&[6, 4]);
-    let found = effects(&design, &values, 0.95).unwrap();
-    assert!((found.axes[0].change.centre - 4.0).abs() < 1e-6);
-    assert!((found.axes[1].at_most - 1.0).abs() < 1e-6 && !found.axes[1].change.low.is_nan());
+    let values: Vec<Vec<Observed>> =
+        values.iter().map(|row| row.iter().map(|value| Observed::run(*value)).collect()).collect();
+    let is_out: Vec<bool> = (0..24).map(|stack| seconds(stack) > 1.0).collect();
+    let found = axes(&design, &Field::new(&values, &question()), &is_out, &question());
+    assert!((found[0].out.last().unwrap().ratio.centre - 4.0).abs() < 1e-6);
+    assert_eq!(found[1].within(), Some(1.0));
     let trials: Vec<PilotTrial> = (0..2)
         .flat_map(|round| pilot_stacks(&design).into_iter().map(move |stack| (round, stack)))
         .map(|(round, stack)| PilotTrial {
@@ -120,9 +126,6 @@ fn effects_pilots_responses_and_steady_state_are_exact() {
     let pilot = evaluate(&design, &trials);
     assert!(pilot.spread.is_none_or(|spread| spread.centre < 1e-9 && !spread.high.is_nan()));
     assert!(pilot.seconds.iter().all(|s| (s - 2.0).abs() < 1e-6));
-    if let Some(plan) = plan_race(&pilot, &RaceConfig::new(question(), 1)) {
-        assert!(plan.looks.iter().all(|look| look.difference.abs() < 1e-9));
-    }
     let same = response(&[1.0; 6], &[1.0; 6], 2.0, 0.95).unwrap();
     assert_eq!((same.sees, same.change.centre), (Sees::No, 1.0));
     let twice = response(&[1.0; 6], &[2.0; 6], 2.0, 0.95).unwrap();

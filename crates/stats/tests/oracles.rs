@@ -5,9 +5,9 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use seekwell_stats::axis::axes;
 use seekwell_stats::design::Design;
-use seekwell_stats::effects::effects;
-use seekwell_stats::estimate::{a12, hodges_lehmann};
+use seekwell_stats::field::{Field, Observed};
 use seekwell_stats::linear::weighted_least_squares;
 use seekwell_stats::paired::Standing;
 use seekwell_stats::special::{f_upper_tail, t_quantile_upper, t_upper_tail};
@@ -52,9 +52,9 @@ fn typical(values: &[f64]) -> f64 {
     kept.iter().sum::<f64>() / kept.len() as f64
 }
 
-/// The standing of a rival of values without any trouble, from its definition; `None` too close to a
-/// limit. A trimmed mean, the variance of the winsorized sample, Student's t.
-fn standing(worse_by: &[f64], stacks: usize, tie: f64, error: f64) -> Option<Standing> {
+/// Ends of "worse by" at this error on each side: a trimmed mean, the variance of the winsorized sample,
+/// Student's t.
+fn ends(worse_by: &[f64], error: f64) -> (f64, f64) {
     let mut sorted = worse_by.to_vec();
     sorted.sort_by(f64::total_cmp);
     let (n, cut) = (sorted.len(), sorted.len() / 8);
@@ -64,63 +64,72 @@ fn standing(worse_by: &[f64], stacks: usize, tie: f64, error: f64) -> Option<Sta
     let clipped: Vec<f64> = sorted.iter().map(|d| d.clamp(kept[0], kept[kept.len() - 1])).collect();
     let middle = clipped.iter().sum::<f64>() / n as f64;
     let squares: f64 = clipped.iter().map(|d| (d - middle) * (d - middle)).sum();
-    let reach = t_quantile_upper(error / stacks as f64, left - 1.0)
-        * (squares / (left * (left - 1.0))).sqrt();
-    let (low, high) = (mean - reach, mean + reach);
-    if [low + tie, high - tie, low - tie].iter().any(|d| d.abs() < 1e-9) {
-        return None;
-    }
-    Some(match (low >= -tie, high <= tie, low > tie) {
-        (true, true, _) => Standing::Within,
-        (_, _, true) => Standing::Worse,
-        (true, ..) => Standing::NotBetter,
-        _ => Standing::Open,
-    })
+    let reach = t_quantile_upper(error, left - 1.0) * (squares / (left * (left - 1.0))).sqrt();
+    (mean - reach, mean + reach)
 }
 
-/// The leader and the standings of the others, from their definition: the best stack that none may
-/// beat by more than the tie width, else the best. Stacks that are worse leave their share of the
-/// error to the others, as long as that shows more to be worse. `None` too close to a limit.
-fn led(worse: &[Vec<f64>], tie: f64, error: f64) -> Option<(usize, Vec<Option<Standing>>)> {
+/// A stack, the bound on its loss and the standings of the others.
+struct Led {
+    leader: usize,
+    loss: f64,
+    standings: Vec<Option<Standing>>,
+}
+
+/// The stack with the smallest bound, from its definition. `None` too close to a limit.
+fn led_by(worse: &[Vec<f64>], tie: f64, each: f64) -> Option<Led> {
     let stacks = worse.len();
-    let against = |leader: usize, share: usize| -> Option<Vec<Option<Standing>>> {
-        let mut all = vec![None; stacks];
-        for rival in (0..stacks).filter(|rival| *rival != leader) {
-            let by: Vec<f64> =
-                worse[rival].iter().zip(&worse[leader]).map(|(a, b)| a - b).collect();
-            all[rival] = Some(standing(&by, share, tie, error)?);
+    let by = |a: usize, b: usize| -> Vec<f64> {
+        worse[a].iter().zip(&worse[b]).map(|(a, b)| a - b).collect()
+    };
+    let rivals = |leader: usize| (0..stacks).filter(move |rival| *rival != leader);
+    let bound = |leader: usize| {
+        rivals(leader).map(|rival| -ends(&by(rival, leader), each).0).fold(0.0, f64::max)
+    };
+    let bounds: Vec<f64> = (0..stacks).map(bound).collect();
+    let least = bounds.iter().copied().fold(f64::INFINITY, f64::min);
+    let mut best = (0..stacks).filter(|stack| bounds[*stack] - least < 1e-9);
+    let leader = best.next()?;
+    if best.next().is_some() || (least - tie).abs() < 1e-9 {
+        return None;
+    }
+    let standing = |rival: usize| {
+        let (low, high) = ends(&by(rival, leader), 0.5 * each);
+        let proven = ends(&by(rival, leader), each).0;
+        let near = [low + tie, high - tie, low - tie, low, proven + tie];
+        if near.iter().any(|d| d.abs() < 1e-9) {
+            return None;
         }
-        Some(all)
+        Some(match (low >= -tie && high <= tie, low > tie, proven >= -tie) {
+            (true, ..) => Standing::Within,
+            (_, true, _) => Standing::Worse,
+            (.., true) => Standing::NotBetter,
+            _ => Standing::Open,
+        })
     };
-    // What a round has in common is taken out of its values.
-    let round = |r: usize| worse.iter().map(|one| one[r]).sum::<f64>() / stacks as f64;
-    let rest = |s: usize| {
-        typical(&(0..worse[s].len()).map(|r| worse[s][r] - round(r)).collect::<Vec<_>>())
-    };
-    let mut ranked: Vec<usize> = (0..stacks).collect();
-    ranked.sort_by(|a, b| rest(*a).total_cmp(&rest(*b)));
+    let mut standings = vec![None; stacks];
+    for rival in rivals(leader) {
+        standings[rival] = Some(standing(rival)?);
+    }
+    Some(Led { leader, loss: least, standings })
+}
+
+/// The same with the shares of stacks that are worse left to the others, as long as that shows more to
+/// be worse.
+fn led(worse: &[Vec<f64>], tie: f64, error: f64) -> Option<Led> {
+    let stacks = worse.len();
     let mut share = stacks;
-    let mut before: Option<(usize, Vec<Option<Standing>>)> = None;
+    let mut before: Option<Led> = None;
     loop {
-        let mut found = (ranked[0], against(ranked[0], share)?);
-        for leader in ranked.iter().take(4) {
-            let all = against(*leader, share)?;
-            if !all.contains(&Some(Standing::Open)) {
-                found = (*leader, all);
-                break;
-            }
-        }
-        if let Some((leader, earlier)) = &before
-            && *leader == found.0
-        {
-            for (now, earlier) in found.1.iter_mut().zip(earlier) {
-                if *earlier == Some(Standing::Worse) {
-                    *now = *earlier;
+        let mut found = led_by(worse, tie, error / (share - 1).max(1) as f64)?;
+        if let Some(earlier) = before.filter(|earlier| earlier.leader == found.leader) {
+            for (now, earlier) in found.standings.iter_mut().zip(earlier.standings) {
+                if earlier == Some(Standing::Worse) {
+                    *now = earlier;
                 }
             }
         }
-        let worse = found.1.iter().filter(|one| **one == Some(Standing::Worse)).count();
-        let left = (stacks - worse).max(2);
+        let gone = found.standings.iter().filter(|one| **one == Some(Standing::Worse)).count();
+        let left = (stacks - gone).max(2);
         if left >= share {
             return Some(found);
         }
@@ -202,30 +211,6 @@ proptest! {
     }
 
     #[test]
-    fn hodges_lehmann_is_the_median_of_all_pair_means(values in vec(-5.0f64..5.0, 1..30)) {
-        let mut means: Vec<f64> = Vec::new();
-        for (i, a) in values.iter().enumerate() {
-            means.extend(values[i..].iter().map(|b| (a + b) / 2.0));
-        }
-        means.sort_by(f64::total_cmp);
-        let expected = (means[(means.len() - 1) / 2] + means[means.len() / 2]) / 2.0;
-        prop_assert!((hodges_lehmann(&values).unwrap() - expected).abs() < 1e-12);
-    }
-
-    #[test]
-    fn a12_counts_pairs(a in vec(0i32..10, 1..20), b in vec(0i32..10, 1..20)) {
-        let floats = |values: &[i32]| values.iter().map(|v| f64::from(*v)).collect::<Vec<_>>();
-        let mut points = 0.0;
-        for x in &a {
-            for y in &b {
-                points += if x > y { 1.0 } else if x == y { 0.5 } else { 0.0 };
-            }
-        }
-        let expected = points / (a.len() * b.len()) as f64;
-        prop_assert!((a12(&floats(&a), &floats(&b)).unwrap() - expected).abs() < 1e-12);
-    }
-
-    #[test]
     fn least_squares_solve_their_normal_equations(
         rows in vec((vec(-2.0f64..2.0, 3), -5.0f64..5.0, 0.1f64..4.0), 4..20),
     ) {
@@ -265,47 +250,48 @@ proptest! {
         let found = compare(&table, &question).unwrap();
         let worse: Vec<Vec<f64>> =
             (0..stacks).map(|s| (0..rounds).map(|r| log(s, r)).collect()).collect();
-        let Some((leader, standings)) = led(&worse, tie.ln_1p(), 0.05) else { return Ok(()) };
-        prop_assert_eq!(found.baseline, Some(leader));
-        let rivals = (0..stacks).filter(|stack| *stack != leader);
-        let expected: Vec<Standing> = rivals.clone().filter_map(|stack| standings[stack]).collect();
+        let Some(expected) = led(&worse, tie.ln_1p(), 0.05) else { return Ok(()) };
+        prop_assert_eq!(found.baseline, Some(expected.leader));
+        prop_assert!((found.loss.unwrap() - expected.loss.exp_m1()).abs() < 1e-9);
+        let others: Vec<Standing> = expected.standings.iter().flatten().copied().collect();
+        let rivals = (0..stacks).filter(|stack| *stack != expected.leader);
         let rows: Vec<Standing> = rivals.map(|stack| found.rows[stack].standing).collect();
-        prop_assert_eq!(rows, expected.clone());
+        prop_assert_eq!(rows, others.clone());
         match found.finding {
-            Finding::Winner { stack } => {
-                prop_assert_eq!(stack, leader);
-                prop_assert!(expected.iter().all(|s| *s == Standing::Worse));
-            }
+            Finding::Winner { .. } => prop_assert!(others.iter().all(|s| *s == Standing::Worse)),
             Finding::Tie { .. } => {
-                prop_assert!(!expected.contains(&Standing::Open));
-                prop_assert!(expected.iter().any(|s| *s != Standing::Worse));
+                prop_assert!(!others.contains(&Standing::Open));
+                prop_assert!(others.iter().any(|s| *s != Standing::Worse));
             }
-            Finding::Unresolved { .. } => prop_assert!(expected.contains(&Standing::Open)),
+            Finding::Unresolved { .. } => prop_assert!(expected.loss > tie.ln_1p()),
         }
     }
 
     #[test]
-    fn effects_of_a_complete_product_are_differences_of_means(
+    fn axes_of_a_complete_product_are_differences_of_means(
         sizes in (2usize..4, 2usize..4),
-        values in vec(0.5f64..2.0, 9 * 8),
+        values in vec(0.95f64..1.05, 9 * 8),
     ) {
         let (first, second) = sizes;
         let stacks = first * second;
-        let table: Vec<Vec<Option<f64>>> =
-            (0..stacks).map(|s| (0..8).map(|r| Some(values[s * 8 + r])).collect()).collect();
-        let found = effects(&Design::product(&[first, second]), &table, 0.95).unwrap();
+        let table: Vec<Vec<Observed>> = (0..stacks)
+            .map(|s| (0..8).map(|r| Observed::Value(values[s * 8 + r])).collect())
+            .collect();
+        let question = Question::new(Better::Lower, 0.02, 0.95);
+        let field = Field::new(&table, &question);
+        let found = axes(&Design::product(&[first, second]), &field, &vec![false; stacks], &question);
         let level = |value: usize| {
-            let of: Vec<f64> = (0..stacks)
-                .filter(|stack| stack / second == value)
-                .flat_map(|stack| (0..8).map(move |round| (stack, round)))
-                .map(|(stack, round)| values[stack * 8 + round].ln())
+            let of: Vec<f64> = (0..second)
+                .map(|other| typical(&(0..8).map(|r| values[(value * second + other) * 8 + r].ln())
+                    .collect::<Vec<_>>()))
                 .collect();
             of.iter().sum::<f64>() / of.len() as f64
         };
-        let levels: Vec<f64> = (0..first).map(level).collect();
-        let average = levels.iter().sum::<f64>() / first as f64;
-        for (ours, expected) in found.axes[0].levels.iter().zip(&levels) {
-            prop_assert!((ours.centre.ln() - (expected - average)).abs() < 1e-6);
+        for pair in &found[0].pairs {
+            // Differences are trimmed inside each combination, so that they are near those of the means.
+            let expected = level(pair.value) - level(pair.against);
+            prop_assert!((pair.ratio.centre.ln() - expected).abs() < 0.03, "{pair:?} {expected}");
+            prop_assert!(pair.ratio.low <= pair.ratio.centre && pair.ratio.centre <= pair.ratio.high);
         }
     }
 

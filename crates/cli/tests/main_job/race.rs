@@ -51,8 +51,6 @@ fn nine_stacks_are_raced_and_an_interrupted_race_is_not_judged_before_its_look()
     assert_eq!(evidence["race"]["finalists"].as_array().unwrap().len(), 8);
     assert_eq!(evidence["race"]["dropped"][0]["part"], "screen");
     assert_eq!(run["verdict"]["ratios"].as_array().unwrap().len(), 9);
-    assert_eq!(evidence["outlook"]["trials"], 6);
-    assert!(evidence["outlook"]["spread"].as_f64().unwrap() > 0.0);
     // Everything lies in memory, and that is said of every stack.
     let durability = evidence["durability"].as_array().unwrap();
     assert!(durability.len() == 9 && durability.iter().all(|one| one["class"] == "volatile"));

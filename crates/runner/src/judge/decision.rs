@@ -1,13 +1,14 @@
 //! The decision of a verdict, in one sentence to act on.
 
+use super::percent;
+use seekwell_model::answer::Answer;
 use seekwell_model::lab::Better;
 use seekwell_model::metrics::{Unit, metric};
-use seekwell_model::plan::Plan;
-use seekwell_model::verdict::{Basis, Decision, Ratio};
+use seekwell_model::verdict::{Decision, Verdict};
 use seekwell_stats::paired::Finding;
 
-/// Stacks named in a sentence at most.
-const NAMED: usize = 4;
+/// Sentence of a run of which nothing can be said.
+pub(super) const NOTHING: &str = "Nothing can be compared yet.";
 
 /// The decision of a comparison.
 pub(super) fn of(found: &Finding) -> Decision {
@@ -31,90 +32,26 @@ pub(super) fn three(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-/// Words for the verdict of one lab.
-pub(super) struct Words<'a> {
-    plan: &'a Plan,
-    tie: String,
+/// The answer in one sentence.
+pub(super) fn sentence(answer: &Answer, verdict: &Verdict) -> String {
+    let (Some(pick), among) = (&answer.pick, answer.among) else { return NOTHING.to_owned() };
+    let Some(loss) = answer.loss else {
+        let cause = answer.cause.as_deref().unwrap_or("the trials set no bound");
+        return format!("If you must choose: {pick}; {cause}.");
+    };
+    let name = verdict.metric.split_once('.').map_or("", |(_, name)| name);
+    let is_time = metric(name).is_some_and(|known| known.unit == Unit::Seconds);
+    let word = if is_time && verdict.better == Better::Lower { "slower" } else { "worse" };
+    let most = percent((1000.0 * loss).ceil() / 1000.0);
+    format!("Take {pick}: at most {most} {word} than the best of the {among} stacks.")
 }
 
-impl<'a> Words<'a> {
-    pub(super) fn new(plan: &'a Plan) -> Self {
-        Self { plan, tie: super::percent(plan.lab.judge.tie) }
-    }
-
-    pub(super) fn nothing(&self) -> String {
-        "Inconclusive: nothing can be compared yet.".to_owned()
-    }
-
-    pub(super) fn not_over(&self) -> String {
-        "Inconclusive so far: the run is not over.".to_owned()
-    }
-
-    /// The sentence of a decision. `ratios` are the rows that decided, the best first; `out` counts
-    /// the stacks that cannot be the best any more.
-    pub(super) fn sentence(
-        &self,
-        decision: Decision,
-        stacks: &[String],
-        ratios: &[Ratio],
-        out: usize,
-    ) -> String {
-        let first = stacks.first().map_or("?", String::as_str);
-        let tie = &self.tie;
-        match decision {
-            Decision::Winner => {
-                let next = self.next(first, ratios);
-                format!("{first} is the best, by more than {tie} against every other stack{next}.")
-            }
-            Decision::BestChoice => {
-                let next = self.next(first, ratios);
-                format!("Take {first}: no other stack is better by more than {tie}{next}.")
-            }
-            Decision::EquivalentSet => format!(
-                "Take any of {}: they differ by no more than {tie}, and no other stack is better by more than that.",
-                list(stacks)
-            ),
-            Decision::Inconclusive => {
-                let gone = match out {
-                    0 => String::new(),
-                    1 => "; 1 stack is out".to_owned(),
-                    out => format!("; {out} stacks are out"),
-                };
-                match stacks.len() {
-                    0 | 1 => self.nothing(),
-                    _ => format!("Inconclusive: the best may be {}{gone}.", list(stacks)),
-                }
-            }
-        }
-    }
-
-    /// The next best stack with its ratio.
-    fn next(&self, first: &str, ratios: &[Ratio]) -> String {
-        let paired = |row: &&Ratio| row.stack != first && row.basis == Basis::Paired;
-        let Some(row) = ratios.iter().find(paired) else { return String::new() };
-        let (Some(ratio), Some(low), Some(high)) = (row.ratio, row.low, row.high) else {
-            return String::new();
-        };
-        let (ratio, low, high) = (three(ratio), three(low), three(high));
-        let path = &self.plan.lab.judge.metric;
-        let name = path.split_once('.').map_or(path.as_str(), |(_, name)| name);
-        let is_time = metric(name).is_some_and(|known| known.unit == Unit::Seconds);
-        let text = match self.plan.lab.judge.better {
-            Better::Lower if is_time => format!("takes {ratio} times as long ({low} to {high})"),
-            _ => format!("has {ratio} times its {path} ({low} to {high})"),
-        };
-        format!("; the next, {}, {text}", row.stack)
-    }
-}
-
-/// Names in a list: "a, b and c".
-fn list(names: &[String]) -> String {
-    let shown = &names[..names.len().min(NAMED)];
-    match (shown, names.len() - shown.len()) {
-        ([], _) => "none".to_owned(),
-        ([one], 0) => one.clone(),
-        ([all @ .., last], 0) => format!("{} or {last}", all.join(", ")),
-        (shown, more) => format!("{} or {more} others", shown.join(", ")),
+/// Names in a list: `a, b and c`.
+pub(super) fn and(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [all @ .., last] => format!("{} and {last}", all.join(", ")),
     }
 }
 

@@ -7,14 +7,32 @@
 
 use crate::records::Outcomes;
 use seekwell_model::filesystems::{AfterPowerCut, filesystem};
+use seekwell_model::lab::Eligible;
 use seekwell_model::plan::Plan;
 use seekwell_model::power_cut::CutCounts;
 use seekwell_model::record::InForce;
 use seekwell_model::stack::{Backing, DataMode, Stack, WriteCache};
 use seekwell_model::verdict::{DurabilityClass, StackDurability};
 
+/// Ranked stacks that may not be picked, because they may lose data that others of the lab keep. Of a
+/// run without trials yet by rules alone.
+pub(crate) fn ineligible(plan: &Plan, outcomes: &Outcomes) -> Vec<usize> {
+    if plan.lab.judge.durability == Eligible::Any {
+        return vec![];
+    }
+    let classes: Vec<DurabilityClass> =
+        of_plan(plan, outcomes).into_iter().map(|found| kept(found.class)).collect();
+    let strongest = classes.iter().min().copied();
+    (0..classes.len()).filter(|stack| Some(classes[*stack]) != strongest).collect()
+}
+
+/// A mount that writes every change at once keeps no more of what was acknowledged by a sync.
+fn kept(class: DurabilityClass) -> DurabilityClass {
+    class.max(DurabilityClass::Synced)
+}
+
 /// The class of every ranked stack.
-pub(super) fn of_plan(plan: &Plan, outcomes: &Outcomes) -> Vec<StackDurability> {
+pub(crate) fn of_plan(plan: &Plan, outcomes: &Outcomes) -> Vec<StackDurability> {
     let in_force = |index: usize| {
         outcomes
             .values()

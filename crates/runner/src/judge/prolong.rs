@@ -4,11 +4,9 @@
 //!   index, so that [`crate::execute::Execution`] finds their records and continues behind them.
 //! - [`judged`] judges any run, continued or not; [`so_far`] one that is not over.
 //!
-//! A run is judged at looks that are fixed before its trials are seen. The looks of a race have no
-//! end ([`seekwell_stats::looks`]). A run of fixed rounds is judged at its planned end with most of
-//! the permitted error; the rest is divided among later looks, each after a quarter more rounds
-//! ([`next_look`]). A run that was finished by a method that left no error is judged on its new
-//! rounds alone, at the looks of a race. Rounds after the last look are kept and count at the next.
+//! A run is judged at looks that are planned before its trials are seen ([`seekwell_stats::looks`]). A
+//! part of the permitted error is left for rounds that are added behind the planned ones, each look a
+//! quarter more ([`next_look`]). Rounds after the last look are kept and count at the next.
 
 use super::{add_evidence, interim, judge, laboratory, of_rounds};
 use crate::order::{self, MOST_ROUNDS};
@@ -17,9 +15,7 @@ use crate::values::{self, judged_trials};
 use seekwell_model::plan::{Plan, Prolonged};
 use seekwell_model::verdict::METHOD;
 use seekwell_model::verdict::{Verdict, VerdictKind};
-use seekwell_stats::field::Observed;
 use seekwell_stats::looks;
-use seekwell_stats::race::looks_for;
 
 /// Reasons why a run can have no more rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -29,9 +25,9 @@ pub enum NoMore {
         "the race is decided, and a decided race has no further looks; for more rounds run its lab with rounds = N"
     )]
     Decided,
-    /// An earlier version chose the looks of the race and left none.
+    /// An earlier version chose the looks of the run and left none.
     #[error(
-        "an earlier version of seekwell judged this race and left no further looks; run its lab again with -o NEW.seekwell"
+        "an earlier version of seekwell judged this run and left no further looks; run its lab again with -o NEW.seekwell"
     )]
     EarlierMethod,
     /// The most rounds that a run may have.
@@ -54,13 +50,10 @@ pub fn prolong(plan: &mut Plan, outcomes: &Outcomes, verdict: &Verdict) -> Resul
     });
     match &mut plan.race {
         Some(race) if race.method != METHOD => return Err(NoMore::EarlierMethod),
+        None if prolonged.method == 0 => return Err(NoMore::EarlierMethod),
         Some(_) if verdict.kind != VerdictKind::Unresolved => return Err(NoMore::Decided),
         Some(_) if prolonged.rounds >= MOST_ROUNDS => return Err(NoMore::MostRounds),
-        Some(race) => {
-            race.looks =
-                looks_for(MOST_ROUNDS as usize).into_iter().map(|look| look as u32).collect();
-            plan.prolonged = Some(Prolonged { rounds: MOST_ROUNDS, ..prolonged });
-        }
+        Some(_) => plan.prolonged = Some(Prolonged { rounds: MOST_ROUNDS, ..prolonged }),
         None => {
             let rounds = next_look(&prolonged, done);
             let candidates = plan.candidates.len() as u32;
@@ -82,24 +75,19 @@ pub fn next_look(prolonged: &Prolonged, done: u32) -> u32 {
 }
 
 /// The looks of a continued run of fixed rounds, rising without end.
-fn looks_of(prolonged: &Prolonged) -> Box<dyn Iterator<Item = u32>> {
-    let first = prolonged.judged_rounds;
-    if prolonged.method == 0 {
-        return Box::new(
-            (0..).map(move |look| first.saturating_add(looks::rounds_at(look) as u32)),
-        );
-    }
-    Box::new(looks::prolonged(first as usize).map(|look| look as u32))
+fn looks_of(prolonged: &Prolonged) -> impl Iterator<Item = u32> {
+    looks::added(prolonged.judged_rounds as usize).map(|look| look as u32)
 }
+
+/// Part of the error that the first end of a run had by methods before 4, against today's.
+const EARLIER: f64 = 0.8;
 
 /// The verdict of a run that is over, or of a continued run at its last look.
 #[must_use]
 pub fn judged(plan: &Plan, outcomes: &Outcomes) -> Verdict {
     let Some(prolonged) = &plan.prolonged else { return judge(plan, outcomes) };
     let verdict = match plan.race {
-        // At planned looks alone: the closing look between two of them was held at the first end.
-        Some(_) => Some(interim(plan, outcomes))
-            .filter(|verdict| looked_at(verdict) > prolonged.judged_rounds),
+        Some(_) => Some(interim(plan, outcomes)),
         None => last_look(plan, prolonged, outcomes)
             .map(|look| rounds_until(plan, prolonged, outcomes, look)),
     };
@@ -119,10 +107,6 @@ fn before(prolonged: &Prolonged, outcomes: &Outcomes) -> Outcomes {
     kept.map(|(index, kept)| (*index, kept.clone())).collect()
 }
 
-fn looked_at(verdict: &Verdict) -> u32 {
-    verdict.evidence.race.as_ref().map_or(0, |race| race.looked_at)
-}
-
 /// Rounds at the last look that all trials before it have reached.
 fn last_look(plan: &Plan, prolonged: &Prolonged, outcomes: &Outcomes) -> Option<u32> {
     let missing = |trial: &&seekwell_model::plan::PlannedTrial| {
@@ -140,27 +124,15 @@ fn rounds_until(plan: &Plan, prolonged: &Prolonged, outcomes: &Outcomes, look: u
         .filter(|(_, (trial, _))| trial.round < look)
         .map(|(index, kept)| (*index, kept.clone()))
         .collect();
-    let all = judged_trials(plan, &of_look);
-    let judged = prolonged.judged_rounds as usize;
-    let (first, share) = match prolonged.method {
-        0 => (judged, looks::share_at(look as usize - judged)),
-        _ => (0, looks::prolonged_share(judged, look as usize)),
-    };
-    let trials: Vec<Vec<Observed>> =
-        all.iter().map(|row| row.get(first..).unwrap_or(&[]).to_vec()).collect();
-    let total = 1.0 - plan.lab.judge.confidence;
+    let trials = judged_trials(plan, &of_look);
+    let share = looks::added_share(prolonged.judged_rounds as usize, look as usize);
+    let left =
+        if prolonged.method < METHOD { (1.0 - EARLIER) / (1.0 - looks::PLANNED) } else { 1.0 };
+    let error = (1.0 - plan.lab.judge.confidence) * share * left;
     let nodes = crate::nodes::of_rounds(&of_look);
-    let nodes = nodes.get(first..).unwrap_or(&[]);
-    let mut verdict = of_rounds(plan, &of_look, &trials, total * share, nodes);
-    if first > 0 {
-        verdict.reason.push_str(&format!(
-            "; judged on the {} new rounds alone, because the first {first} were judged by method {} and not by {METHOD}",
-            look as usize - judged,
-            prolonged.method
-        ));
-    }
+    let mut verdict = of_rounds(plan, &of_look, &trials, error, &nodes);
     verdict.evidence.control = laboratory::control_of_rounds(plan, &trials);
-    add_evidence(plan, &of_look, &values::present(&all), &mut verdict);
+    add_evidence(plan, &of_look, &values::present(&trials), &mut verdict);
     verdict
 }
 

@@ -1,20 +1,22 @@
 //! The verdict of a race.
 
-use super::decision::Words;
-use super::needed;
+use super::answer;
+use super::durability;
 use super::{
     best_first, blank, mean_trial_ns, median, of_rounds, percent, tie_reason, unresolved_reason,
     verdict as of_comparison, with_doubts,
 };
 use crate::records::{End, Outcomes};
 use crate::staged::{Ended, Staged};
-use crate::values::{self, judged_trials, round_values};
+use crate::values::{judged_trials, round_values};
 use seekwell_model::lab::Better;
 use seekwell_model::plan::{Plan, PlannedRace};
 use seekwell_model::verdict::METHOD;
 use seekwell_model::verdict::{
-    Basis, ControlFound, DroppedStack, OutStack, RaceCourse, Ratio, Verdict,
+    Basis, ControlFound, Decision, DroppedStack, OutStack, RaceCourse, Ratio, Verdict, VerdictKind,
 };
+use seekwell_stats::field::Observed;
+use seekwell_stats::looks;
 use seekwell_stats::paired::{Finding, Unresolved};
 use seekwell_stats::race::{DropReason, Dropped, Outcome, Race, Stop};
 use seekwell_stats::shrink::Estimate;
@@ -24,38 +26,50 @@ pub(super) fn verdict(plan: &Plan, planned: &PlannedRace, kept: &Outcomes, end: 
     if planned.method != METHOD {
         return earlier(plan, planned, kept, end);
     }
+    if barred_by_cuts(plan, kept) {
+        return in_one_look(plan, planned, kept);
+    }
     let staged = Staged::replay(plan, planned, kept);
     let values = final_values(plan, &staged, kept);
     let ended = staged.end(end);
     let blank = Verdict { rounds: ended.rounds.last, ..blank(plan, &values) };
-    let mut verdict = match (&ended.broken, &ended.race) {
+    match (&ended.broken, &ended.race) {
         (Some(why), _) => Verdict { reason: why.clone(), ..blank },
         (None, None) => Verdict {
             reason: "the pilot is not finished, and its trials are never ranked".to_owned(),
             ..blank
         },
         (None, Some(race)) => of_race(plan, &ended, race, kept, &values, blank),
-    };
-    verdict.evidence.outlook = ended.outlook;
-    verdict
+    }
 }
 
-/// The verdict of a race whose method decided otherwise which stacks run on: a single look at the
-/// rounds of its final, with the share of the error that one of its looks had.
+/// True if power cuts showed a stack to lose data that its definition promises: the race took it for one
+/// that may be picked.
+fn barred_by_cuts(plan: &Plan, kept: &Outcomes) -> bool {
+    durability::ineligible(plan, kept) != durability::ineligible(plan, &Outcomes::new())
+}
+
+/// The verdict of a race whose method decided otherwise which stacks run on.
 fn earlier(plan: &Plan, planned: &PlannedRace, kept: &Outcomes, end: Stop) -> Verdict {
-    let before = planned.pilot_rounds as usize + planned.screen.len();
-    let all = judged_trials(plan, kept);
-    let finals: Vec<_> = all.iter().map(|row| row.get(before..).unwrap_or(&[]).to_vec()).collect();
-    let looks = planned.looks.len().max(1) as f64;
-    let error = (1.0 - plan.lab.judge.confidence) / looks;
-    let mut verdict = of_rounds(plan, kept, &finals, error, &[]);
+    let mut verdict = in_one_look(plan, planned, kept);
     if end == Stop::Interrupted {
-        verdict = blank(plan, &values::present(&finals));
+        verdict.kind = VerdictKind::Unresolved;
+        verdict.decision = Some(Decision::Inconclusive);
         verdict.reason =
             "this race was started by an earlier version and is not finished; it cannot be \
                           continued, run the lab again"
                 .to_owned();
     }
+    verdict
+}
+
+/// The verdict of a single look at all rounds of the final.
+fn in_one_look(plan: &Plan, planned: &PlannedRace, kept: &Outcomes) -> Verdict {
+    let before = planned.pilot_rounds as usize + planned.screen.len();
+    let all = judged_trials(plan, kept);
+    let finals: Vec<_> = all.iter().map(|row| row.get(before..).unwrap_or(&[]).to_vec()).collect();
+    let error = (1.0 - plan.lab.judge.confidence) * looks::PLANNED;
+    let mut verdict = of_rounds(plan, kept, &finals, error, &[]);
     verdict.evidence.race = Some(RaceCourse {
         pilot_rounds: planned.pilot_rounds,
         screen_rounds: planned.screen.len() as u32,
@@ -81,7 +95,9 @@ fn final_values(plan: &Plan, staged: &Staged<'_>, kept: &Outcomes) -> Vec<Vec<Op
     }
     for (number, of_round) in of_rounds.iter().enumerate() {
         for (stack, value) in round_values(plan, kept, of_round) {
-            values[stack][number] = value;
+            if let Observed::Value(value) = value {
+                values[stack][number] = Some(value);
+            }
         }
     }
     values
@@ -102,11 +118,7 @@ fn of_race(
         .saturating_mul(each)
         .saturating_mul(u64::from(plan.race.as_ref().map_or(1, |race| race.finalists)));
     let mut verdict = match &outcome.comparison {
-        Some(comparison) => {
-            let most = needed::horizon(ended.rounds.last as usize);
-            let ahead = needed::may_help(comparison).then(|| race.outlook(most)).flatten();
-            of_comparison(plan, values, comparison, ahead, round_ns)
-        }
+        Some(comparison) => of_comparison(plan, values, comparison, round_ns),
         None => blank,
     };
     verdict.rounds = outcome.looked_at as u32;
@@ -119,7 +131,6 @@ fn of_race(
     if let (None, Finding::Unresolved { candidates, .. }) = (&outcome.comparison, &outcome.finding)
     {
         verdict.stacks = candidates.iter().map(|stack| label(*stack)).collect();
-        verdict.sentence = Words::new(plan).not_over();
         verdict.baseline = outcome.best_guess.map(label);
     }
     verdict.ratios.extend(screened(plan, race, &outcome, kept, &verdict));
@@ -129,10 +140,19 @@ fn of_race(
     best_first(&mut paired, plan.lab.judge.better);
     best_first(&mut rest, plan.lab.judge.better);
     verdict.ratios = paired.into_iter().chain(rest).collect();
-    if matches!(outcome.finding, Finding::Unresolved { .. }) {
-        let recommended = recommended(plan, &outcome, &verdict.ratios);
-        verdict.reason.push_str(&recommended);
-    }
+    let before = (ended.rounds.pilot + ended.rounds.screen) as usize;
+    let all = judged_trials(plan, kept);
+    let finals: Vec<Vec<Observed>> =
+        all[..plan.ranked()].iter().map(|row| row.get(before..).unwrap_or(&[]).to_vec()).collect();
+    let mut answer = match &outcome.comparison {
+        Some(comparison) => {
+            answer::Run { plan, outcomes: kept, trials: &finals, comparison }.answer(round_ns)
+        }
+        None => answer::before_a_look(outcome.best_guess.map(label), plan, &verdict.reason),
+    };
+    let failed = |dropped: &&Dropped| matches!(dropped.reason, DropReason::Failed { .. });
+    answer.out.extend(outcome.dropped.iter().filter(failed).map(|dropped| label(dropped.stack)));
+    verdict.answer = Some(answer);
     verdict.evidence.race = Some(course(plan, ended, race, &outcome));
     verdict.evidence.control =
         outcome.control.zip(plan.control).map(|(control, [stack, _])| ControlFound {
@@ -158,12 +178,6 @@ fn add_dropped(plan: &Plan, outcome: &Outcome, verdict: &mut Verdict) {
         let left = left(plan, dropped);
         OutStack { stack: left.stack, reason: left.reason }
     }));
-    verdict.sentence = Words::new(plan).sentence(
-        super::decision::of(&outcome.finding),
-        &verdict.stacks,
-        &verdict.ratios,
-        verdict.evidence.out.len(),
-    );
 }
 
 fn reason(plan: &Plan, ended: &Ended, outcome: &Outcome, verdict: &Verdict) -> String {
@@ -178,13 +192,9 @@ fn reason(plan: &Plan, ended: &Ended, outcome: &Outcome, verdict: &Verdict) -> S
         ),
     };
     match &outcome.finding {
-        Finding::Winner { .. } => {
-            let rivals = verdict.ratios.iter().filter(|row| row.pairs > 0).count();
-            format!(
-                "better than each of the {} others by more than the tie width of {tie} in paired rounds, at {sure} confidence for all of them and all looks together{risk}",
-                rivals.saturating_sub(1)
-            )
-        }
+        Finding::Winner { .. } => format!(
+            "better than every other stack by more than the tie of {tie}, at {sure} confidence for all of them and all looks together{risk}"
+        ),
         Finding::Tie { not_better, .. } => {
             let also: Vec<String> =
                 not_better.iter().map(|stack| plan.stacks[*stack].label.clone()).collect();
@@ -218,25 +228,6 @@ fn unresolved(
         }
         other => unresolved_reason(plan, other, verdict.evidence.needed.as_ref(), verdict.rounds),
     }
-}
-
-/// Names the stack to take now, if estimates and medians agree on it. A recommendation that the table
-/// of medians contradicts would not be followed.
-fn recommended(plan: &Plan, outcome: &Outcome, rows: &[Ratio]) -> String {
-    let Some(best) = outcome.best_guess else { return String::new() };
-    let (label, judge) = (&plan.stacks[best].label, &plan.lab.judge);
-    let own = rows.iter().find(|row| row.stack == *label).and_then(|row| row.median);
-    let better = |other: f64, own: f64| match judge.better {
-        Better::Lower => other * (1.0 + judge.tie) < own,
-        Better::Higher => other > own * (1.0 + judge.tie),
-    };
-    let beaten = own
-        .is_none_or(|own| rows.iter().filter_map(|row| row.median).any(|other| better(other, own)));
-    if beaten {
-        return ". No stack can be recommended yet: estimates and medians favour different ones"
-            .to_owned();
-    }
-    format!(". If you must choose now, without a certificate: {label}")
 }
 
 /// A small chance, in words that do not promise more digits than there are.
@@ -317,7 +308,7 @@ fn course(plan: &Plan, ended: &Ended, race: &Race, outcome: &Outcome) -> RaceCou
         screen_rounds: ended.rounds.screen,
         final_rounds: ended.rounds.last,
         finalists: finalists.map(label).collect(),
-        looks: race.config().looks.iter().map(|look| *look as u32).collect(),
+        looks: race.planned_looks().into_iter().map(|look| look as u32).collect(),
         looked_at: outcome.looked_at as u32,
         best_guess: outcome.best_guess.map(label),
         dropped: outcome.dropped.iter().map(|dropped| left(plan, dropped)).collect(),
@@ -336,6 +327,7 @@ fn left(plan: &Plan, dropped: &Dropped) -> DroppedStack {
         DropReason::NotBetter { rounds } => {
             format!("not better than the leader by more than the tie after {rounds} rounds")
         }
+        DropReason::Ineligible => "it may lose data that other stacks of the lab keep".to_owned(),
         DropReason::Failed { failed, of } => format!("failed in {failed} of {of} rounds"),
     };
     DroppedStack {

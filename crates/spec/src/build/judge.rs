@@ -4,7 +4,7 @@ use super::narrow;
 use crate::source::{Problem, Span, shorten};
 use crate::tables;
 use crate::walk::{Checked, nearest, with_defaults};
-use seekwell_model::lab::{Better, Effort, FINAL_ROUNDS, Judge, Method, Workload};
+use seekwell_model::lab::{Better, Effort, Eligible, FINAL_ROUNDS, Judge, Method, Workload};
 use seekwell_model::metrics::metric;
 use seekwell_model::units::Nanos;
 use seekwell_model::workloads::{
@@ -57,6 +57,10 @@ pub(super) fn judge(table: Option<&Checked>, workloads: &[Workload]) -> Result<J
         effort,
         method,
         control: table.values.bool("control"),
+        durability: match table.values.text("durability") {
+            Some("any") => Eligible::Any,
+            _ => Eligible::Strongest,
+        },
     })
 }
 

@@ -39,18 +39,6 @@ fn what_was_not_run_is_no_failure() {
 }
 
 #[test]
-fn noise_beyond_the_tie_asks_for_a_stricter_certificate() {
-    let mut rng = seeded(5);
-    let rows: Vec<Vec<Observed>> = (0..6)
-        .map(|_| (0..20).map(|_| Observed::Value((0.5 * rng.normal()).exp())).collect())
-        .collect();
-    let wide = field(&rows).pair(1, 0);
-    let narrow = Field::new(&rows, &Question { tie_width: 10.0, ..question() }).pair(1, 0);
-    assert!(wide.low(0.025) < narrow.low(0.025));
-    assert_eq!(wide.centre(), narrow.centre());
-}
-
-#[test]
 fn a_model_is_taken_at_its_word() {
     let rows = vec![vec![Observed::Value(2.0); 6], vec![Observed::Value(3.0); 6]];
     let exact = Field::new(&rows, &Question { exact: true, ..question() }).pair(1, 0);

@@ -5,59 +5,22 @@
 //! both orders demands: what hits all nodes at once, such as a shared network, is seen in the order of the plan.
 
 use super::{Cell, Field, residuals};
-use crate::dependence::{Belief, Dependence, estimate_series, worst_inflation};
+use crate::dependence::{Dependence, estimate, estimate_series};
 use std::collections::BTreeMap;
 
 /// Serial correlation of the rounds of each node.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Within {
     pub(super) dependence: Dependence,
     /// Part of all rounds that the node with most of them has.
     part: f64,
 }
 
-/// The same, of a pair of stacks.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct OfPair {
-    belief: Belief,
-    told: bool,
-    part: f64,
-}
-
-/// Rounds of the node that has most, of so many in all.
-fn longest(part: f64, rounds: usize) -> usize {
-    ((part * rounds as f64).ceil() as usize).clamp(1, rounds.max(1))
-}
-
 impl Within {
+    /// As [`Dependence::inflation`]: a mean over several series varies as much as one of the longest.
     pub(super) fn inflation(&self, rounds: usize) -> f64 {
-        self.dependence.common.inflation(longest(self.part, rounds))
-    }
-}
-
-impl OfPair {
-    pub(super) fn inflation(&self, rounds: usize) -> f64 {
-        let rounds = longest(self.part, rounds);
-        self.belief.inflation(rounds).max(self.worst(rounds))
-    }
-
-    /// As [`Belief::widening`]: a mean over several series varies as much as one of the longest.
-    pub(super) fn widening(&self, rounds: usize, error: f64) -> f64 {
-        let rounds = longest(self.part, rounds);
-        self.belief.widening(rounds, error).max(self.worst(rounds).sqrt())
-    }
-
-    fn worst(&self, rounds: usize) -> f64 {
-        if self.told { 1.0 } else { worst_inflation(rounds) }
-    }
-
-    pub(super) fn remaining_freedom(&self, freedom: f64) -> f64 {
-        // Where nothing is told the worst is assumed, which is margin enough.
-        if self.told { self.belief.remaining_freedom(freedom) } else { freedom }
-    }
-
-    pub(super) fn after(&self, times: f64) -> Self {
-        Self { belief: self.belief.after(times), ..*self }
+        let longest = (self.part * rounds as f64).ceil() as usize;
+        self.dependence.inflation(longest.clamp(1, rounds.max(1)))
     }
 }
 
@@ -80,7 +43,15 @@ impl Field {
             self.logs.iter().map(|row| row.iter().map(Cell::log).collect()).collect();
         let series: Vec<Vec<usize>> = series.into_values().collect();
         let part = most as f64 / self.rounds().max(1) as f64;
-        let dependence = estimate_series(&residuals(&plain), &series);
+        let mut rest = residuals(&plain);
+        let dependence = estimate_series(&rest, &series);
+        // That a stack is slower on one node than on another is no dependence of rounds.
+        for row in &mut rest {
+            for rounds in &series {
+                centre(row, rounds);
+            }
+        }
+        self.dependence = estimate(&rest);
         self.within = Some(Within { dependence, part });
         self
     }
@@ -90,11 +61,16 @@ impl Field {
     pub fn dependence_within(&self) -> Option<&Dependence> {
         self.within.as_ref().map(|within| &within.dependence)
     }
+}
 
-    pub(super) fn within_pair(&self, stack: usize, leader: usize) -> Option<OfPair> {
-        let Within { dependence, part } = self.within.as_ref()?;
-        let belief = self.belief(dependence, stack, leader);
-        Some(OfPair { belief, told: dependence.told, part: *part })
+/// Takes the mean of these rounds out of them.
+fn centre(row: &mut [Option<f64>], rounds: &[usize]) {
+    let known: Vec<f64> = rounds.iter().filter_map(|round| row.get(*round).copied()?).collect();
+    let mean = known.iter().sum::<f64>() / known.len().max(1) as f64;
+    for round in rounds {
+        if let Some(Some(value)) = row.get_mut(*round) {
+            *value -= mean;
+        }
     }
 }
 

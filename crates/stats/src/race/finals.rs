@@ -1,11 +1,10 @@
 //! The final: fresh rounds only, compared in pairs at planned looks.
 
-use super::{Control, DropReason, Dropped, Goal, RaceConfig, RaceError, error_share};
-use crate::field::{Field, Observed, Proven};
+use super::{Control, DropReason, Dropped, RaceConfig, RaceError};
+use crate::field::{Observed, Proven};
 use crate::looks;
-use crate::outlook::{LookAhead, Outlook, outlook};
 use crate::paired::{
-    Comparison, ErrorShare, Finding, Row, Standing, compare_again, compare_led_by, rounds_for,
+    Comparison, ErrorShare, Finding, Row, Standing, compare_again, compare_led_by,
 };
 use crate::question::Question;
 use crate::shrink::Round;
@@ -27,11 +26,9 @@ pub(super) struct Finals {
     values: Vec<Vec<Observed>>,
     /// The same, as "worse by" logarithms by round.
     history: Vec<Round>,
-    /// Rounds each stack was run in.
-    run: Vec<usize>,
+    /// Stacks that were ranked at the start.
     stacks: usize,
     rounds: usize,
-    looks_held: usize,
     looked_at: usize,
     proven: Proven,
     last: Option<Comparison>,
@@ -40,16 +37,16 @@ pub(super) struct Finals {
 }
 
 impl Finals {
-    pub(super) fn new(finalists: &[usize], stacks: usize) -> Self {
+    pub(super) fn new(finalists: &[usize], ineligible: &[usize], stacks: usize) -> Self {
+        let able = |stack: &&usize| !ineligible.contains(stack);
+        let ranked: Vec<usize> = finalists.iter().filter(able).copied().collect();
         Self {
-            ranked: finalists.to_vec(),
+            stacks: ranked.len(),
+            ranked,
             active: finalists.to_vec(),
             values: vec![Vec::new(); stacks],
             history: Vec::new(),
-            run: vec![0; stacks],
-            stacks: finalists.len(),
             rounds: 0,
-            looks_held: 0,
             looked_at: 0,
             proven: Proven::default(),
             last: None,
@@ -94,178 +91,130 @@ impl Finals {
         self.control
     }
 
+    pub(super) fn next_look(&self, config: &RaceConfig) -> usize {
+        let planned = looks::next(self.rounds.max(self.looked_at), self.stacks, config.aim());
+        let ended = config.ended.filter(|ended| *ended > self.rounds);
+        ended.map_or(planned, |ended| ended.min(planned))
+    }
+
     pub(super) fn record(
         &mut self,
-        values: &[(usize, Option<f64>)],
+        trials: &[(usize, Observed)],
         logs: Round,
         config: &RaceConfig,
         dropped: &mut Vec<Dropped>,
     ) -> Result<(), RaceError> {
         self.history.push(logs);
+        let due = self.next_look(config);
         for row in &mut self.values {
             row.push(Observed::NotRun);
         }
-        for &(stack, value) in values {
-            self.values[stack][self.rounds] = Observed::run(value);
-            self.run[stack] += 1;
+        for &(stack, trial) in trials {
+            self.values[stack][self.rounds] = trial;
         }
         self.rounds += 1;
         self.drop_failing(dropped);
         self.over = self.active.is_empty();
-        if self.rounds == config.looks[self.looks_held] {
-            self.look_now(config, dropped, false)?;
+        if self.rounds == due {
+            self.look(config, dropped, config.ended == Some(due))?;
         }
+        self.over |= self.rounds >= config.most_rounds;
         Ok(())
     }
 
-    fn drop_failing(&mut self, dropped: &mut Vec<Dropped>) {
-        let (values, run) = (&self.values, &self.run);
-        let failed = |stack: usize| run[stack] - with_value(&values[stack]);
-        self.active.retain(|&stack| {
-            let (failed, of) = (failed(stack), run[stack]);
-            let fails = failed >= FAILURES && 4 * failed >= 3 * of;
-            if fails {
-                let reason = DropReason::Failed { failed, of };
-                dropped.push(Dropped {
-                    stack,
-                    cut: None,
-                    trials: of - failed,
-                    ratio: None,
-                    reason,
-                });
-            }
-            !fails
-        });
-        self.ranked.retain(|&stack| {
-            let (failed, of) = (failed(stack), run[stack]);
-            !(failed >= FAILURES && 4 * failed >= 3 * of)
-        });
+    /// Trials of a stack that were run, and those of them that failed.
+    fn run_and_failed(&self, stack: usize) -> (usize, usize) {
+        let row = &self.values[stack];
+        let run = row.iter().filter(|trial| **trial != Observed::NotRun).count();
+        (run, row.iter().filter(|trial| **trial == Observed::Failed).count())
     }
 
-    /// Holds the next planned look on the rounds there are; `early` when it is not due yet.
-    pub(super) fn look_now(
+    fn drop_failing(&mut self, dropped: &mut Vec<Dropped>) {
+        let fails = |stack: &usize| {
+            let (of, failed) = self.run_and_failed(*stack);
+            (failed >= FAILURES && 4 * failed >= 3 * of).then_some((*stack, failed, of))
+        };
+        let gone: Vec<(usize, usize, usize)> = self.active.iter().filter_map(fails).collect();
+        for &(stack, failed, of) in &gone {
+            let reason = DropReason::Failed { failed, of };
+            dropped.push(Dropped { stack, cut: None, trials: of - failed, ratio: None, reason });
+        }
+        let stays = |stack: &usize| gone.iter().all(|(failing, ..)| failing != stack);
+        self.active.retain(stays);
+        self.ranked.retain(stays);
+    }
+
+    /// Looks at the rounds there are. `is_last` where plan or budget end here.
+    pub(super) fn look(
         &mut self,
         config: &RaceConfig,
         dropped: &mut Vec<Dropped>,
-        early: bool,
+        is_last: bool,
     ) -> Result<(), RaceError> {
-        if self.over || self.rounds == self.looked_at || self.looks_held >= config.looks.len() {
+        if self.over || self.rounds == self.looked_at {
             return Ok(());
         }
-        let spend = error_share(config, self.looks_held, early);
+        let spend = looks::share(self.rounds, config.aim(), is_last);
         self.look_at_control(config, spend)?;
         let error = (1.0 - config.question.confidence) * spend;
-        let share = ErrorShare { error, stacks: self.stacks };
+        let running = self.active.iter().filter(|stack| self.ranked.contains(stack)).count();
+        let share = ErrorShare { error, stacks: running };
         let values: Vec<Vec<Observed>> =
             self.ranked.iter().map(|stack| self.values[*stack].clone()).collect();
         let found =
             compare_again(&values, &config.question, share, &self.ranked, &mut self.proven)?;
-        let comparison = self.by_stack(found);
-        self.looks_held += 1;
+        let comparison = found.renamed(&self.ranked);
         self.looked_at = self.rounds;
-        let left = self.worth_running(&comparison, config, share);
-        self.over = self.looks_held == config.looks.len() || left.len() < 2;
-        self.note_gone(&comparison, &left, dropped);
+        let early = self.rounds < config.question.min_rounds();
+        let left = self.worth_running(&comparison, config);
+        // A leader alone would make no pairs, and has too few.
+        let left = if early && left.len() < 2 { self.active.clone() } else { left };
+        let decided = !matches!(comparison.finding, Finding::Unresolved { .. });
+        self.over = decided || left.is_empty();
+        self.note_gone(&comparison, &left, config, dropped);
         self.active = left;
         self.last = Some(comparison);
         Ok(())
     }
 
-    /// The rounds that probably decide: each planned look up to `most` rounds.
-    pub(super) fn outlook(&self, config: &RaceConfig, most: usize) -> Option<Outlook> {
-        let decided = |look: &Comparison| !matches!(look.finding, Finding::Unresolved { .. });
-        if self.rounds < 2 || self.last.as_ref().is_some_and(decided) {
-            return None;
-        }
-        let ahead = self.ahead(config, most);
-        let field = self.field(config);
-        outlook(&field, &config.question, &ahead, config.seed)
-    }
-
-    /// The looks to come.
-    fn ahead(&self, config: &RaceConfig, most: usize) -> Vec<LookAhead> {
-        let error = 1.0 - config.question.confidence;
-        let at = |look: usize| LookAhead {
-            rounds: looks::rounds_at(look),
-            share: ErrorShare { error: error * looks::share(look), stacks: self.stacks },
-        };
-        (self.looks_held..).map(at).take_while(|look| look.rounds <= most).collect()
-    }
-
-    fn field(&self, config: &RaceConfig) -> Field {
-        let values: Vec<Vec<Observed>> =
-            self.ranked.iter().map(|stack| self.values[*stack].clone()).collect();
-        Field::new(&values, &config.question).with_proven(self.proven.of(&self.ranked))
-    }
-
-    /// From positions among the finalists to indices of stacks.
-    fn by_stack(&self, mut comparison: Comparison) -> Comparison {
-        let all = |list: &mut Vec<usize>| {
-            for index in list {
-                *index = self.ranked[*index];
-            }
-        };
-        comparison.baseline = comparison.baseline.map(|index| self.ranked[index]);
-        for row in &mut comparison.rows {
-            row.stack = self.ranked[row.stack];
-        }
-        match &mut comparison.finding {
-            Finding::Winner { stack } => *stack = self.ranked[*stack],
-            Finding::Tie { set, not_better } => {
-                all(set);
-                all(not_better);
-            }
-            Finding::Unresolved { candidates, .. } => all(candidates),
-        }
-        comparison
-    }
-
     /// Lists who leaves; at the end of the race only those that are worse.
-    fn note_gone(&self, comparison: &Comparison, left: &[usize], dropped: &mut Vec<Dropped>) {
-        let rounds = self.rounds;
-        for row in &comparison.rows {
-            let known = dropped.iter().any(|d| d.stack == row.stack);
-            let reason = match row.standing {
-                Standing::Worse => DropReason::WorseThanLeader { rounds },
-                Standing::Within | Standing::NotBetter if !self.over => {
-                    DropReason::NotBetter { rounds }
-                }
-                _ => continue,
-            };
-            if known || left.contains(&row.stack) || !self.active.contains(&row.stack) {
-                continue;
-            }
-            dropped.push(Dropped {
-                stack: row.stack,
-                cut: None,
-                trials: with_value(&self.values[row.stack]),
-                ratio: row.ratio,
-                reason,
-            });
-        }
-    }
-
-    /// The leader and those of whom further rounds matter: who could still be better by more than
-    /// the tie width and, where the goal is placing, who is expected to be placed in the rounds
-    /// that are left.
-    fn worth_running(
+    fn note_gone(
         &self,
         comparison: &Comparison,
+        left: &[usize],
         config: &RaceConfig,
-        share: ErrorShare,
-    ) -> Vec<usize> {
-        let last = config.looks.last().map_or(0, |look| *look as u64);
-        let soon = last.min(self.rounds as u64 * 3 / 2);
-        let placing = config.goal == Some(Goal::Placing);
-        let can_place = |row: &Row| {
-            rounds_to_place(row, &config.question, share).is_some_and(|rounds| rounds <= soon)
-        };
+        dropped: &mut Vec<Dropped>,
+    ) {
+        let rounds = self.rounds;
+        for &stack in self.active.iter().filter(|stack| !left.contains(stack)) {
+            let row = comparison.rows.iter().find(|row| row.stack == stack);
+            let reason = match row {
+                None => DropReason::Ineligible,
+                Some(row) if row.is_out(config.question.better) => {
+                    DropReason::WorseThanLeader { rounds }
+                }
+                Some(_) if !self.over => DropReason::NotBetter { rounds },
+                Some(_) => continue,
+            };
+            let trials = with_value(&self.values[stack]);
+            let ratio = row.and_then(|row| row.ratio);
+            dropped.push(Dropped { stack, cut: None, trials, ratio, reason });
+        }
+    }
+
+    /// The leader and those that could still be better by more than the tie width. Before enough rounds
+    /// for a certificate only those leave that are out.
+    fn worth_running(&self, comparison: &Comparison, config: &RaceConfig) -> Vec<usize> {
+        let early = self.rounds < config.question.min_rounds();
         let worth = |row: &&Row| match row.standing {
-            Standing::Leader | Standing::Open | Standing::TooFewRounds => true,
-            Standing::NotBetter => placing && can_place(row),
-            Standing::Within | Standing::Worse | Standing::Failing | Standing::Absent => false,
+            Standing::Leader => true,
+            _ if row.is_out(config.question.better) => false,
+            Standing::Open | Standing::TooFewRounds | Standing::Absent => true,
+            Standing::NotBetter | Standing::Within => early,
+            Standing::Worse | Standing::Failing => false,
         };
-        comparison.rows.iter().filter(worth).map(|row| row.stack).collect()
+        let rows = comparison.rows.iter().filter(worth);
+        rows.map(|row| row.stack).filter(|stack| self.active.contains(stack)).collect()
     }
 
     fn look_at_control(&mut self, config: &RaceConfig, spend: f64) -> Result<(), RaceError> {
@@ -291,17 +240,4 @@ impl Finals {
 
 fn with_value(row: &[Observed]) -> usize {
     row.iter().filter(|trial| matches!(trial, Observed::Value(_))).count()
-}
-
-/// Rounds after which a stack that is not better would be placed: worse, or within the tie width.
-fn rounds_to_place(row: &Row, question: &Question, share: ErrorShare) -> Option<u64> {
-    let worse_by = row.worse_by?;
-    let each = share.two_sided();
-    let tie = question.log_tie();
-    let worse = rounds_for(worse_by.spread, worse_by.mean - tie, each);
-    let within = rounds_for(worse_by.spread, tie - worse_by.mean.abs(), each);
-    match (worse, within) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
-    }
 }

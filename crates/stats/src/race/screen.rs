@@ -74,13 +74,16 @@ impl Screen {
         self.since_cut = 0;
         self.estimates = estimate(&self.design, &self.rounds, self.known_spread);
         let mut ranked = self.survivors.clone();
-        let worse = |stack: &usize| self.estimates[*stack].map_or(f64::INFINITY, |e| e.worse);
+        let able = |stack: &usize| !config.ineligible.contains(stack);
+        let known = |stack: &usize| self.estimates[*stack].filter(|_| able(stack));
+        let worse = |stack: &usize| known(stack).map_or(f64::INFINITY, |e| e.worse);
         ranked.sort_by(|a, b| worse(a).total_cmp(&worse(b)));
-        let valid = ranked.iter().filter(|stack| self.estimates[**stack].is_some()).count();
+        let valid = ranked.iter().filter(|stack| known(stack).is_some()).count();
         let keep = ranked.len().div_ceil(2).max(config.finalists).min(valid);
         let best = ranked.first().and_then(|stack| self.estimates[*stack]);
         for (index, &stack) in ranked.iter().enumerate().skip(keep) {
             let reason = match self.estimates[stack] {
+                _ if !able(&stack) => DropReason::Ineligible,
                 Some(_) => DropReason::NotInBetterHalf { rank: index + 1, kept: keep },
                 None => DropReason::Failed { failed: self.asked[stack], of: self.asked[stack] },
             };

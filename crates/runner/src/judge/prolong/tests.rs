@@ -42,14 +42,14 @@ fn looks_are_a_quarter_apart_and_each_has_a_share_of_its_own() {
     let end = Prolonged { rounds: 0, judged_rounds: 20, judged_trials: 0, method: METHOD };
     let looks: Vec<u32> = looks_of(&end).take(6).collect();
     assert_eq!(looks, [25, 31, 39, 48, 61, 76]);
-    let shares = looks_of(&end).take(60).map(|look| looks::prolonged_share(20, look as usize));
+    let shares = looks_of(&end).take(60).map(|look| looks::added_share(20, look as usize));
     let spent: f64 = shares.sum();
-    assert!(spent <= 1.0 - looks::SINGLE, "{spent}");
+    assert!(spent <= 1.0 - looks::PLANNED, "{spent}");
     for first in 6..200 {
         let end = Prolonged { judged_rounds: first, ..end };
         let shares: Vec<f64> = looks_of(&end)
             .take(30)
-            .map(|look| looks::prolonged_share(first as usize, look as usize))
+            .map(|look| looks::added_share(first as usize, look as usize))
             .collect();
         assert!(shares.is_sorted_by(|a, b| a > b), "{first}: a share is spent twice");
     }
@@ -72,17 +72,10 @@ fn rounds_between_two_looks_wait_for_the_next() {
 }
 
 #[test]
-fn a_run_of_an_older_method_is_judged_on_its_new_rounds_alone() {
+fn a_run_of_the_oldest_method_has_no_more_looks() {
     let (mut plan, first, verdict) = finished(6);
-    prolong(&mut plan, &first, &Verdict { method: 0, ..verdict }).unwrap();
-    assert_eq!(plan.rounds(), 12);
-    // The old rounds say the opposite.
-    let later = |candidate: u32, round: u32| {
-        clear(if round < 6 { 1 - candidate } else { candidate }, round)
-    };
-    let alone = judged(&plan, &records(&plan, later));
-    assert_eq!((alone.rounds, alone.stacks), (6, vec!["a".to_owned()]));
-    assert!(alone.reason.contains("on the 6 new rounds alone"), "{}", alone.reason);
+    let oldest = Verdict { method: 0, ..verdict };
+    assert_eq!(prolong(&mut plan, &first, &oldest), Err(NoMore::EarlierMethod));
 }
 
 #[test]
@@ -90,8 +83,6 @@ fn a_race_is_continued_at_its_planned_looks() {
     let mut race = fixture::race(4, 3, |_| {});
     let verdict = Verdict { rounds: 6, ..judge(&race, &Outcomes::new()) };
     prolong(&mut race, &Outcomes::new(), &verdict).unwrap();
-    let looks = &race.race.as_ref().unwrap().looks;
-    assert!(looks.starts_with(&[6, 8, 10]) && looks.last() == Some(&MOST_ROUNDS), "{looks:?}");
     assert_eq!(race.effort(), Effort::Rounds(MOST_ROUNDS));
     assert_eq!(prolong(&mut race, &Outcomes::new(), &verdict), Err(NoMore::MostRounds));
     race.prolonged = None;
@@ -124,7 +115,7 @@ fn a_run_that_has_the_most_rounds_gets_no_more() {
     assert_eq!(plan, before);
     // The last look may have just as many.
     plan.prolonged =
-        Some(Prolonged { judged_rounds: MOST_ROUNDS - 6, method: 0, ..before.prolonged.unwrap() });
+        Some(Prolonged { judged_rounds: MOST_ROUNDS * 4 / 5, ..before.prolonged.unwrap() });
     prolong(&mut plan, &records, &verdict).unwrap();
     assert_eq!(plan.rounds(), MOST_ROUNDS);
     (plan.prolonged, plan.candidates) = (None, vec![]);
@@ -150,15 +141,10 @@ fn a_continued_race_is_judged_at_a_look_behind_its_first_end() {
         }
     }
     let whole = interim(&plan, &all);
-    let looked = looked_at(&whole);
-    assert!(looked >= 6 && looked == whole.rounds, "{whole:?}");
-    let mut judged_after = |judged_rounds| {
-        let judged_trials = 8;
-        plan.prolonged =
-            Some(Prolonged { rounds: 80, judged_rounds, judged_trials, method: METHOD });
-        judged(&plan, &all)
-    };
-    assert_eq!(judged_after(looked - 1).kind, VerdictKind::Winner);
-    // At the look itself the records of the first end are judged, here the pilot.
-    assert_eq!(judged_after(looked).kind, VerdictKind::Unresolved);
+    assert!(whole.rounds >= 6, "{whole:?}");
+    let judged_trials = 8;
+    let judged_rounds = whole.rounds;
+    plan.prolonged = Some(Prolonged { rounds: 80, judged_rounds, judged_trials, method: METHOD });
+    let again = judged(&plan, &all);
+    assert_eq!((again.kind, again.rounds), (VerdictKind::Winner, whole.rounds));
 }

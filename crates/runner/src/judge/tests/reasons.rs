@@ -3,30 +3,17 @@
 use super::*;
 use seekwell_model::record::StepRecord;
 use seekwell_stats::interval::{Interval, Method};
-use seekwell_stats::paired::Dependent;
 
 fn interval(low: f64, centre: f64, high: f64) -> Interval {
     Interval { low, centre, high, method: Method::Trimmed }
 }
 
 fn row(stack: usize, standing: Standing, joint: Option<Interval>) -> Row {
-    Row {
-        stack,
-        rounds: 12,
-        failed: 0,
-        ratio: None,
-        joint,
-        hodges_lehmann: None,
-        a12: None,
-        rounds_better: 0,
-        autocorrelated: false,
-        worse_by: None,
-        standing,
-    }
+    Row { stack, rounds: 12, failed: 0, ratio: None, joint, standing }
 }
 
 fn comparison(finding: Finding, rows: Vec<Row>) -> Comparison {
-    Comparison { baseline: Some(0), rows, finding, dependence: None }
+    Comparison { baseline: Some(0), rows, loss: None, rival: None, finding, dependence: None }
 }
 
 fn unresolved(candidates: &[usize]) -> Finding {
@@ -48,7 +35,7 @@ fn settings_of_the_judge_out_of_range_are_the_reason() {
         (VerdictKind::Unresolved, 0, 6)
     );
     assert!(verdict.reason.contains("tie width -1 is out of range"), "{}", verdict.reason);
-    assert_eq!(verdict.sentence, "Inconclusive: nothing can be compared yet.");
+    assert_eq!(verdict.sentence, "Nothing can be compared yet.");
 }
 
 #[test]
@@ -79,10 +66,13 @@ fn each_reason_has_its_words() {
         said(Unresolved::TooWide),
         "the intervals are too wide after 9 complete rounds, and the number that would decide it cannot be estimated; use more rounds or a wider tie"
     );
-    let needed = Needed { rounds: 30, more_ns: 0, probability: Some(LIKELY) };
+    assert!(
+        said(Unresolved::Doubtful { stack: 1, doubtful: 8, of: 9 })
+            .starts_with("8 of 9 trials of b were marked as doubtful")
+    );
+    let needed = Needed { rounds: 30, more_ns: 0, probability: None };
     let likely = unresolved_reason(&plan, Unresolved::TooWide, Some(&needed), 9);
     assert!(likely.contains("about 30 rounds would decide it"), "{likely}");
-    assert!(likely.contains("with a probability of 80 %"), "{likely}");
 }
 
 #[test]
@@ -103,7 +93,7 @@ fn an_inconclusive_comparison_names_the_rounds_that_were_estimated() {
     };
     let rows = vec![row(0, Standing::Leader, None), row(1, Standing::Open, None)];
     let values = vec![vec![Some(1.0); 8], vec![Some(1.0); 8]];
-    let found = verdict(&plan, &values, &comparison(finding, rows), None, 1_000_000_000);
+    let found = verdict(&plan, &values, &comparison(finding, rows), 1_000_000_000);
     let needed = Needed { rounds: 40, more_ns: 32_000_000_000, probability: None };
     assert_eq!(found.evidence.needed, Some(needed));
     assert!(
@@ -172,25 +162,19 @@ fn stacks_that_cannot_be_the_best_are_out_with_the_reason() {
 }
 
 #[test]
-fn failed_trials_and_dependent_rounds_are_doubts_of_every_verdict() {
+fn failed_trials_are_doubts_of_every_verdict() {
     let plan = plan(&["a", "b"]);
     let rows = |failed| {
         vec![row(0, Standing::Leader, None), Row { failed, ..row(1, Standing::Open, None) }]
     };
-    let told = |told| Some(Dependent { correlation: None, assumed: 0.5, told, spells: 0.0 });
-    let said = |failed, dependence| {
-        let found = Comparison { dependence, ..comparison(unresolved(&[0, 1]), rows(failed)) };
+    let said = |failed| {
+        let found = comparison(unresolved(&[0, 1]), rows(failed));
         with_doubts(&plan, &found, "because".to_owned())
     };
-    assert_eq!(said(0, None), "because");
-    assert_eq!(said(0, told(true)), "because");
+    assert_eq!(said(0), "because");
     assert_eq!(
-        said(2, None),
+        said(2),
         "because; failed trials count as the best or worst possible result, whichever speaks against the verdict: b (2)"
-    );
-    assert_eq!(
-        said(0, told(false)),
-        "because; too few rounds to tell whether successive rounds resemble each other, so the intervals are about twice as wide as for independent rounds"
     );
 }
 
@@ -200,14 +184,11 @@ fn reasons_of_winners_and_ties_count_and_name_the_others() {
     let absent = Row { rounds: 0, ..row(2, Standing::Absent, None) };
     let rows = vec![row(0, Standing::Leader, None), row(1, Standing::Worse, None), absent];
     let won = winner_reason(&plan, &comparison(Finding::Winner { stack: 0 }, rows));
-    assert_eq!(
-        won,
-        "better than each of the 1 others by more than the tie width of 2 % in paired rounds, at 95 % confidence for all of them together"
-    );
-    assert_eq!(tie_reason(&plan, &[]), "no other is better by more than the tie width of 2 %");
+    assert_eq!(won, "better than the other stack by more than the tie of 2 %, at 95 % confidence");
+    assert_eq!(tie_reason(&plan, &[]), "no other stack is better by more than the tie of 2 %");
     assert_eq!(
         tie_reason(&plan, &["b".to_owned(), "c".to_owned()]),
-        "no other is better by more than the tie width of 2 %; these are not better by more than that, and may be equal or worse: b, c"
+        "no other stack is better by more than the tie of 2 %; b and c may be as good, or worse"
     );
     assert_eq!([0.02, 0.025, 1.0].map(percent), ["2 %", "2.5 %", "100 %"]);
 }

@@ -1,21 +1,11 @@
-//! Smallest difference that a budget can detect, and the time it takes: computed before the long part
-//! starts.
-//!
-//! A pilot of a few stacks and two rounds measures the noise of a trial and the time it takes.
-//! From that follow the time to each look of the final, the difference that look is likely to
-//! find, and the total time of a plan.
+//! Pilot of a race: a few stacks and two rounds measure the noise of a trial and the time it takes.
 
 use crate::design::Design;
 use crate::estimate::{mean, median};
 use crate::interval::{Interval, Method};
 use crate::linear::weighted_least_squares;
-use crate::paired::{ErrorShare, rounds_for};
-use crate::question::Question;
-use crate::race::{RaceConfig, error_share};
-use crate::special::{normal_quantile, t_quantile_upper};
-
-/// Chance with which a difference called resolvable is found.
-pub const POWER: f64 = 0.9;
+use crate::race::RaceConfig;
+use crate::special::normal_quantile;
 
 /// One trial of a pilot.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,29 +31,6 @@ pub struct Pilot {
     pub drift_per_round: Option<f64>,
     /// Predicted time of a trial of every stack of the design, in s.
     pub seconds: Vec<f64>,
-}
-
-/// Precision that a number of final rounds gives.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Resolves {
-    /// Rounds of the final.
-    pub rounds: usize,
-    /// Time until then, in s, if no finalist leaves early: it rarely takes longer.
-    pub seconds: f64,
-    /// Smallest difference, as a fraction, that is then found in 9 of 10 cases.
-    pub difference: f64,
-}
-
-/// Trials and time of a race. It ends between the first look and the last; where, is decided by
-/// what it finds, and a pilot cannot know. [`crate::forecast`] can, once the race is under way.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RacePlan {
-    /// Trials of the screen; known exactly.
-    pub screen_trials: usize,
-    /// Time of the screen, in s.
-    pub screen_seconds: f64,
-    /// One entry per look of the final.
-    pub looks: Vec<Resolves>,
 }
 
 /// Stacks for a pilot: few, but every value of every axis at least once, so that the time of
@@ -118,67 +85,6 @@ pub fn screen_rounds(stacks: usize, config: &RaceConfig) -> Vec<usize> {
         left = left.div_ceil(2).max(config.finalists);
     }
     rounds
-}
-
-/// Time and resolution of a race, by the pilot. `None` without a known spread.
-#[must_use]
-pub fn plan_race(pilot: &Pilot, config: &RaceConfig) -> Option<RacePlan> {
-    let spread = pilot.spread?;
-    let stacks = pilot.seconds.len();
-    let mean_seconds = mean(&pilot.seconds)?;
-    let screen_trials: usize = screen_rounds(stacks, config).iter().sum();
-    let screen_seconds = screen_trials as f64 * mean_seconds;
-    let finalists = config.finalists.min(stacks);
-    let per_round = finalists + 2 * usize::from(config.control.is_some());
-    let looks = config
-        .looks
-        .iter()
-        .enumerate()
-        .map(|(look, &rounds)| {
-            let error = (1.0 - config.question.confidence) * error_share(config, look, false);
-            let share = ErrorShare { error, stacks: finalists };
-            Resolves {
-                rounds,
-                seconds: screen_seconds + (rounds * per_round) as f64 * mean_seconds,
-                difference: resolvable(spread.centre, rounds, share.two_sided()),
-            }
-        })
-        .collect();
-    Some(RacePlan { screen_trials, screen_seconds, looks })
-}
-
-/// Smallest difference (a fraction) between two stacks with trials of standard deviation
-/// `spread` (of logarithms) that an interval missing with probability `error` excludes from
-/// equality in 9 of 10 cases, after so many paired rounds.
-#[must_use]
-pub fn resolvable(spread: f64, rounds: usize, error: f64) -> f64 {
-    if rounds < 2 {
-        return f64::INFINITY;
-    }
-    let n = rounds as f64;
-    let reach = t_quantile_upper(0.5 * error, n - 1.0) + normal_quantile(POWER);
-    (reach * spread * (2.0 / n).sqrt()).exp_m1()
-}
-
-/// Rounds after which a single pair of stacks with trials of standard deviation `spread` would
-/// usually be decided within the question's tie width, if the two are equal. `None` where no
-/// number of rounds below a million does.
-#[must_use]
-pub fn rounds_to_tie(spread: f64, question: &Question) -> Option<u64> {
-    rounds_for(spread * 2f64.sqrt(), question.log_tie(), 1.0 - question.confidence)
-}
-
-/// Repetitions of one stack after which the interval of its typical value reaches no further
-/// than the fraction `within` to either side. `None` where no number below a million does.
-#[must_use]
-pub fn repeats_for(spread: f64, within: f64, confidence: f64) -> Option<u64> {
-    rounds_for(spread, within.ln_1p(), 1.0 - confidence)
-}
-
-/// Time of a plan of complete rounds over all stacks, in s.
-#[must_use]
-pub fn fixed_seconds(pilot: &Pilot, rounds: usize) -> f64 {
-    rounds as f64 * pilot.seconds.iter().sum::<f64>()
 }
 
 /// Pooled spread inside rounds with a chi-squared interval, and the change between rounds.

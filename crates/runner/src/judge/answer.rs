@@ -1,0 +1,453 @@
+//! The answer of a run: the pick with its loss bound, what is out, what matters, where the time goes.
+
+use super::{decision, durability, evidence};
+use crate::axes::{Axis, axes};
+use crate::question::question;
+use crate::records::Outcomes;
+use seekwell_model::answer::{
+    Answer, AxisAnswer, Depends, Doubt, More, Trend, Unmeasured, ValueOut, Weaker,
+};
+use seekwell_model::plan::Plan;
+use seekwell_model::verdict::{DurabilityClass, NodeStanding, Verdict, VerdictKind};
+use seekwell_stats::axis::{AxisFound, Compared};
+use seekwell_stats::design::Design;
+use seekwell_stats::field::{Field, Observed};
+use seekwell_stats::paired::{
+    Comparison, ErrorShare, Finding, Row, Standing, Unresolved, compare_led_by,
+};
+use seekwell_stats::question::MIN_ROUNDS;
+use std::cmp::Ordering;
+
+mod time;
+
+#[cfg(test)]
+mod tests;
+
+/// More stacks than this have no axes computed: it would take longer than it is worth.
+const MOST_STACKS: usize = 600;
+
+/// Checks that could change the pick: an effect above the tie is the main doubt.
+const CARRY_OVER: &str = "carry-over";
+
+/// A compared run.
+pub(super) struct Run<'a> {
+    pub plan: &'a Plan,
+    pub outcomes: &'a Outcomes,
+    /// The judged trials of all ranked stacks.
+    pub trials: &'a [Vec<Observed>],
+    pub comparison: &'a Comparison,
+}
+
+/// The answer of a race before its first look.
+pub(super) fn before_a_look(pick: Option<String>, plan: &Plan, reason: &str) -> Answer {
+    Answer {
+        pick,
+        cause: Some(reason.to_owned()),
+        among: plan.ranked() as u32,
+        ..Answer::default()
+    }
+}
+
+/// Adds what the whole verdict says: its end, its checks, and whether it was withdrawn.
+pub(super) fn finish(plan: &Plan, outcomes: &Outcomes, verdict: &mut Verdict) {
+    let tie = verdict.tie;
+    let is_certified = verdict.kind != VerdictKind::Unresolved;
+    let race = verdict.evidence.race.as_ref();
+    let screened = race
+        .map_or(0, |race| race.dropped.iter().filter(|dropped| dropped.part == "screen").count());
+    let withdrawn = verdict.evidence.control.as_ref().is_some_and(|control| control.separated);
+    let carry_over = verdict.evidence.checks.iter().find(|check| check.name == CARRY_OVER);
+    let carry_over = carry_over.filter(|check| check.found == Some(true));
+    let change = carry_over.and_then(|check| check.change).map_or(0.0, |factor| factor - 1.0);
+    let doubt = (change > tie).then(|| Doubt {
+        name: CARRY_OVER.to_owned(),
+        text: format!(
+            "a result shifts by up to {} with the stack that ran before it, more than your tie of {}",
+            super::percent((100.0 * change).round() / 100.0),
+            super::percent(tie)
+        ),
+        remedy: "measure more work in a trial".to_owned(),
+    });
+    let Some(answer) = &mut verdict.answer else { return };
+    answer.certified = is_certified;
+    answer.screened = screened as u32;
+    answer.doubt = answer.doubt.take().or(doubt);
+    if withdrawn {
+        answer.loss = None;
+        answer.cause = Some(verdict.reason.clone());
+    }
+    answer.time = time::spent(plan, outcomes, answer);
+    let nodes = &verdict.evidence.nodes;
+    let differs = nodes.iter().any(|one| one.standing == NodeStanding::Differs);
+    if !withdrawn
+        && !differs
+        && let Some(answer) = &verdict.answer
+    {
+        verdict.sentence = decision::sentence(answer, verdict);
+    }
+}
+
+impl Run<'_> {
+    /// The answer, without what [`finish`] adds. A round takes `round_ns`.
+    pub(super) fn answer(&self, round_ns: u64) -> Answer {
+        let comparison = self.comparison;
+        let rows = self.sorted();
+        let is_out = |row: &&Row| self.is_out(row);
+        let taking_part =
+            |row: &&Row| Some(row.stack) != comparison.baseline && row.standing != Standing::Absent;
+        let close = rows.iter().filter(|row| taking_part(row) && !is_out(row));
+        let out = rows.iter().filter(|row| taking_part(row) && is_out(row));
+        let rounds = comparison.rows.iter().map(|row| row.rounds).max().unwrap_or(0);
+        Answer {
+            pick: comparison.baseline.map(|stack| self.label(stack)),
+            loss: comparison.loss.filter(|_| comparison.baseline.is_some()),
+            cause: self.cause(),
+            among: comparison.rows.iter().filter(|row| row.standing != Standing::Absent).count()
+                as u32,
+            rounds: rounds as u32,
+            close: close.map(|row| self.label(row.stack)).collect(),
+            out: out.map(|row| self.label(row.stack)).collect(),
+            unmeasured: self.unmeasured(),
+            axes: self.axes(),
+            weaker: self.weaker(),
+            more: self.more(rounds, round_ns),
+            ..Answer::default()
+        }
+    }
+
+    fn label(&self, stack: usize) -> String {
+        self.plan.stacks[stack].label.clone()
+    }
+
+    fn is_out(&self, row: &Row) -> bool {
+        row.standing == Standing::Failing || row.is_out(question(self.plan).better)
+    }
+
+    /// Rows, the best first; those without a ratio last.
+    fn sorted(&self) -> Vec<&Row> {
+        let sign = match self.plan.lab.judge.better {
+            seekwell_model::lab::Better::Lower => 1.0,
+            seekwell_model::lab::Better::Higher => -1.0,
+        };
+        let key = |row: &&Row| row.joint.map(|joint| sign * joint.centre);
+        let mut rows: Vec<&Row> = self.comparison.rows.iter().collect();
+        rows.sort_by(|a, b| match (key(a), key(b)) {
+            (Some(a), Some(b)) => a.total_cmp(&b),
+            (a, b) => b.is_some().cmp(&a.is_some()).then(Ordering::Equal),
+        });
+        rows
+    }
+
+    /// Reason why the trials set no bound on the loss.
+    fn cause(&self) -> Option<String> {
+        if self.comparison.loss.is_some() && self.comparison.baseline.is_some() {
+            return None;
+        }
+        let rival = self.comparison.rival.and_then(|stack| self.missing(stack));
+        let by_reason = match &self.comparison.finding {
+            Finding::Unresolved { reason, .. } => match reason {
+                Unresolved::NoData => {
+                    Some(format!("no trial reported {}", self.plan.lab.judge.metric))
+                }
+                Unresolved::OneStack => {
+                    Some("only one stack has values, so there is nothing to compare it with".into())
+                }
+                Unresolved::TooFewRounds { have, need } => {
+                    Some(format!("{have} rounds are complete, and a bound needs {need}"))
+                }
+                Unresolved::Failures { stack, .. } | Unresolved::Doubtful { stack, .. } => {
+                    self.missing(*stack)
+                }
+                Unresolved::Identical => Some(format!(
+                    "all values of {} are the same, so its clock or counter is too coarse",
+                    self.plan.lab.judge.metric
+                )),
+                Unresolved::TooWide => None,
+            },
+            _ => None,
+        };
+        rival.or(by_reason).or_else(|| Some("the trials vary too much to set a bound".to_owned()))
+    }
+
+    /// Trials of a stack that failed or were marked, in words; `None` if there are none.
+    fn missing(&self, stack: usize) -> Option<String> {
+        let (run, failed, doubtful) = self.counts(stack);
+        let label = self.label(stack);
+        if doubtful > 0 {
+            let what = format!("{doubtful} of {run} trials of {label} were marked as doubtful");
+            return Some(format!("{what}; without them it could be better or worse than the pick"));
+        }
+        (failed > 0).then(|| {
+            let what = format!("{failed} of {run} trials of {label} failed");
+            format!("{what}; had they ended, they could change the choice")
+        })
+    }
+
+    /// Trials of a stack: run, failed, doubtful.
+    fn counts(&self, stack: usize) -> (usize, usize, usize) {
+        let row = &self.trials[stack];
+        let count = |wanted: Observed| row.iter().filter(|trial| **trial == wanted).count();
+        let run = row.len() - count(Observed::NotRun);
+        (run, count(Observed::Failed), count(Observed::Doubtful))
+    }
+
+    /// Stacks with fewer than six trials that count, which are not shown to be worse.
+    fn unmeasured(&self) -> Vec<Unmeasured> {
+        let few = |row: &&Row| {
+            let (run, failed, doubtful) = self.counts(row.stack);
+            let fails = row.standing == Standing::Failing;
+            run > 0 && failed + doubtful > 0 && run - failed - doubtful < MIN_ROUNDS && !fails
+        };
+        let found = self.comparison.rows.iter().filter(few).filter(|row| !self.is_out(row));
+        let one = |row: &Row| {
+            let (run, failed, doubtful) = self.counts(row.stack);
+            let parts = [(doubtful, "were marked"), (failed, "failed")];
+            let parts = parts.iter().filter(|(count, _)| *count > 0);
+            let said: Vec<String> =
+                parts.map(|(count, what)| format!("{count} of {run} trials {what}")).collect();
+            Unmeasured { stack: self.label(row.stack), reason: said.join(", ") }
+        };
+        found.map(one).collect()
+    }
+
+    fn more(&self, rounds: usize, round_ns: u64) -> Option<More> {
+        let Finding::Unresolved { rounds_needed, .. } = self.comparison.finding else {
+            return None;
+        };
+        let needed = rounds_needed.filter(|needed| *needed > rounds as u64)?;
+        let more_ns = (needed - rounds as u64).saturating_mul(round_ns);
+        Some(More { rounds: needed, more_ns })
+    }
+
+    /// The best of the stacks that may lose what the pick keeps, against the pick.
+    fn weaker(&self) -> Option<Weaker> {
+        let barred = durability::ineligible(self.plan, self.outcomes);
+        let pick = self.comparison.baseline?;
+        let classes = durability::of_plan(self.plan, self.outcomes);
+        let question = question(self.plan);
+        let error = 1.0 - question.confidence;
+        let share = ErrorShare { error, stacks: 2 };
+        let against = |stack: usize| {
+            let pair = [self.trials[pick].clone(), self.trials[stack].clone()];
+            let found = compare_led_by(&pair, &question, share, 0).ok()?;
+            found.rows.get(1)?.ratio.map(|ratio| (stack, ratio))
+        };
+        let sign = match self.plan.lab.judge.better {
+            seekwell_model::lab::Better::Lower => 1.0,
+            seekwell_model::lab::Better::Higher => -1.0,
+        };
+        let known = barred.iter().filter_map(|stack| against(*stack));
+        let best = known.min_by(|a, b| (sign * a.1.centre).total_cmp(&(sign * b.1.centre)));
+        let stack = best.map_or_else(|| barred.first().copied(), |(stack, _)| Some(stack))?;
+        let ratio = best.map(|(_, ratio)| ratio);
+        Some(Weaker {
+            stacks: barred.len() as u32,
+            stack: self.label(stack),
+            class: classes[stack].class,
+            pick_class: classes[pick].class,
+            ratio: ratio.map(|ratio| ratio.centre),
+            low: ratio.map(|ratio| ratio.low).filter(|low| *low > 0.0),
+            high: ratio.map(|ratio| ratio.high).filter(|high| high.is_finite()),
+            loses: loses(&classes[stack]),
+        })
+    }
+
+    /// The answers per axis, the one that matters most first.
+    fn axes(&self) -> Vec<AxisAnswer> {
+        let ranked = self.plan.ranked();
+        if ranked > MOST_STACKS || self.comparison.baseline.is_none() {
+            return vec![];
+        }
+        let (names, design) = axes(self.plan, ranked);
+        let barred = durability::ineligible(self.plan, self.outcomes);
+        let mut trials = self.trials.to_vec();
+        for stack in &barred {
+            trials[*stack].fill(Observed::NotRun);
+        }
+        let mut is_out = vec![false; ranked];
+        for row in self.comparison.rows.iter().filter(|row| self.is_out(row)) {
+            is_out[row.stack] = true;
+        }
+        let question = question(self.plan);
+        let field = Field::new(&trials, &question);
+        let mut found = seekwell_stats::axis::axes(&design, &field, &is_out, &question);
+        found.sort_by(|a, b| b.matters().total_cmp(&a.matters()));
+        let words = AxisWords { run: self, names: &names, design: &design };
+        found.iter().map(|axis| words.answer(axis)).collect()
+    }
+}
+
+/// What a stack may lose, in words.
+fn loses(found: &seekwell_model::verdict::StackDurability) -> String {
+    if let Some(reason) = found.reasons.last() {
+        return reason.clone();
+    }
+    match found.class {
+        DurabilityClass::Volatile => "everything is in memory".to_owned(),
+        class => format!("its class is {}", class.word()),
+    }
+}
+
+/// Turns numbers of axes and values into names.
+struct AxisWords<'a> {
+    run: &'a Run<'a>,
+    names: &'a [Axis],
+    design: &'a Design,
+}
+
+impl AxisWords<'_> {
+    fn value(&self, axis: usize, value: usize) -> String {
+        self.names[axis].values[value].clone()
+    }
+
+    fn answer(&self, found: &AxisFound) -> AxisAnswer {
+        let axis = found.axis;
+        let name = |value: &usize| self.value(axis, *value);
+        let out = |one: &Compared| ValueOut {
+            value: name(&one.value),
+            against: name(&one.against),
+            ratio: one.ratio.centre,
+            low: finite(one.ratio.low).filter(|low| *low > 0.0),
+            high: finite(one.ratio.high),
+        };
+        let worst = self.worst(found);
+        let sides = worst.zip(found.left.first().copied());
+        let beside = sides.map_or_else(Vec::new, |(worst, best)| {
+            let side = |stack: usize| match self.level(stack, axis)? {
+                level if level == worst => Some(0),
+                level if level == best => Some(1),
+                _ => None,
+            };
+            evidence::beside(self.run.plan, self.run.outcomes, side)
+        });
+        AxisAnswer {
+            axis: self.names[axis].name.to_owned(),
+            left: found.left.iter().map(name).collect(),
+            within: found.within().map(|within| within - 1.0),
+            single: finite(found.single - 1.0).filter(|_| found.averaged.len() > 1),
+            out: found.out.iter().map(out).collect(),
+            over: self.over(found),
+            depends: found.combinations.iter().map(|one| self.depends(axis, one)).collect(),
+            trend: self.trend(found),
+            beside,
+            worst: worst.map(|worst| self.value(axis, worst)),
+        }
+    }
+
+    fn level(&self, stack: usize, axis: usize) -> Option<usize> {
+        (stack < self.design.stacks()).then(|| self.design.level(stack, axis))
+    }
+
+    /// The value with the worst result that is shown to be worse than the best.
+    fn worst(&self, found: &AxisFound) -> Option<usize> {
+        let best = found.left.first()?;
+        let better = question(self.run.plan).better;
+        let shown = |one: &&Compared| {
+            let worse = match better {
+                seekwell_stats::Better::Lower => one.ratio.low > 1.0,
+                seekwell_stats::Better::Higher => one.ratio.high < 1.0,
+            };
+            one.against == *best && worse
+        };
+        let far = |one: &&Compared| one.ratio.centre.ln().abs();
+        let all = found.out.iter().chain(&found.pairs).filter(shown);
+        all.max_by(|a, b| far(a).total_cmp(&far(b))).map(|one| one.value)
+    }
+
+    /// What was averaged over: the values of each other axis, or its name where all take part.
+    fn over(&self, found: &AxisFound) -> String {
+        let mut parts = Vec::new();
+        for axis in (0..self.design.axes()).filter(|axis| *axis != found.axis) {
+            let mut values: Vec<usize> =
+                found.averaged.iter().map(|stack| self.design.level(*stack, axis)).collect();
+            values.sort_unstable();
+            values.dedup();
+            if self.design.size(axis) < 2 || values.len() < 2 {
+                continue;
+            }
+            if values.len() == self.design.size(axis) {
+                parts.push(format!("the {}", plural(self.names[axis].name)));
+            } else {
+                let names: Vec<String> =
+                    values.iter().map(|value| self.value(axis, *value)).collect();
+                parts.push(decision::and(&names));
+            }
+        }
+        decision::and(&parts)
+    }
+
+    fn depends(&self, axis: usize, one: &seekwell_stats::axis::Combination) -> Depends {
+        let others = (0..self.design.axes())
+            .filter(|other| *other != axis && self.design.size(*other) > 1)
+            .map(|other| self.value(other, self.design.level(one.stack, other)));
+        let ratio = one.compared.ratio;
+        Depends {
+            with: others.collect::<Vec<_>>().join("/"),
+            best: self.value(axis, one.compared.against),
+            worst: self.value(axis, one.compared.value),
+            ratio: ratio.centre,
+            low: finite(ratio.low).filter(|low| *low > 0.0),
+            high: finite(ratio.high),
+        }
+    }
+
+    /// The trend over values that are numbers, such as chunk sizes; `None` with fewer than three.
+    fn trend(&self, found: &AxisFound) -> Option<Trend> {
+        let values = &self.names[found.axis].values;
+        let mut sizes: Vec<(usize, f64)> = Vec::new();
+        for (value, name) in values.iter().enumerate() {
+            sizes.push((value, number(name)?));
+        }
+        sizes.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let (from, to) = (sizes.first()?.0, sizes.last()?.0);
+        let all: Vec<&Compared> = found.out.iter().chain(&found.pairs).collect();
+        let direct = all.iter().find(|one| {
+            (one.value, one.against) == (to, from) || (one.value, one.against) == (from, to)
+        })?;
+        if sizes.len() < 3 {
+            return None;
+        }
+        let turned = direct.value == from;
+        let ratio = |value: f64| if turned { 1.0 / value } else { value };
+        let (low, high) = (ratio(direct.ratio.low), ratio(direct.ratio.high));
+        let places: Vec<usize> = sizes
+            .iter()
+            .filter_map(|(value, _)| found.left.iter().position(|left| left == value))
+            .collect();
+        let rises = places.windows(2).all(|two| two[0] < two[1]);
+        let falls = places.windows(2).all(|two| two[0] > two[1]);
+        Some(Trend {
+            from: self.value(found.axis, from),
+            to: self.value(found.axis, to),
+            ratio: ratio(direct.ratio.centre),
+            low: finite(low.min(high)).filter(|low| *low > 0.0),
+            high: finite(low.max(high)),
+            steady: rises || falls,
+        })
+    }
+}
+
+fn plural(axis: &str) -> String {
+    match axis {
+        "memory" => "memory sizes".to_owned(),
+        axis => format!("{axis}s"),
+    }
+}
+
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
+}
+
+/// A value such as `64KiB` or `128` as a number.
+fn number(text: &str) -> Option<f64> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let value: f64 = text[..end].parse().ok()?;
+    let factor = match text[end..].trim() {
+        "" | "B" => 1.0,
+        "k" | "K" | "KiB" => 1024.0,
+        "M" | "MiB" => 1024.0 * 1024.0,
+        "G" | "GiB" => 1024.0 * 1024.0 * 1024.0,
+        _ => return None,
+    };
+    Some(value * factor)
+}
