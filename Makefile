@@ -7,7 +7,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: recordings decides cluster-faults cluster-pairs image forecasts layers fuzz kills layer-kills test-layers test-capture capture-cost situations run-file-cuts edits statistics agreement duckdb help demo demo-virtual check-virtual test web power-cuts packages install
+.PHONY: recordings decides cluster-faults cluster-pairs image layers fuzz kills layer-kills test-layers test-capture capture-cost situations run-file-cuts edits statistics agreement duckdb help demo demo-virtual check-virtual test web power-cuts packages install
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -87,18 +87,14 @@ duckdb: packages ## fetch DuckDB for the test that reads the Parquet tables (70 
 web: packages ## build the interactive page of the HTML report; without Node.js reports use a plain page
 	@scripts/build-web
 
-statistics: ## measure how often verdicts and intervals are right (an hour), update docs/statistics-table.md
-	$(CARGO) run --release --locked --package seekwell-bench --example noise -- keep 1300 8000 80
-	$(CARGO) run --release --locked --package seekwell-bench --example statistics -- whole
+statistics: ## measure how wide loss bounds are and how often they are missed under twenty noises (20 minutes); write benches/runs/statistics/bounds.csv
+	$(CARGO) run --release --locked --package seekwell-bench --example noise -- 400 > benches/runs/statistics/bounds.csv
 
 decides: ## as root on a quiet machine: twenty demos, ten tries, twenty pairs of equal runs (30 minutes)
 	$(CARGO) build --release --locked --package seekwell --package seekwell-bench --bin seekwell --example time_to_verdict
 	benches/runs/decides/measure.sh target/release/seekwell demo >benches/runs/decides/demo.csv
 	target/release/examples/time_to_verdict target/release/seekwell 10 >benches/runs/decides/try.txt
 	benches/runs/decides/measure.sh target/release/seekwell same >benches/runs/decides/same.csv
-
-forecasts: ## try whether races end when their forecast says (1 minute)
-	$(CARGO) test --locked --package seekwell-stats --lib forecast -- --ignored --nocapture
 
 install: ## build, then install the program, man pages and completions below PREFIX (/usr/local)
 	$(CARGO) build --release --locked --package seekwell

@@ -183,9 +183,8 @@ pub const LAB: TableDefinition = TableDefinition {
         Entry::new(
             "seed",
             integer(0, i64::MAX as u64),
-            "All randomness of a run (order, file contents, offsets) derives from this.",
-        )
-        .default("1"),
+            "All randomness of a run (order, file contents, offsets) derives from this. Without it each run draws one and keeps it; on the virtual backend it is 1.",
+        ),
         Entry::new(
             "stacks_only",
             FieldKind::Bool,
