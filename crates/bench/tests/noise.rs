@@ -20,9 +20,15 @@ fn bounds_hold_under_every_noise_but_the_named_ones() {
     {
         let all: Vec<Ended> = (0..40).map(|case| run(noise, size, case, "development")).collect();
         let missed = all.iter().filter(|one| one.missed).count();
-        let wrong = all.iter().filter(|one| one.axis_wrong == Some(true)).count();
-        // More than 6 of 40 come by chance in one of 100,000 samples of a rate of 3 %.
-        assert!(missed <= 6 && wrong <= 7, "{}: {missed}, {wrong} of 40", noise.name);
+        let (lines, wrong) = all.iter().fold((0, 0), |(lines, wrong), one| {
+            (lines + one.axis_lines.0, wrong + one.axis_lines.1)
+        });
+        // The seeds are fixed: a sample of 40 labs at a rate of 5 % has more than these once in 1,000.
+        assert!(
+            missed <= 7 && 8 * wrong <= lines,
+            "{}: {missed} of 40, {wrong} of {lines}",
+            noise.name
+        );
     }
 }
 

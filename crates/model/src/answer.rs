@@ -3,7 +3,7 @@
 //! An answer is made after every run, whatever its end. The kinds of [`crate::verdict`] follow from it:
 //! "certified" means that the loss is within the tie.
 
-use crate::verdict::{Beside, DurabilityClass};
+use crate::durability::DurabilityClass;
 use serde::{Deserialize, Serialize};
 
 /// The answer of a run.
@@ -67,7 +67,7 @@ pub struct AxisAnswer {
     pub single: Option<f64>,
     /// Values whose stacks are all out, each against the best value that is left.
     pub out: Vec<ValueOut>,
-    /// What was averaged over, in words: `the schedulers`, `ext4 and xfs`. Empty for a lab with one axis.
+    /// Values that were averaged over, in words: `the schedulers`, `ext4 and xfs`. Empty for a lab with one axis.
     pub over: String,
     /// One entry per combination of the other axes, where averaging would mislead.
     pub depends: Vec<Depends>,
@@ -133,9 +133,9 @@ pub struct Trend {
 pub struct Doubt {
     /// Stable name: `failures`, `carry-over`, `short-step`, `in-memory`, `busy-device`, `model`, `busy-cpu`.
     pub name: String,
-    /// What is in doubt, one sentence without a full stop.
+    /// The matter in doubt, one sentence without a full stop.
     pub text: String,
-    /// What to do, one sentence without a full stop; empty if nothing can be done.
+    /// The remedy, one sentence without a full stop; empty if nothing can be done.
     pub remedy: String,
 }
 
@@ -182,7 +182,7 @@ pub struct Weaker {
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
-    /// What it may lose, in words: `lost data that a sync had returned for in 27 of 30 power cuts`.
+    /// The data that it may lose, in words: `lost data that a sync had returned for in 27 of 30 power cuts`.
     pub loses: String,
 }
 
@@ -193,4 +193,15 @@ pub struct More {
     pub rounds: u64,
     /// Further time that they take, ns; virtual time on the virtual backend.
     pub more_ns: u64,
+}
+
+/// A quantity of the judged step under the two extreme values of an axis.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Beside {
+    /// Quantity with its unit: `flushes`, `KiB per write`.
+    pub what: String,
+    /// Median over the trials with the value of the highest metric.
+    pub at_highest: f64,
+    /// The same with the value of the lowest.
+    pub at_lowest: f64,
 }

@@ -13,6 +13,7 @@ pub mod backing;
 pub mod bench;
 pub mod clients;
 pub mod comparison;
+pub mod durability;
 pub mod field;
 pub mod filesystems;
 pub mod lab;

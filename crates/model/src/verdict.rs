@@ -1,6 +1,8 @@
 //! The verdict: what a run decides, and what it rests on.
 
 use crate::answer::Answer;
+pub use crate::answer::Beside;
+pub use crate::durability::DurabilityClass;
 use crate::lab::Better;
 use crate::power_cut::CutCounts;
 use serde::{Deserialize, Serialize};
@@ -113,7 +115,7 @@ pub struct Verdict {
     /// Supporting evidence from the trials.
     #[serde(default)]
     pub evidence: Evidence,
-    /// What to take and what that can cost at most; `None` in verdicts made before method 4.
+    /// The stack to take and what that can cost at most; `None` in verdicts made before method 4.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
 }
@@ -283,17 +285,6 @@ pub struct AxisFound {
     pub beside: Vec<Beside>,
 }
 
-/// A quantity of the judged step under the two extreme values of an axis.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Beside {
-    /// Quantity with its unit: `flushes`, `KiB per write`.
-    pub what: String,
-    /// Median over the trials with the value of the highest metric.
-    pub at_highest: f64,
-    /// The same with the value of the lowest.
-    pub at_lowest: f64,
-}
-
 /// Two axes that act together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InteractionFound {
@@ -355,37 +346,6 @@ pub struct CheckFound {
     pub change: Option<f64>,
     /// Chance of so much without the trouble.
     pub p: Option<f64>,
-}
-
-/// Guarantee for data at a power cut, weakest last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum DurabilityClass {
-    /// Every write that returned survives, in order.
-    EveryWrite,
-    /// Every write before a returned `fsync` survives, and the filesystem is consistent.
-    Synced,
-    /// Every write before a returned `fsync` survives; files written without it may contain old blocks,
-    /// or the filesystem needs a check first.
-    Unordered,
-    /// Data that `fsync` returned for may be lost, or the filesystem with it.
-    Unsafe,
-    /// Nothing is left: it is in memory.
-    Volatile,
-}
-
-impl DurabilityClass {
-    /// The stable word.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::EveryWrite => "every-write",
-            Self::Synced => "synced",
-            Self::Unordered => "unordered",
-            Self::Unsafe => "unsafe",
-            Self::Volatile => "volatile",
-        }
-    }
 }
 
 /// The durability of one stack.

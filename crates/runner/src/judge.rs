@@ -4,7 +4,6 @@ mod answer;
 mod decision;
 mod dependent;
 mod differences;
-pub(crate) mod durability;
 mod evidence;
 mod laboratory;
 mod nodes;
@@ -12,6 +11,7 @@ pub mod prolong;
 mod race;
 mod short;
 
+use crate::durability;
 use crate::question::question;
 use crate::records::Outcomes;
 use crate::values::{self, common_workloads, judged_trials, judged_workloads};

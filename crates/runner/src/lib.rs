@@ -6,6 +6,7 @@
 
 pub mod axes;
 pub mod compare;
+mod durability;
 pub mod execute;
 #[cfg(test)]
 mod fixture;

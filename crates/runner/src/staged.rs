@@ -10,7 +10,7 @@
 //! values never enter the final.
 
 use crate::axes::axes;
-use crate::judge::durability;
+use crate::durability;
 use crate::order::{self, Ends};
 use crate::question::question;
 use crate::records::{Outcome, Outcomes, is_quarantined};

@@ -24,7 +24,7 @@ const BORROWED: f64 = 10.0;
 /// Shared rounds that a comparison of two stacks needs.
 const LEAST: usize = 3;
 
-/// What a run says of one axis. Values are numbers of the axis's values.
+/// Findings of a run on one axis. Values are numbers of the axis's values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AxisFound {
     /// The axis.
@@ -76,7 +76,7 @@ impl AxisFound {
         Some(self.pairs.iter().map(far).fold(1.0, f64::max)).filter(|far| far.is_finite())
     }
 
-    /// How much the axis is shown to matter: the largest ratio that an interval leaves, at least 1.
+    /// Size of the effect that is shown: the largest ratio that an interval leaves, at least 1.
     #[must_use]
     pub fn matters(&self) -> f64 {
         let combined = self.combinations.iter().map(|one| &one.compared);

@@ -1,7 +1,7 @@
 //! One cell of the table: a noise, so many stacks and rounds.
 
 use super::noises::{Noise, Setting, Values};
-use seekwell_stats::axis::axes;
+use seekwell_stats::axis::{AxisFound, Compared, axes};
 use seekwell_stats::design::Design;
 use seekwell_stats::field::{Field, Observed};
 use seekwell_stats::race::{Race, RaceConfig, Step};
@@ -33,8 +33,8 @@ pub struct Ended {
     pub missed: bool,
     /// True if the bound is within the tie and a verdict was reached.
     pub decided: bool,
-    /// True if any sentence about an axis is wrong; `None` where there is none.
-    pub axis_wrong: Option<bool>,
+    /// Sentences about an axis, and those of them that are wrong.
+    pub axis_lines: (usize, usize),
     /// Trials.
     pub trials: usize,
 }
@@ -57,7 +57,7 @@ pub fn run(noise: &Noise, size: Size, case: usize, seeds: &str) -> Ended {
         bound,
         missed: truth[pick] - best > bound.ln_1p() + 1e-9,
         decided: !matches!(found.finding, Finding::Unresolved { .. }),
-        axis_wrong: axis_wrong(&design, &rows, &found, &question, &truth),
+        axis_lines: axis_lines(&design, &rows, &found, &question, &truth),
         trials,
     }
 }
@@ -98,17 +98,17 @@ fn by_looks(values: &Values, size: Size, question: Question) -> (Comparison, Row
     (outcome.comparison.expect("a look was held"), rows, outcome.trials)
 }
 
-/// Looks for a wrong sentence about an axis: an average outside its interval, or a value that is called
-/// out and is not worse.
-fn axis_wrong(
+/// Counts the sentences about an axis, and those that are wrong: an average outside its interval, or a
+/// value that is called out and is not worse by so much.
+fn axis_lines(
     design: &Design,
     rows: &Rows,
     found: &Comparison,
     question: &Question,
     truth: &[f64],
-) -> Option<bool> {
+) -> (usize, usize) {
     if design.axes() == 0 {
-        return None;
+        return (0, 0);
     }
     let field = Field::new(rows, question);
     let mut is_out = vec![false; rows.len()];
@@ -125,15 +125,15 @@ fn axis_wrong(
         };
         among.iter().map(of).sum::<f64>() / among.len() as f64
     };
-    let wrong = all.iter().any(|axis| {
+    let wrong = |axis: &&AxisFound| {
         let others: Vec<usize> =
             axis.averaged.iter().map(|stack| design.level(*stack, 1 - axis.axis)).collect();
-        let misses = |one: &seekwell_stats::axis::Compared, among: &[usize]| {
+        let misses = |one: &Compared, among: &[usize]| {
             let log = mean(axis.axis, one.value, among) - mean(axis.axis, one.against, among);
             !one.ratio.contains(log.exp())
         };
         axis.pairs.iter().any(|one| misses(one, &others))
             || axis.out.iter().any(|one| misses(one, &[0, 1, 2]))
-    });
-    Some(wrong)
+    };
+    (all.len(), all.iter().filter(wrong).count())
 }

@@ -66,11 +66,11 @@ fn line(size: Size, all: &mut [Ended]) -> String {
         all.iter().filter(|one| is(one)).count() as f64 / labs.max(1) as f64
     };
     let bounds: Vec<f64> = all.iter().map(|one| one.bound).collect();
-    let axis = all.iter().filter(|one| one.axis_wrong.is_some()).count();
-    let axis_wrong = all.iter().filter(|one| one.axis_wrong == Some(true)).count();
-    let axis_wrong = match axis {
+    let lines: usize = all.iter().map(|one| one.axis_lines.0).sum();
+    let wrong: usize = all.iter().map(|one| one.axis_lines.1).sum();
+    let axis_wrong = match lines {
         0 => String::new(),
-        axis => format!("{:.4}", axis_wrong as f64 / axis as f64),
+        lines => format!("{:.4}", wrong as f64 / lines as f64),
     };
     let trials: usize = all.iter().map(|one| one.trials).sum();
     format!(

@@ -1,7 +1,8 @@
 //! The answer of a run: the pick with its loss bound, what is out, what matters, where the time goes.
 
-use super::{decision, durability, evidence};
+use super::{decision, evidence};
 use crate::axes::{Axis, axes};
+use crate::durability;
 use crate::question::question;
 use crate::records::Outcomes;
 use seekwell_model::answer::{
@@ -277,7 +278,7 @@ impl Run<'_> {
     }
 }
 
-/// What a stack may lose, in words.
+/// Data that a stack may lose, in words.
 fn loses(found: &seekwell_model::verdict::StackDurability) -> String {
     if let Some(reason) = found.reasons.last() {
         return reason.clone();
@@ -354,7 +355,7 @@ impl AxisWords<'_> {
         all.max_by(|a, b| far(a).total_cmp(&far(b))).map(|one| one.value)
     }
 
-    /// What was averaged over: the values of each other axis, or its name where all take part.
+    /// Values that were averaged over: the values of each other axis, or its name where all take part.
     fn over(&self, found: &AxisFound) -> String {
         let mut parts = Vec::new();
         for axis in (0..self.design.axes()).filter(|axis| *axis != found.axis) {

@@ -1,11 +1,11 @@
 //! The verdict of a race.
 
 use super::answer;
-use super::durability;
 use super::{
     best_first, blank, mean_trial_ns, median, of_rounds, percent, tie_reason, unresolved_reason,
     verdict as of_comparison, with_doubts,
 };
+use crate::durability;
 use crate::records::{End, Outcomes};
 use crate::staged::{Ended, Staged};
 use crate::values::{judged_trials, round_values};
