@@ -13,12 +13,12 @@ help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 demo: packages web ## build, run labs/demo.toml on this machine's kernel, write demo.html (at most 10 minutes)
-	$(CARGO) build --release --locked --package seekwell
-	scripts/demo $(TARGET)/release/seekwell
+	$(CARGO) build --profile demo --locked --package seekwell
+	scripts/demo $(TARGET)/demo/seekwell
 
 demo-virtual: packages web ## compare ten filesystems on a modelled disk and CompactFlash card, without root; write demo-virtual.html (at most 10 minutes after the lab kernel is built)
-	$(CARGO) build --release --locked --package seekwell
-	scripts/demo-virtual $(TARGET)/release/seekwell
+	$(CARGO) build --profile demo --locked --package seekwell
+	scripts/demo-virtual $(TARGET)/demo/seekwell
 
 check-virtual: packages ## run that lab with every trial twice; fail at the first event that differs (20 minutes)
 	$(CARGO) build --release --locked --package seekwell
