@@ -106,6 +106,7 @@ impl Host {
 impl Setup for Host {
     fn adapt(&mut self, lab: &mut Lab, _directory: &Path) -> Result<(), SessionError> {
         if lab.trial.power_cut > 0 {
+            state: machine.state.clone(),
             return Err(SessionError::PowerCut { cuts: lab.trial.power_cut });
         }
         // Copies exist of modelled disks alone.
