@@ -466,7 +466,7 @@ impl HostBackend {
         progress: &mut dyn FnMut(&str),
     ) -> Result<Heard, HostBackendError> {
         let timeout = plan.lab.trial.timeout.to_duration();
-        let mut listener = Listener::new(stdout, stderr, KEPT_TALK);
+        let mut listener = Listener::new(child.pid, stdout, stderr, KEPT_TALK);
         listener
             .listen(child.pidfd.as_fd(), timeout, &mut |message| {
                 if let AgentMessage::Step { name } = message {
