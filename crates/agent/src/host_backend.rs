@@ -55,6 +55,8 @@ pub struct HostOptions {
     pub program: PathBuf,
     /// Directory for the images of loop devices that name none.
     pub scratch: PathBuf,
+    /// Directory of all that Seekwell keeps on this machine. Programs of a workload do not see it.
+    pub state: PathBuf,
     /// Directory for the undo list.
     pub undo_directory: PathBuf,
     /// Directory of the claims.
@@ -152,9 +154,8 @@ impl HostBackend {
         let run: String =
             run.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
         let lock = machine_lock(&system, &options)?;
-        let work = options.undo_directory.join("mnt");
-        std::fs::create_dir_all(&work)
-            .map_err(process("cannot make the directory for mount points"))?;
+        let work = undo::mount_folder(&options.undo_directory)
+            .map_err(host("cannot make the directory for mount points"))?;
         let undo = options.undo_directory.join(format!("{run}.{}", undo::EXTENSION));
         Undo::create(&system, &undo, &run).map_err(host("cannot start the undo list"))?;
         let ram = seekwell_host::memory::ram(&system)
@@ -427,6 +428,7 @@ impl HostBackend {
             ram: self.ram,
             undo: Some(self.undo.clone()),
             work: self.work.clone(),
+            hidden: Some(self.options.state.clone()),
             synced: vec![],
             record: false,
         };
@@ -464,7 +466,7 @@ impl HostBackend {
         progress: &mut dyn FnMut(&str),
     ) -> Result<Heard, HostBackendError> {
         let timeout = plan.lab.trial.timeout.to_duration();
-        let mut listener = Listener::new(stdout, stderr, KEPT_TALK);
+        let mut listener = Listener::new(child.pid, stdout, stderr, KEPT_TALK);
         listener
             .listen(child.pidfd.as_fd(), timeout, &mut |message| {
                 if let AgentMessage::Step { name } = message {

@@ -101,6 +101,7 @@ fn run_changed(
         ram: None,
         undo: None,
         work: work.path().to_owned(),
+        hidden: None,
         synced: vec![],
         record: false,
     };

@@ -738,7 +738,7 @@ pub struct ClaimArgs {
 pub struct ReleaseArgs {
     /// Disk or partition as it was claimed, or SERVER:/PATH
     pub device: PathBuf,
-    /// Restore the partition table and signatures from before the claim, if nothing was written since
+    /// Restore the partition table and signatures that a trial erased, if nothing else has written to the disk
     #[arg(long)]
     pub restore: bool,
 }

@@ -25,6 +25,8 @@ fn main() -> ExitCode {
         let failed = |error| Failure::from_error(&error).show();
         return served.map_or_else(failed, |()| ExitCode::SUCCESS);
     }
+    // Before Linux 5.11, programs inherit what the caller left open.
+    let _ = seekwell_host::namespace::close_on_exec();
     let matches = match args::command().try_get_matches_from(words) {
         Ok(matches) => matches,
         Err(error) => return failure::usage(&error),

@@ -89,10 +89,18 @@ pub fn talk(text: &str) {
 }
 
 /// The text without characters that would steer a terminal: names of devices and labels come from
-/// outside.
+/// outside. Those that reorder or hide the text around them are shown as `\u{202e}`.
 pub fn harmless(text: &str) -> String {
-    let safe = |c: char| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c };
-    text.chars().map(safe).collect()
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\t' => out.push(c),
+            _ if c.is_control() => out.push('\u{fffd}'),
+            _ if seekwell_report::is_harmful(c) => out.extend(c.escape_unicode()),
+            _ => out.push(c),
+        }
+    }
+    out
 }
 
 /// Standard error as something to write to, for questions.

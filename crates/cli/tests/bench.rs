@@ -368,3 +368,38 @@ fn a_raw_device_and_the_ext4_above_it_are_one_chart_with_both_curves() {
     let html = std::fs::read_to_string(folder.path().join("chart.html")).unwrap();
     assert!(html.contains("<polyline") && html.contains("mounted/data"));
 }
+
+/// Names in a directory.
+fn names(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).unwrap();
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+#[test]
+fn a_bench_that_is_ended_removes_its_folder() {
+    for (signal, words) in [
+        ("-INT", &["seek", ".", "--file-size", "16MiB", "--time", "10min"][..]),
+        ("-TERM", &["maildir", ".", "--time", "10min"]),
+        ("-HUP", &["seek", ".", "--file-size", "16MiB", "--time", "10min", "--write"]),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_seekwell"));
+        command.current_dir(folder.path()).arg("bench").args(words);
+        command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped());
+        let mut running = command.spawn().unwrap();
+        let begun = std::time::Instant::now();
+        // Its folder, with something in it.
+        while !names(folder.path()).iter().any(|name| !names(&folder.path().join(name)).is_empty())
+        {
+            assert_eq!(running.try_wait().unwrap(), None, "{words:?}");
+            assert!(begun.elapsed().as_secs() < 120, "{words:?}: nothing was written");
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        let pid = running.id().to_string();
+        assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
+        let output = running.wait_with_output().unwrap();
+        let said = said(folder.path(), &output);
+        assert_eq!(said, (Some(1), "seekwell: error: stopped; nothing was kept".to_owned()));
+        assert_eq!(names(folder.path()), [""; 0], "{signal}");
+    }
+}

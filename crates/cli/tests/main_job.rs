@@ -7,6 +7,8 @@
 mod again;
 #[path = "main_job/bad_input.rs"]
 mod bad_input;
+#[path = "main_job/children.rs"]
+mod children;
 #[path = "main_job/compared.rs"]
 mod compared;
 #[path = "main_job/race.rs"]

@@ -30,6 +30,15 @@ pub enum ClusterError {
         /// The folder.
         path: PathBuf,
     },
+    /// A folder at the place of the shared one that no run made.
+    #[error(
+        "{} is needed for the workers, and it exists with files of others; move it, or give the run file another name",
+        path.display()
+    )]
+    Taken {
+        /// The folder.
+        path: PathBuf,
+    },
     /// A run with the same name was started anew, with another plan.
     #[error("{} has the work of another run now; workers of the one before end", path.display())]
     OtherWork {

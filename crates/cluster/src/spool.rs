@@ -131,7 +131,10 @@ impl Spool {
         let spool = self;
         let folder = &spool.folder.clone();
         match fs::DirBuilder::new().mode(0o700).create(folder) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => spool.check_owner()?,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                spool.check_owner()?;
+                spool.check_session()?;
+            }
             made => made.map_err(failed("make", folder))?,
         }
         let same = read::<Work>(&spool.path(WORK)).is_ok_and(|kept| kept == Some(work.clone()));
@@ -561,9 +564,32 @@ impl Spool {
         self.path(STOP).exists()
     }
 
-    /// Removes the folder; nothing of it is needed after a run.
+    /// Removes the folder; nothing of it is needed after a run. What no session or worker wrote stays, and
+    /// the folder with it.
     pub(crate) fn remove(&self) -> Result<(), ClusterError> {
-        remove(&self.folder)
+        if self.is_gone() {
+            return Ok(());
+        }
+        let all = names(&self.folder)?;
+        if all.iter().all(|name| is_of_run(name)) {
+            return remove(&self.folder);
+        }
+        let ours = all.iter().filter(|name| is_of_run(name));
+        ours.map(|name| self.path(name)).try_for_each(|path| remove(&path))
+    }
+
+    /// Refuses a folder that was there before and is not the one of a session.
+    fn check_session(&self) -> Result<(), ClusterError> {
+        // A session that died while it made the folder left folders without files.
+        let is_empty = |name: &String| {
+            files::is_unfinished(name)
+                || is_of_run(name) && names(&self.path(name)).is_ok_and(|inner| inner.is_empty())
+        };
+        if self.path(WORK).exists() || names(&self.folder)?.iter().all(is_empty) {
+            Ok(())
+        } else {
+            Err(ClusterError::Taken { path: self.folder.clone() })
+        }
     }
 
     /// The last lines of the newest log that says anything.
@@ -643,6 +669,13 @@ fn fnv(text: &[u8]) -> u64 {
     text.iter().fold(0xcbf2_9ce4_8422_2325, |number: u64, byte| {
         (number ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
     })
+}
+
+/// True for names that a session and its workers give, also to files that are not whole.
+fn is_of_run(name: &str) -> bool {
+    const SCRIPTS: [&str; 2] = ["task.sh", "allocation.sh"];
+    let own = [ID, WORK, WANTED, TAKEN, DONE, BEATS, DISKS, LOGS, STOP, JOB, ASIDE];
+    own.iter().chain(&SCRIPTS).any(|own| name == *own) || files::is_unfinished(name)
 }
 
 /// Lines of a log in an error.

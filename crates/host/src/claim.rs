@@ -3,14 +3,14 @@
 //! A claim names the disk by what it is, not by its name of today. It says that the disk may be
 //! written, and nothing about whether that is safe now: the guard looks at that each time.
 
-use crate::claims::{self, Claim, Written, begin_writing, file_of, find, write};
+use crate::claims::{self, Claim, FORMAT, Written, file_of, find, write};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::guard::{self, Context, Purpose};
 use crate::identity::{self, Identity};
 use crate::mounts;
 use crate::program;
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, RefusalKind};
 use crate::state;
 use crate::sysfs::{self, System};
 use crate::tree;
@@ -64,7 +64,9 @@ impl ClaimCard {
 pub fn describe(system: &System, target: &Path, run_file: Option<&Path>) -> Result<ClaimCard> {
     let (node, device) = guard::block_device(system, target)?;
     let context = Context { claims: PathBuf::new(), run_file: run_file.map(Path::to_owned) };
+    let identity = Identity::read(system, &device, None);
     let refusal = guard::check(system, target, Purpose::Claim, &context).err();
+    let refusal = refusal.or_else(|| (identity.size.0 == 0).then(|| empty(target)));
     let parts = device.with_parts();
     let signatures = parts
         .iter()
@@ -91,11 +93,17 @@ pub fn describe(system: &System, target: &Path, run_file: Option<&Path>) -> Resu
     Ok(ClaimCard {
         target: target.to_owned(),
         stable_path: identity::stable_path(system, &node),
-        identity: Identity::read(system, &device, None),
+        identity,
         signatures,
         mounts,
         refusal,
     })
+}
+
+/// The refusal of a device that has no size, as a free loop device or a reader without a card.
+fn empty(target: &Path) -> Refusal {
+    let reason = "its size is 0 bytes or unknown, so there is nothing to claim";
+    Refusal::new(target, RefusalKind::Missing, reason, "insert or attach a medium, then claim it")
 }
 
 /// Types and labels that libblkid finds; empty without wipefs.
@@ -149,8 +157,15 @@ pub fn confirm(system: &System, claims: &Path, card: &ClaimCard, typed: &str) ->
     let path = card.stable_path.clone().unwrap_or_else(|| card.target.clone());
     let (_, device) = guard::block_device(system, &card.target)?;
     let content = claims::content(system, &device);
-    let claim =
-        Claim { format: 1, path, identity, boot, claimed_unix_s: seconds, content, written: None };
+    let claim = Claim {
+        format: FORMAT,
+        path,
+        identity,
+        boot,
+        claimed_unix_s: seconds,
+        content,
+        written: None,
+    };
     state::folder(claims)?;
     saved::save(system, &saved_file(claims, &claim.identity), now.node(), &device)?;
     write(claims, &claim)?;
@@ -186,7 +201,11 @@ pub fn note_content(system: &System, claims: &Path, target: &Path) -> Result<()>
     if claim.written.is_none() {
         return Ok(());
     }
-    claim.written = Some(Written { left: claims::content(system, &device) });
+    // Counted now, not later as if someone else wrote it. One that fails shows as a later write.
+    let _ = fs::File::open(target).and_then(|opened| opened.sync_all());
+    let saved = saved::load(&saved_file(claims, &claim.identity)).ok();
+    let state = saved.and_then(|saved| saved.state(system, target, &device));
+    claim.written = Some(Written { left: claims::content(system, &device), state });
     write(claims, &claim)
 }
 
@@ -216,17 +235,19 @@ pub fn release(system: &System, claims: &Path, target: &Path) -> Result<Option<C
 /// Result of restoring a device's contents of before the claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Contents {
-    /// Nothing was written since the claim, and its partition table and signatures are as they were;
-    /// so many of the saved pieces had to be written back.
-    AsBefore(usize),
-    /// Trials or another program have written to it. The copy of its beginning and end is here.
+    /// Its partition table and signatures are those at the claim: nothing was written.
+    Unchanged,
+    /// The partition table and signatures that a trial had erased were written back.
+    Restored,
+    /// Something else has written to it since the last trial, or may have: nothing was written. The
+    /// copy of its beginning and end is here.
     Overwritten(PathBuf),
     /// No copy was made, as by earlier versions.
     NoCopy,
 }
 
-/// Releases a claim, and restores the earlier partition table and signatures unless a trial or another
-/// program has written since. `None` if there was no claim.
+/// Releases a claim, and restores the partition table and signatures that a trial erased, if the
+/// device is as that trial left it. `None` if there was no claim.
 ///
 /// # Errors
 /// When the device must not be written or the claim cannot be removed.
@@ -237,24 +258,40 @@ pub fn release_and_restore(
 ) -> Result<Option<Contents>> {
     let Some(claim) = lookup(system, claims, target)? else { return Ok(None) };
     let copy = saved_file(claims, &claim.identity);
+    let contents = restored(system, claims, target, &claim, &copy)?;
+    release(system, claims, target)?;
+    Ok(Some(contents))
+}
+
+fn restored(
+    system: &System,
+    claims: &Path,
+    target: &Path,
+    claim: &Claim,
+    copy: &Path,
+) -> Result<Contents> {
     if !copy.exists() {
-        release(system, claims, target)?;
-        return Ok(Some(Contents::NoCopy));
+        return Ok(Contents::NoCopy);
     }
     let (_, device) = guard::block_device(system, target)?;
     let now = claims::content(system, &device);
-    let then = claim.content.clone().unwrap_or_default();
-    // Something new on it is a person's, and newer than the copy.
-    let only_less = now.is_some_and(|now| now.iter().all(|found| then.contains(found)));
-    if claim.written.is_some() || !only_less {
-        release(system, claims, target)?;
-        return Ok(Some(Contents::Overwritten(copy)));
+    if now.is_some() && now == claim.content {
+        return Ok(Contents::Unchanged);
     }
-    // Missing signatures would count as a change by another program.
-    begin_writing(system, claims, &claim.identity)?;
+    let saved = saved::load(copy)?;
+    let left = claim.written.as_ref().and_then(|written| written.state.as_ref());
+    let is_as_left = || left.is_some() && saved.state(system, target, &device).as_ref() == left;
+    if !is_as_left() {
+        return Ok(Contents::Overwritten(copy.to_owned()));
+    }
     let context = Context { claims: claims.to_owned(), run_file: None };
     let token = guard::check(system, target, Purpose::Claim, &context)?.permit()?;
-    let written = saved::restore(&copy, &token)?;
-    release(system, claims, target)?;
-    Ok(Some(Contents::AsBefore(written)))
+    let file = token.open(false)?;
+    // From here on it cannot be mounted.
+    let _alone = token.open_alone()?;
+    if !is_as_left() {
+        return Ok(Contents::Overwritten(copy.to_owned()));
+    }
+    saved.restore(&file, token.path())?;
+    Ok(Contents::Restored)
 }

@@ -11,6 +11,9 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+/// Newest form of a claim that this version reads, and the one that it writes.
+pub(crate) const FORMAT: u32 = 1;
+
 /// A claimed device, as kept on disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
@@ -39,6 +42,10 @@ pub struct Claim {
 pub struct Written {
     /// Partition table and signatures after the last trial; `None` while one may be under way.
     pub left: Option<Vec<String>>,
+    /// State of the device after the last trial: any later write makes another one. `None` if it is
+    /// unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
 }
 
 impl Claim {
@@ -53,8 +60,8 @@ impl Claim {
     pub(crate) fn strange_content(&self, system: &System, device: &Device) -> Option<String> {
         let then = self.content.as_ref()?;
         let left = match &self.written {
-            Some(Written { left: None }) => return None,
-            Some(Written { left }) => left.as_ref(),
+            Some(Written { left: None, .. }) => return None,
+            Some(Written { left, .. }) => left.as_ref(),
             None => None,
         };
         let now = content(system, device)?;
@@ -102,7 +109,7 @@ pub(crate) fn write(claims: &Path, claim: &Claim) -> Result<()> {
 /// Notes in the claim that what is on the device may be ours from now on.
 pub(crate) fn begin_writing(system: &System, claims: &Path, identity: &Identity) -> Result<()> {
     let Some(mut claim) = find(system, claims, identity)? else { return Ok(()) };
-    claim.written = Some(Written { left: None });
+    claim.written = Some(Written::default());
     write(claims, &claim)
 }
 
@@ -123,14 +130,23 @@ pub fn list(claims: &Path) -> Result<Vec<Claim>> {
         }
         let mut text = String::new();
         state::open_own(&path)?.read_to_string(&mut text).map_err(Error::io("read", &path))?;
-        let claim = serde_json::from_str(&text).map_err(|_| Error::Format {
-            path,
-            content: sysfs::shortened(&text),
-            expected: "a claim; remove the file and claim the device again",
-        })?;
-        found.push(claim);
+        found.push(parse(&path, &text)?);
     }
     Ok(found)
+}
+
+fn parse(path: &Path, text: &str) -> Result<Claim> {
+    let unfit =
+        |content: String, expected| Error::Format { path: path.to_owned(), content, expected };
+    let claim: Claim = serde_json::from_str(text).map_err(|_| {
+        let expected = "a claim; remove the file and claim the device again";
+        unfit(sysfs::shortened(text), expected)
+    })?;
+    if claim.format > FORMAT {
+        let expected = "format 1; a newer seekwell wrote this claim, and can release it";
+        return Err(unfit(format!("format {}", claim.format), expected));
+    }
+    Ok(claim)
 }
 
 /// The claim on a device, if there is one that still holds.

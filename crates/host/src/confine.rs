@@ -2,7 +2,8 @@
 //!
 //! A program of a workload gets a mount namespace in which no filesystem honours set-user-ID bits or
 //! device nodes, a `/dev` with the devices given and no other block device, a `/proc` of its own PID
-//! namespace, settings of the kernel and of devices that it can read alone, and the capabilities of [`WORKLOAD`] at most. An agent keeps [`AGENT`], one
+//! namespace, settings of the kernel and of devices that it can read alone, an empty folder in the place
+//! of Seekwell's own, and the capabilities of [`WORKLOAD`] at most. An agent keeps [`AGENT`], one
 //! with a server in a network of its own [`SERVER`].
 
 use crate::error::{Error, Result};
@@ -16,6 +17,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Component, Path};
 use std::process::{Child, Command};
+use std::sync::OnceLock;
 
 mod enter;
 mod landlock;
@@ -65,10 +67,57 @@ struct Node {
     number: u64,
 }
 
+/// A folder in whose place a program finds an empty one.
+#[derive(Clone, Debug)]
+struct Hidden {
+    folder: CString,
+    /// A directory below it that stays, and the folders between, outermost first, relative to it.
+    kept: Option<(CString, Vec<CString>)>,
+}
+
+/// The folder that [`hide`] named.
+static HIDDEN: OnceLock<Hidden> = OnceLock::new();
+
+/// Hides Seekwell's own folder, with claims, plans that were shown and undo lists, from all programs
+/// that this process confines from now on. `kept` is a directory below it that they see all the same.
+/// The first call counts.
+///
+/// # Errors
+/// When the folder cannot be found.
+pub fn hide(folder: &Path, kept: Option<&Path>) -> Result<()> {
+    let hidden = Hidden::new(folder, kept)?;
+    HIDDEN.get_or_init(|| hidden);
+    Ok(())
+}
+
+impl Hidden {
+    fn new(folder: &Path, kept: Option<&Path>) -> Result<Self> {
+        let real = |path: &Path| fs::canonicalize(path).map_err(Error::io("find", path));
+        let text = |path: &Path| {
+            CString::new(path.as_os_str().as_bytes())
+                .map_err(|_| Error::Argument(format!("{} holds a NUL byte", path.display())))
+        };
+        let folder = real(folder)?;
+        let kept = kept.map(real).transpose()?;
+        let below = kept.as_deref().and_then(|kept| kept.strip_prefix(&folder).ok());
+        let kept = match (&kept, below) {
+            (Some(kept), Some(below)) => {
+                let folders = below.ancestors().filter(|part| !part.as_os_str().is_empty());
+                let mut folders = folders.map(text).collect::<Result<Vec<_>>>()?;
+                folders.reverse();
+                Some((text(kept)?, folders))
+            }
+            _ => None,
+        };
+        Ok(Self { folder: text(&folder)?, kept })
+    }
+}
+
 /// Limits of a program that has yet to be started.
 #[derive(Debug)]
 pub struct Confinement {
     nodes: Vec<Node>,
+    hidden: Option<Hidden>,
     shown: Option<CString>,
     kept: CapabilitySet,
     /// False where this process may not make namespaces, as an ordinary user: then there is no power
@@ -87,6 +136,7 @@ impl Confinement {
         let own = own_capabilities()?.effective;
         Ok(Self {
             nodes: devices.iter().filter_map(|path| Node::of(path)).collect(),
+            hidden: HIDDEN.get().cloned(),
             shown: None,
             kept: WORKLOAD,
             separate: own.contains(CapabilitySet::SYS_ADMIN),

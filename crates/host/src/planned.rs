@@ -2,7 +2,10 @@
 //! shown. A note counts for [`VALID`]: who runs the same lab later sees the plan again.
 
 use crate::error::{Error, Result};
+use crate::guard;
+use crate::identity::Identity;
 use crate::state;
+use crate::sysfs::System;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,9 +18,24 @@ mod tests;
 pub const VALID: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// Start value of the 128-bit FNV-1a hash.
-const FNV_OFFSET_BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+pub(crate) const FNV_OFFSET_BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
 /// Multiplier of the 128-bit FNV-1a hash.
 const FNV_PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
+
+/// Names the disk that a path leads to now, as a line of a note: what was planned for one disk does not
+/// count for another one that the path leads to later.
+///
+/// # Errors
+/// When there is no such disk.
+pub fn disk(system: &System, path: &Path) -> Result<String> {
+    let (_, device) = guard::block_device(system, path)?;
+    let identity = Identity::read(system, &device, None);
+    let boot = match identity.lasting_serial() {
+        Some(_) => String::new(),
+        None => format!(" in boot {}", system.boot_id()?),
+    };
+    Ok(format!("{} is {}{boot}", path.display(), identity.key()))
+}
 
 /// Notes that these lines were shown, and removes the notes that no longer count. The note holds the
 /// lines in full, so that two plans with one hash are told apart.
@@ -74,9 +92,12 @@ fn text(lines: &[String]) -> String {
     })
 }
 
-/// FNV-1a, 128 bits, over the text.
+/// FNV-1a, 128 bits, of bytes after those that the hash has already.
+pub(crate) fn fnv(hash: u128, bytes: &[u8]) -> u128 {
+    bytes.iter().fold(hash, |hash, byte| (hash ^ u128::from(*byte)).wrapping_mul(FNV_PRIME))
+}
+
 fn path(folder: &Path, lines: &[String]) -> PathBuf {
-    let step = |hash: u128, byte: &u8| (hash ^ u128::from(*byte)).wrapping_mul(FNV_PRIME);
-    let hash = text(lines).as_bytes().iter().fold(FNV_OFFSET_BASIS, step);
+    let hash = fnv(FNV_OFFSET_BASIS, text(lines).as_bytes());
     folder.join(format!("{hash:032x}"))
 }

@@ -424,6 +424,17 @@ impl Undo {
     }
 }
 
+/// Makes the private directory in which agents mount, in the folder of the undo lists.
+///
+/// # Errors
+/// When it cannot be made, or belongs to another user.
+pub fn mount_folder(folder: &Path) -> Result<PathBuf> {
+    state::folder(folder)?;
+    let path = folder.join("mnt");
+    state::folder(&path)?;
+    Ok(path)
+}
+
 /// Paths of the undo lists in a folder, sorted. No such folder is no list.
 fn lists(folder: &Path) -> Vec<PathBuf> {
     let paths = sysfs::names(folder).into_iter().map(|name| folder.join(name));

@@ -115,6 +115,10 @@ pub struct TrialRequest {
     pub undo: Option<PathBuf>,
     /// An empty directory for mount points, made by the runner.
     pub work: PathBuf,
+    /// Folder with claims, shown plans and undo lists, which programs of the workload do not see;
+    /// `None` if there is none (virtual backend).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hidden: Option<PathBuf>,
     /// Said to be synced before the power cut that [`TrialPart::Survey`] looks at.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub synced: Vec<String>,

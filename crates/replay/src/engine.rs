@@ -15,11 +15,12 @@ use crate::plan::Plan;
 use crate::rebuild::Content;
 use crate::slot::{Slot, close};
 use gate::Gate;
-use lane::Shared;
 pub(crate) use lane::fine_sleep;
+use lane::{NOT_FILLING, Shared};
 use progress::Progress;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use tally::Durations;
@@ -48,12 +49,21 @@ pub struct Options {
     /// True to spend the last moment before a call awake, since sleeps end late. False in guests in
     /// virtual time: nothing but calls takes time there, also looks at the clock.
     pub awake: bool,
+    /// Bytes that must stay free on the target's filesystem: with fewer, the replay ends with
+    /// [`ReplayError::Filling`]. 0 for a filesystem that is the replay's alone.
+    pub kept: u64,
 }
 
 impl Default for Options {
     /// As recorded, random data.
     fn default() -> Self {
-        Self { speed: Speed::Recorded(1.0), content: Content::default(), stop: None, awake: true }
+        Self {
+            speed: Speed::Recorded(1.0),
+            content: Content::default(),
+            stop: None,
+            awake: true,
+            kept: 0,
+        }
     }
 }
 
@@ -82,12 +92,17 @@ pub fn replay(plan: &Plan, target: &Path, options: &Options) -> Result<Replayed,
         awake: if options.awake { lane::oversleeps() } else { Duration::ZERO },
         own: if options.awake { debt::own_time(&data) } else { debt::own_time_in_guest() },
         durations: &durations,
+        filling: AtomicU64::new(NOT_FILLING),
     };
     let result = jail::within(target, || run(&shared, target));
     for slot in &slots {
         close(slot.take());
     }
     let failed = shared.failed.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let free = shared.filling.load(Ordering::Relaxed);
+    if free != NOT_FILLING {
+        return Err(ReplayError::Filling { path: target.to_owned(), free });
+    }
     match failed {
         Some((what, errno)) => Err(ReplayError::io(what, target)(errno)),
         None => result.map(|mut all| {
@@ -97,8 +112,29 @@ pub fn replay(plan: &Plan, target: &Path, options: &Options) -> Result<Replayed,
     }
 }
 
+/// Time between two looks at the free space of the target's filesystem.
+const ROOM_LOOK: Duration = Duration::from_millis(20);
+
+/// Ends the replay before its filesystem is full, which other programs use too. Looks until `over` is
+/// dropped.
+fn watch_room(shared: &Shared<'_>, over: &Receiver<()>) {
+    while over.recv_timeout(ROOM_LOOK) == Err(RecvTimeoutError::Timeout) {
+        // The target is the root of this thread.
+        let Ok(facts) = rustix::fs::statvfs("/") else { continue };
+        let free = facts.f_bavail.saturating_mul(facts.f_frsize);
+        if free < shared.options.kept {
+            shared.filling.store(free, Ordering::Relaxed);
+            return;
+        }
+    }
+}
+
 fn run(shared: &Shared<'_>, target: &Path) -> Result<Replayed, ReplayError> {
     std::thread::scope(|scope| {
+        let (_under_way, over) = mpsc::channel();
+        if shared.options.kept > 0 {
+            scope.spawn(move || watch_room(shared, &over));
+        }
         let mut threads = Vec::new();
         for lane in 0..shared.plan.lanes.len() {
             let builder =

@@ -63,8 +63,8 @@ pub enum ReplayError {
         /// Size of the device.
         device_bytes: u64,
     },
-    /// The initial tree does not fit.
-    #[error("the files of the trace need {needed} {unit}, {} has {free} free; use a larger device", .path.display())]
+    /// The initial tree, with what calls add to it, does not fit.
+    #[error("the files of the trace need {needed} {unit}, {} has {free} free{}; use a larger device", .path.display(), kept_free(*.kept))]
     NoRoom {
         /// Target.
         path: PathBuf,
@@ -74,6 +74,19 @@ pub enum ReplayError {
         free: u64,
         /// Bytes or files.
         unit: &'static str,
+        /// Free bytes that other programs need.
+        kept: u64,
+    },
+    /// The filesystem was nearly full during the replay.
+    #[error(
+        "the replay was stopped because {} has only {free} bytes free, which other programs need; replay on a filesystem of its own, or free some space",
+        .path.display()
+    )]
+    Filling {
+        /// Target.
+        path: PathBuf,
+        /// Free then, bytes.
+        free: u64,
     },
     /// The system refused something outside of the replayed calls.
     #[error("cannot {what} {}: {source}{}", .path.display(), remedy(.source))]
@@ -92,6 +105,15 @@ pub enum ReplayError {
 
 fn below(only: &Option<String>) -> String {
     only.as_ref().map(|only| format!(" below {only}")).unwrap_or_default()
+}
+
+/// The part of a filesystem that is not for a replay.
+fn kept_free(bytes: u64) -> String {
+    if bytes == 0 {
+        String::new()
+    } else {
+        format!(", of which {bytes} are kept for other programs")
+    }
 }
 
 fn remedy(source: &io::Error) -> &'static str {

@@ -38,7 +38,7 @@ pub use error::ReplayError;
 pub use fidelity::{Difference, Fidelity, Replayed};
 pub use plan::{DeviceBytes, Limits, Plan, Reason, Recorded, TreeEntry, TreeKind};
 pub use planner::{Choice, plan};
-pub use rebuild::{Content, Rebuilt, rebuild};
+pub use rebuild::{Content, Rebuilt, check_room, rebuild};
 pub use requests::{
     Failure, Place, RecordedRequests, RequestChoice, RequestPlan, RequestsReplayed, fill,
     plan_requests, replay_requests,

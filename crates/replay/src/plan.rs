@@ -214,6 +214,8 @@ pub struct Plan {
     pub(crate) paths: Vec<CString>,
     /// Places in the table of descriptors, the unused place 0 included.
     pub(crate) slots: u32,
+    /// Bytes that calls add to the initial tree, at most at any time.
+    pub(crate) growth: u64,
     pub(crate) first_ns: u64,
     /// True when the trace tells computing and sleeping apart.
     pub(crate) tells_computing: bool,
@@ -282,6 +284,12 @@ impl Plan {
             return Err(ReplayError::Untimed { untimed, planned });
         }
         Ok(())
+    }
+
+    /// Bytes of data that the calls need at some time beyond those of the initial tree.
+    #[must_use]
+    pub fn growth(&self) -> u64 {
+        self.growth
     }
 
     /// Bytes of the initial tree's data.

@@ -12,6 +12,7 @@ mod names;
 mod open;
 mod processes;
 mod requested;
+mod room;
 mod tree;
 mod walked;
 mod woken;
@@ -27,6 +28,7 @@ use files::Files;
 use flights::Flights;
 use mapped::Advised;
 use processes::{Processes, Survey};
+use room::Room;
 use seekwell_trace::calls::Class;
 use seekwell_trace::{Event, FileId, Trace, TraceError};
 use std::collections::HashMap;
@@ -112,6 +114,7 @@ pub(crate) struct Planner {
     attributes: attributes::OfNodes,
     lanes: Vec<Lane>,
     spill: Spill,
+    room: Room,
     known: Known,
     recorded: Recorded,
     first_ns: Option<u64>,
@@ -144,6 +147,7 @@ impl Planner {
             attributes: attributes::OfNodes::default(),
             lanes: Vec::new(),
             spill: Spill::at(std::path::Path::new(""), choice.limits.room()),
+            room: Room::default(),
             known: Known::default(),
             first_ns: None,
             last_ns: 0,
@@ -319,6 +323,7 @@ impl Planner {
             spilled: self.spill.into_file(),
             paths: self.files.into_paths(),
             slots: self.handles.slots(),
+            growth: self.room.most(),
             first_ns,
             tells_computing: self.tells_computing,
             recorded: self.recorded,

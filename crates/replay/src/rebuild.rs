@@ -61,7 +61,7 @@ pub fn rebuild(
     content: Content,
     stop: Option<&AtomicBool>,
 ) -> Result<Rebuilt, ReplayError> {
-    check_room(plan, target)?;
+    check_room(plan, target, 0)?;
     let work = || {
         jail::give_up_rights().map_err(ReplayError::io("enter", target))?;
         let mut pieces = Pieces::new(content);
@@ -84,20 +84,29 @@ pub fn rebuild(
     })
 }
 
-/// Refuses a tree that is larger than the filesystem.
-fn check_room(plan: &Plan, target: &Path) -> Result<(), ReplayError> {
+/// Refuses a plan whose tree and calls need more than the filesystem has free, of which `kept` bytes
+/// are to stay free.
+///
+/// # Errors
+/// [`ReplayError::NoRoom`].
+pub fn check_room(plan: &Plan, target: &Path, kept: u64) -> Result<(), ReplayError> {
     let facts = rustix::fs::statvfs(target).map_err(ReplayError::io("measure", target))?;
     let free = facts.f_bavail.saturating_mul(facts.f_frsize);
-    let refuse =
-        |needed, free, unit| ReplayError::NoRoom { path: target.to_owned(), needed, free, unit };
-    let needed = plan.tree_room(facts.f_frsize);
-    if needed > free {
-        return Err(refuse(needed, free, "bytes"));
+    let refuse = |needed, free, unit, kept| ReplayError::NoRoom {
+        path: target.to_owned(),
+        needed,
+        free,
+        unit,
+        kept,
+    };
+    let needed = plan.tree_room(facts.f_frsize).saturating_add(plan.growth());
+    if needed > free.saturating_sub(kept) {
+        return Err(refuse(needed, free, "bytes", kept));
     }
     let files = plan.tree.len() as u64;
     // Filesystems without a fixed number of inodes report none.
     if facts.f_files > 0 && files > facts.f_favail {
-        return Err(refuse(files, facts.f_favail, "files"));
+        return Err(refuse(files, facts.f_favail, "files", 0));
     }
     Ok(())
 }

@@ -60,5 +60,6 @@ pub use replication::{
 pub use schema::json_schema;
 pub use sentence::decision_word;
 pub use terminal::terminal;
+pub use text::is_harmful;
 pub use view::{RunView, shown_metrics};
 pub use watch_text::{WatchedLatency, iostat_columns, watch_header, watch_line};

@@ -14,7 +14,8 @@ pub(crate) fn harmless(text: &str) -> String {
 }
 
 /// Controls, line and paragraph separators, and the bidirectional overrides and isolates.
-pub(crate) fn is_harmful(c: char) -> bool {
+#[must_use]
+pub fn is_harmful(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{feff}')
 }

@@ -145,20 +145,50 @@ fn push_new<T: PartialEq>(list: &mut Vec<T>, item: T) {
 ///
 /// # Errors
 /// When the note cannot be written, as by an ordinary user.
-pub(crate) fn note_seen(machine: &Machine, effects: &Effects) -> Result<(), SessionError> {
+pub(crate) fn note_seen(
+    machine: &Machine,
+    effects: &Effects,
+    disks: Disks,
+) -> Result<(), SessionError> {
     if effects.disks.is_empty() {
         return Ok(());
     }
-    Ok(planned::note(&machine.planned(), &effects.lines())?)
+    Ok(planned::note(&machine.planned(), &noted(machine, effects, disks)?)?)
 }
 
-/// Checks that a person has seen these effects, or that they reach no disk.
+/// Checks that a person has seen these effects on these disks, or that they reach none.
 ///
 /// # Errors
 /// [`SessionError::NotSeen`], or another user could have written the note.
-pub(crate) fn check_seen(machine: &Machine, effects: Effects) -> Result<(), SessionError> {
-    if effects.disks.is_empty() || planned::is_noted(&machine.planned(), &effects.lines())? {
+pub(crate) fn check_seen(
+    machine: &Machine,
+    effects: Effects,
+    disks: Disks,
+) -> Result<(), SessionError> {
+    if effects.disks.is_empty()
+        || planned::is_noted(&machine.planned(), &noted(machine, &effects, disks)?)?
+    {
         return Ok(());
     }
     Err(SessionError::NotSeen { disks: effects.disks })
+}
+
+/// Machine of a plan's disks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Disks {
+    /// This one.
+    Here,
+    /// Nodes of a cluster, each with claims of its own.
+    OnNodes,
+}
+
+/// The lines of a note: the effects, and the disk that each path leads to.
+fn noted(machine: &Machine, effects: &Effects, disks: Disks) -> Result<Vec<String>, SessionError> {
+    let mut lines = effects.lines();
+    if disks == Disks::Here {
+        for path in &effects.disks {
+            lines.push(planned::disk(&machine.system, path)?);
+        }
+    }
+    Ok(lines)
 }

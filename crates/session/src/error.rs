@@ -186,12 +186,20 @@ pub enum SessionError {
     Machine(#[from] seekwell_host::Error),
     /// A run that writes disks whole, and whose plan no person has seen lately.
     #[error(
-        "this run writes {} whole, and its plan was not shown in the last 30 days; show it with seekwell plan",
+        "this run writes {} whole, and no plan for this disk was shown in the last 30 days; show it with seekwell plan",
         named(disks)
     )]
     NotSeen {
         /// The disks.
         disks: Vec<PathBuf>,
+    },
+    /// A disk that another run on this machine uses.
+    #[error("another run uses {}: {holder}; wait until it has ended", disk.display())]
+    OtherRun {
+        /// The disk.
+        disk: PathBuf,
+        /// Process of that run.
+        holder: String,
     },
     /// The guard refuses a disk of the lab.
     #[error(transparent)]
@@ -361,7 +369,7 @@ impl SessionError {
             | Self::HostApart
             | Self::ManifestFile { .. }
             | Self::ManifestDevice { .. } => Kind::Usage,
-            Self::Refused(_) | Self::NotSeen { .. } => Kind::Refused,
+            Self::Refused(_) | Self::NotSeen { .. } | Self::OtherRun { .. } => Kind::Refused,
             _ => Kind::Failed,
         }
     }

@@ -1,6 +1,6 @@
 //! The host backend: this machine's kernel, on scratch images and claimed disks.
 
-use crate::effects::{self, Effects};
+use crate::effects::{self, Disks, Effects};
 use crate::error::SessionError;
 use crate::loaded::Session;
 use crate::machine::Machine;
@@ -15,6 +15,7 @@ use seekwell_host::facts;
 use seekwell_host::guard::{self, Context, Purpose};
 use seekwell_host::refusal::RefusalKind;
 use seekwell_host::sysfs::System;
+use seekwell_host::undo;
 use seekwell_model::backend::Backend;
 use seekwell_model::lab::Lab;
 use seekwell_model::plan::{BackendFacts, Plan};
@@ -79,10 +80,33 @@ impl Host {
         }
     }
 
+    fn disks(&self) -> Disks {
+        if self.options.cluster.is_some() { Disks::OnNodes } else { Disks::Here }
+    }
+
+    /// The refusal of a disk that another run of this machine uses names that run: its mounts are not
+    /// the user's to unmount.
+    fn by_other_run(&self, error: SessionError) -> SessionError {
+        let SessionError::Refused(refusal) = &error else { return error };
+        let (system, undo) = (&self.machine.system, self.machine.undo());
+        let program = self.machine.program.file_name().unwrap_or_default().to_string_lossy();
+        // The kernel keeps 15 characters of a name.
+        let name: String = program.chars().take(15).collect();
+        let signs = [undo.display().to_string(), format!("({name})")];
+        if !signs.iter().any(|sign| refusal.reason.contains(sign))
+            || !matches!(undo::lock(system, &undo), Ok(None))
+        {
+            return error;
+        }
+        let holder = undo::holder(system, &undo);
+        SessionError::OtherRun { disk: refusal.target.clone(), holder }
+    }
+
     fn backend_options(machine: &Machine, scratch: PathBuf, run_file: &Path) -> HostOptions {
         HostOptions {
             program: machine.program.clone(),
             scratch,
+            state: machine.state.clone(),
             undo_directory: machine.undo(),
             claims_directory: machine.claims(),
             run_file: run_file.to_owned(),
@@ -153,15 +177,15 @@ impl Setup for Host {
             return Err(SessionError::NeedsRoot);
         }
         // A disk that is missing or refused needs no plan to be seen.
-        self.check_devices(plan, Some(run_file))?;
+        self.check_devices(plan, Some(run_file)).map_err(|error| self.by_other_run(error))?;
         if self.options.cluster.is_none() {
             check_exports(plan)?;
         }
-        effects::check_seen(&self.machine, Effects::of(plan)?)
+        effects::check_seen(&self.machine, Effects::of(plan)?, self.disks())
     }
 
     fn note_seen(&self, plan: &Plan) -> Result<(), SessionError> {
-        effects::note_seen(&self.machine, &Effects::of(plan)?)
+        effects::note_seen(&self.machine, &Effects::of(plan)?, self.disks())
     }
 
     fn open(&self, plan: &Plan, run_file: &Path) -> Result<Opened, SessionError> {
@@ -181,9 +205,15 @@ impl Setup for Host {
         }
         let scratch = self.options.scratch_directory(run_file);
         let options = Self::backend_options(&self.machine, scratch, run_file);
-        let backend = Box::new(HostBackend::new(plan, options)?);
+        let backend = HostBackend::new(plan, options)?;
+        // From here on a path that leads to another disk ends the run: it must be the one that was planned.
+        if let Err(error) = effects::check_seen(&self.machine, Effects::of(plan)?, self.disks()) {
+            // Nothing was changed yet; why it may not write is the message.
+            let _ = backend.finish();
+            return Err(error);
+        }
         let environment = environment(&self.machine.system);
-        Ok(Opened { backend, environment, notes: Vec::new() })
+        Ok(Opened { backend: Box::new(backend), environment, notes: Vec::new() })
     }
 }
 

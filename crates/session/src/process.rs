@@ -5,7 +5,7 @@ use crate::served::{self, ServingError};
 use seekwell_agent::guardian::GuardianError;
 use seekwell_agent::process::{ProcessError, read_request, run_trial};
 use seekwell_host::sysfs::System;
-use seekwell_host::{confine, nfs};
+use seekwell_host::{confine, namespace, nfs};
 use seekwell_model::workloads::WorkloadParams;
 use seekwell_virtual::RootImage;
 use seekwell_virtual::guest::{self, GuestError};
@@ -71,9 +71,14 @@ pub fn serve(
     }
 }
 
-/// Runs a trial with the rights that one needs.
+/// Runs a trial with the rights that one needs. Its programs get no descriptor but 0, 1 and 2.
 fn agent_process(input: impl Read, output: impl Write) -> Result<(), ServeError> {
+    // The images are the agent's: a program of the workload could write to one below its filesystem.
+    namespace::close_on_exec()?;
     let request = read_request(input)?;
+    if let Some(state) = &request.hidden {
+        confine::hide(state, Some(&request.work))?;
+    }
     let privileged = |part: &WorkloadParams| match part {
         WorkloadParams::Command(command) => command.privileged,
         _ => false,

@@ -603,6 +603,7 @@ impl<'a> Guest<'a> {
             ram: Some(memory(stack)),
             undo: None,
             work: PathBuf::from(WORK),
+            hidden: None,
             synced: Vec::new(),
             record: false,
         }

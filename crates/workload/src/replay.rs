@@ -9,10 +9,11 @@ use seekwell_model::workloads::replay::{GUEST_TRACES, ReplaySpeed, guest_trace};
 use seekwell_model::workloads::{ReplayParams, StepOutline};
 use seekwell_replay::{
     Choice, Content, Difference, Fidelity, Options, Plan, Recorded, ReplayError, Replayed, Speed,
-    plan, rebuild, replay,
+    check_room, plan, rebuild, replay,
 };
 use seekwell_trace::Trace;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -79,6 +80,9 @@ impl Replay {
             made.check_pauses().map_err(self.failed())?;
         }
         let target = self.make_target(context)?;
+        let directory = context.mounted(&self.outline.name)?;
+        let kept = kept_free(directory).map_err(WorkloadError::file("examine", directory))?;
+        check_room(&made, &target, kept).map_err(self.failed())?;
         let stop = context.stop.as_deref();
         let rebuilt = rebuild(&made, &target, self.content(), stop).map_err(self.failed())?;
         *self.shared.lock().unwrap_or_else(PoisonError::into_inner) =
@@ -110,10 +114,26 @@ impl Replay {
         }
         let (content, stop) = (self.content(), context.stop.clone());
         // In virtual time a thread that waits awake would wait without end.
-        let options = Options { speed, content, stop, awake: !is_guest() };
+        let kept = kept_free(directory).map_err(WorkloadError::file("examine", directory))?;
+        let options = Options { speed, content, stop, awake: !is_guest(), kept };
         let replayed = replay(&made, &target, &options).map_err(self.failed())?;
         Ok(outcome(&self.outline, self.params.speed, made.recorded(), replayed))
     }
+}
+
+/// Bytes that a replay leaves free on a filesystem that other programs use: less than a second of writes,
+/// and of a small filesystem a twentieth.
+const MAX_KEPT: u64 = 1 << 30;
+
+/// Bytes to leave free on the filesystem of this directory: none on one whose root it is, which was
+/// mounted for the replay.
+fn kept_free(directory: &Path) -> io::Result<u64> {
+    let device = |path: &Path| std::fs::metadata(path).map(|facts| facts.dev());
+    if device(directory)? != device(directory.parent().unwrap_or(directory))? {
+        return Ok(0);
+    }
+    let facts = rustix::fs::statvfs(directory)?;
+    Ok((facts.f_blocks.saturating_mul(facts.f_frsize) / 20).min(MAX_KEPT))
 }
 
 /// True when the directory holds nothing but what its filesystem came with.

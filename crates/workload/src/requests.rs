@@ -111,7 +111,7 @@ impl Requests {
         };
         let (content, stop) = (self.content(), context.stop.clone());
         // In virtual time a thread that waits awake would wait without end.
-        let options = Options { speed, content, stop, awake: !is_guest() };
+        let options = Options { speed, content, stop, awake: !is_guest(), kept: 0 };
         let replayed = replay_requests(&plan, &place, &device, context.device, &options)
             .map_err(self.failed())?;
         Ok(self.outcome(plan.recorded(), replayed))

@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 /// Longest wait for an answer. Putting a scheduler back waits until the queue is empty, and that
 /// is bounded by the write-back of what is dirty.
 const ANSWER: Duration = Duration::from_secs(600);
-/// A guardian that was stopped, as by SIGSTOP, answers only when it is continued: no wait for that.
-const STOPPED: Duration = Duration::from_secs(3);
-/// Time between two checks for a stopped guardian during a wait.
-const LOOK: Duration = Duration::from_millis(250);
+/// A guardian or agent that was stopped, as by SIGSTOP, answers only when it is continued: no wait for that.
+pub(super) const STOPPED: Duration = Duration::from_secs(3);
+/// Time between two checks for a stopped process during a wait.
+pub(super) const LOOK: Duration = Duration::from_millis(250);
 
 /// A guardian and the socket to it.
 #[derive(Debug)]
@@ -160,7 +160,7 @@ impl Patience {
 }
 
 /// Returns true if a process is in state T of `proc_pid_stat(5)`.
-fn is_stopped(pid: u32) -> bool {
+pub(super) fn is_stopped(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().next());
     matches!(state, Some("T" | "t"))

@@ -1,5 +1,6 @@
 //! Hears what an agent says until it ends or its time is over.
 
+use super::link::{LOOK, STOPPED, is_stopped};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
@@ -21,6 +22,8 @@ pub struct Heard {
     pub garbled: Option<String>,
     /// The time limit, if it was reached.
     pub timed_out: Option<Duration>,
+    /// Its process number, if it was stopped and not continued.
+    pub stopped: Option<u32>,
 }
 
 impl Heard {
@@ -32,7 +35,10 @@ impl Heard {
                 limit.as_secs()
             ),
             (None, Some(line)) => format!("the agent sent an unknown message: {line}"),
-            (None, None) => format!("the agent ended without a record ({status})"),
+            (None, None) => match self.stopped {
+                Some(pid) => format!("the agent (process {pid}) was stopped, as by SIGSTOP"),
+                None => format!("the agent ended without a record ({status})"),
+            },
         };
         let talk = self.talk.trim();
         if !talk.is_empty() {
@@ -51,15 +57,18 @@ pub struct Listener {
     line: Vec<u8>,
     talk: Vec<u8>,
     keep: usize,
+    pid: u32,
 }
 
 impl Listener {
-    /// Listens to these, keeping at most `keep` bytes of the talk.
-    pub fn new(stdout: OwnedFd, stderr: OwnedFd, keep: usize) -> Self {
-        Self { stdout: Some(stdout), stderr: Some(stderr), line: vec![], talk: vec![], keep }
+    /// Listens to these of the process `pid`, keeping at most `keep` bytes of the talk.
+    pub fn new(pid: u32, stdout: OwnedFd, stderr: OwnedFd, keep: usize) -> Self {
+        let (stdout, stderr) = (Some(stdout), Some(stderr));
+        Self { stdout, stderr, line: vec![], talk: vec![], keep, pid }
     }
 
-    /// Listens until the record came, the agent ended (`agent` is its pidfd), or the time is over.
+    /// Listens until the record came, the agent ended (`agent` is its pidfd) or stays stopped, or the time
+    /// is over.
     pub fn listen(
         &mut self,
         agent: BorrowedFd<'_>,
@@ -69,13 +78,14 @@ impl Listener {
         let begun = Instant::now();
         let mut heard = Heard::default();
         let mut ended = false;
+        let mut stopped_since = None;
         while heard.record.is_none() && heard.garbled.is_none() {
             let Some(left) = limit.checked_sub(begun.elapsed()) else {
                 heard.timed_out = Some(limit);
                 break;
             };
             // Once it has ended, one more look: its last words may still be in the pipes.
-            let wait = if ended { Duration::ZERO } else { left };
+            let wait = if ended { Duration::ZERO } else { left.min(LOOK) };
             let [out, err, end] = self.ready(agent, wait)?;
             if err {
                 self.read_talk()?;
@@ -87,6 +97,12 @@ impl Listener {
                 break;
             }
             ended |= end;
+            if out || err || end || !is_stopped(self.pid) {
+                stopped_since = None;
+            } else if stopped_since.get_or_insert_with(Instant::now).elapsed() > STOPPED {
+                heard.stopped = Some(self.pid);
+                break;
+            }
         }
         heard.talk = String::from_utf8_lossy(&self.talk).into_owned();
         Ok(heard)

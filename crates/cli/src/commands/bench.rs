@@ -2,7 +2,7 @@
 
 use crate::bench_flags;
 use crate::failure::{Exit, Failure};
-use crate::{output, terminal};
+use crate::{output, stop, terminal};
 use clap::ArgMatches;
 use seekwell_host::guard::{self, Context, Purpose, WriteToken};
 use seekwell_host::output::Kind;
@@ -18,6 +18,8 @@ use seekwell_session::Machine;
 use seekwell_workload::bench::{BenchTarget, Comparing};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// Runs the kind that was named on the target that was named.
@@ -45,6 +47,8 @@ fn bench(
         bench_flags::params(kind, matches).map_err(|error| Failure::Usage(error.to_string()))?;
     let paths: Vec<&PathBuf> = matches.get_many("target").unwrap_or_default().collect();
     let seed = matches.get_one::<u64>("seed").copied().unwrap_or(1);
+    // The folder in a directory is removed, and what was overwritten for a test is restored.
+    let stop = stop::flag()?;
     let writes = params.steps().iter().any(|step| step.measured && step.writes);
     let mut writable = Vec::with_capacity(paths.len());
     for path in &paths {
@@ -70,11 +74,14 @@ fn bench(
                 targets,
                 how(matches),
                 seed,
-                None,
+                Some(Arc::clone(&stop)),
             )
         }
-        _ => seekwell_workload::bench::bench(&params, target(0), seed, None),
+        _ => seekwell_workload::bench::bench(&params, target(0), seed, Some(Arc::clone(&stop))),
     };
+    if stop.load(Ordering::Relaxed) {
+        return Err(Failure::Error("stopped; nothing was kept".to_owned()));
+    }
     let mut result = result.map_err(|error| Failure::from_error(&error))?;
     result.warnings.splice(0..0, busy);
     if let WorkloadParams::Bonnie(bonnie) = &params

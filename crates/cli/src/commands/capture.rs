@@ -30,7 +30,7 @@ pub fn run(arguments: &CaptureArgs) -> Result<Exit, Failure> {
             bytes: size.0,
             keep: usize::try_from(arguments.keep).unwrap_or(usize::MAX),
         }),
-        ..Options::new(arguments.output.clone(), target(arguments).map_err(failure)?)
+        ..Options::new(arguments.output.clone(), target(arguments)?)
     };
     if !matches!(options.target, Target::Command(_)) && options.time.is_none() {
         terminal::talk("recording; end with Ctrl-C");
@@ -61,7 +61,7 @@ fn failure(error: CaptureError) -> Failure {
     if error.is_refusal() { Failure::from_refusal(&error) } else { Failure::from_error(&error) }
 }
 
-fn target(arguments: &CaptureArgs) -> Result<Target, CaptureError> {
+fn target(arguments: &CaptureArgs) -> Result<Target, Failure> {
     if let Some(process) = arguments.pid {
         return Ok(Target::Process(process));
     }
@@ -69,30 +69,45 @@ fn target(arguments: &CaptureArgs) -> Result<Target, CaptureError> {
         return Ok(Target::Cgroup(path.clone()));
     }
     if let Some(name) = &arguments.unit {
-        return Ok(Target::Cgroup(seekwell_capture::cgroup_of(name)?));
+        return Ok(Target::Cgroup(seekwell_capture::cgroup_of(name).map_err(failure)?));
     }
     if let Some(name) = &arguments.container {
-        return Ok(Target::Cgroup(seekwell_capture::cgroup_of_container(name)?));
+        return Ok(Target::Cgroup(seekwell_capture::cgroup_of_container(name).map_err(failure)?));
     }
     if arguments.system {
         return Ok(Target::System);
     }
-    Ok(Target::Command(command(arguments)))
+    Ok(Target::Command(command(arguments)?))
 }
 
 /// The command; under sudo as the user who called it, with that user's groups and variables.
-fn command(arguments: &CaptureArgs) -> Command {
+///
+/// # Errors
+/// When sudo's variables name no user and group: the command is not run as root instead.
+fn command(arguments: &CaptureArgs) -> Result<Command, Failure> {
     let words = arguments.command.clone();
-    let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u32>().ok());
+    let variable = |name| std::env::var_os(name);
     let is_root = rustix::process::geteuid().is_root();
-    let (Some(user), Some(group), true) = (number("SUDO_UID"), number("SUDO_GID"), is_root) else {
-        return Command { words, ..Command::default() };
+    if !is_root || variable("SUDO_UID").is_none() && variable("SUDO_GID").is_none() {
+        return Ok(Command { words, ..Command::default() });
+    }
+    let number = |name| {
+        let text = variable(name).unwrap_or_default().to_string_lossy().into_owned();
+        // The highest number means "no change" to the kernel.
+        let number = text.parse::<u32>().ok().filter(|number| *number != u32::MAX);
+        number.ok_or_else(|| {
+            Failure::Usage(format!(
+                "{name} is '{text}', so it is unknown as which user to run the command; to run it as \
+                 root: env -u SUDO_UID -u SUDO_GID seekwell capture …"
+            ))
+        })
     };
+    let (user, group) = (number("SUDO_UID")?, number("SUDO_GID")?);
     let name = std::env::var("SUDO_USER").ok();
     let groups = name.as_deref().and_then(|name| groups(name, group)).unwrap_or_default();
     let environment = of_sudo()
         .map_or_else(|| Environment::Own(of_user(user, name.as_deref())), Environment::Whole);
-    Command { words, user: Some((user, group)), groups, environment }
+    Ok(Command { words, user: Some((user, group)), groups, environment })
 }
 
 /// Variables with which sudo itself was called: it keeps few of them for its command. `None` when this

@@ -136,15 +136,17 @@ fn restore(machine: &Machine, arguments: &ReleaseArgs) -> Result<Exit, Failure> 
     let device = arguments.device.display();
     terminal::talk(&match contents {
         None => format!("{device} was not claimed"),
-        Some(Contents::AsBefore(0)) => {
-            format!("released {device}; its partition table and signatures were unchanged")
-        }
-        Some(Contents::AsBefore(_)) => {
-            format!("released {device}; its partition table and signatures are restored")
-        }
+        Some(Contents::Unchanged) => format!(
+            "released {device}; its partition table and signatures are as they were, so nothing \
+             was written"
+        ),
+        Some(Contents::Restored) => format!(
+            "released {device}; its partition table and signatures are restored; data that trials \
+             overwrote is lost"
+        ),
         Some(Contents::Overwritten(copy)) => format!(
-            "released {device}; it was written since the claim, so nothing was restored; a copy of \
-             its first and last MiB from before the claim is in {}",
+            "released {device}; something other than a trial may have written to it, so nothing \
+             was restored; a copy of its first and last MiB from before the claim is in {}",
             copy.display()
         ),
         Some(Contents::NoCopy) => {

@@ -20,3 +20,11 @@ fn the_last_column_of_a_table_is_wrapped_below_its_heading() {
     assert_eq!(wrap_last(table, "what it is", None), table);
     assert_eq!(wrap_last(table, "no such heading", Some(28)), table);
 }
+
+#[test]
+fn a_name_from_outside_neither_steers_the_terminal_nor_reorders_a_line() {
+    assert_eq!(harmless("a\u{1b}[31mb\tc\n"), "a\u{fffd}[31mb\tc\n");
+    assert_eq!(harmless("disk\u{202e}gnp.exe"), "disk\\u{202e}gnp.exe");
+    assert_eq!(harmless("\u{2066}a\u{200f}b\u{feff}"), "\\u{2066}a\\u{200f}b\\u{feff}");
+    assert_eq!(harmless("grün 漢字"), "grün 漢字");
+}

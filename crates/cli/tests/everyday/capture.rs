@@ -507,6 +507,56 @@ fn lines(path: &Path) -> Vec<String> {
 }
 
 #[test]
+fn a_recorded_command_gets_three_descriptors() {
+    let test = "a_recorded_command_gets_three_descriptors";
+    let directory = tempfile::tempdir().unwrap();
+    let capture = "exec 7</etc/passwd 8>left; exec \"$0\" capture --same-device --no-walk -o t.trace -- \
+                   sh -c 'sleep 60 & echo $(ls /proc/$!/fd) >said; kill $!'";
+    let program = seekwell(directory.path());
+    let output = Command::new("sh")
+        .args(["-c", capture])
+        .arg(program.get_program())
+        .current_dir(directory.path())
+        .output()
+        .unwrap();
+    if possible(test, &output).is_none() {
+        return;
+    }
+    assert_eq!(output.status.code(), Some(0), "{}", talk(&output));
+    assert_eq!(lines(&directory.path().join("said")), ["0 1 2"]);
+}
+
+#[test]
+fn a_command_is_not_run_as_root_when_sudo_names_no_user() {
+    let test = "a_command_is_not_run_as_root_when_sudo_names_no_user";
+    if !seekwell_testing::root() {
+        return seekwell_testing::skip(test, "needs root, as sudo gives it");
+    }
+    for (user, group) in [
+        (Some("65534"), Some("staff")),
+        (Some("65534"), None),
+        (None, Some("65534")),
+        (Some(""), Some("65534")),
+        (Some("65534"), Some("4294967295")),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        let mut command = seekwell(directory.path());
+        command.args(["capture", "--same-device", "--no-walk", "-o", "t.trace", "--"]);
+        command.args(["sh", "-c", "id -u >said"]);
+        command.env_remove("SUDO_UID").env_remove("SUDO_GID");
+        for (name, value) in [("SUDO_UID", user), ("SUDO_GID", group)] {
+            if let Some(value) = value {
+                command.env(name, value);
+            }
+        }
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{user:?} {group:?}: {}", talk(&output));
+        assert!(talk(&output).contains("as which user to run the command"), "{}", talk(&output));
+        assert!(!directory.path().join("said").exists(), "{user:?} {group:?}");
+    }
+}
+
+#[test]
 fn under_sudo_the_command_runs_as_the_user_who_called_it() {
     let test = "under_sudo_the_command_runs_as_the_user_who_called_it";
     if !seekwell_testing::root() {

@@ -36,6 +36,14 @@ pub(super) fn unfinished(host: &str, process: u32, thread: &str) -> String {
     format!(".{host}-{process}-{thread}")
 }
 
+/// True for such a name.
+pub(super) fn is_unfinished(name: &str) -> bool {
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let mut parts = name.rsplitn(3, '-');
+    let numbers = [parts.next(), parts.next()].into_iter().all(|part| part.is_some_and(is_number));
+    numbers && parts.next().is_some_and(|host| host.starts_with('.'))
+}
+
 /// Writes a file under a name of this writer alone, and then gives it its own.
 pub(super) fn write(
     path: &Path,

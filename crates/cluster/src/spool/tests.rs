@@ -238,6 +238,46 @@ fn the_last_words_are_those_of_the_newest_log_that_says_something() {
 }
 
 #[test]
+fn a_folder_that_no_session_made_is_neither_used_nor_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.nodes");
+    fs::DirBuilder::new().mode(0o700).create(&path).unwrap();
+    // The second has names that a session gives.
+    for files in [["photo", "more/photo"], ["done/report", "logs/mine"]] {
+        for name in files {
+            fs::create_dir_all(path.join(name).parent().unwrap()).unwrap();
+            fs::write(path.join(name), name).unwrap();
+        }
+        let refused = Spool::create(&path, &some_work()).unwrap_err();
+        assert!(matches!(refused, ClusterError::Taken { .. }), "{refused}");
+        for name in files {
+            assert_eq!(fs::read_to_string(path.join(name)).unwrap(), name);
+        }
+        assert_eq!(fs::read_dir(&path).unwrap().count(), 2, "nothing was added");
+        fs::remove_dir_all(&path).unwrap();
+        fs::DirBuilder::new().mode(0o700).create(&path).unwrap();
+    }
+    fs::create_dir(path.join(DONE)).unwrap();
+    Spool::create(&path, &some_work()).expect("a session died while it made the folder");
+}
+
+#[test]
+fn what_a_person_put_into_the_folder_stays_when_the_run_is_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    fs::write(spool.path("notes"), "mine").unwrap();
+    fs::write(spool.path(".node-4-12-3"), "half").unwrap();
+    fs::write(spool.path(".profile"), "mine").unwrap();
+    spool.remove().unwrap();
+    assert_eq!(names(spool.folder()).unwrap(), [".profile", "notes"]);
+    for name in [".profile", "notes"] {
+        fs::remove_file(spool.path(name)).unwrap();
+    }
+    spool.remove().unwrap();
+    assert!(spool.is_gone());
+}
+
+#[test]
 fn a_folder_is_removed_while_a_worker_writes_into_it() {
     for _ in 0..100 {
         let folder = tempfile::tempdir().unwrap();

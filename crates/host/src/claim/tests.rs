@@ -204,49 +204,212 @@ fn what_a_trial_left_is_known_and_what_came_later_is_not() {
     assert_eq!(may_be_written(&machine).unwrap_err().kind, RefusalKind::Changed);
 }
 
-#[test]
-fn erased_signatures_come_back_while_nothing_was_written() {
+const STAT: &str = "1 0 8 0 5 0 40 0 0 0 0 0 0 0 0 0 0";
+const WRITTEN_STAT: &str = "1 0 8 0 6 0 48 0 0 0 0 0 0 0 0 0 0";
+
+/// A claimed disk whose writes the kernel counts, with a filesystem and a partition table.
+fn claimed() -> Machine {
     let machine = machine("WD-ABC123456");
-    let (system, claims) = (machine.system(), machine.path("claims"));
-    let node = machine.path("dev/sdb");
+    machine.attribute("sdb", "queue/iostats", "1");
+    machine.attribute("sdb", "stat", STAT);
     machine.put("sdb", 0x438, b"\x53\xef");
     machine.put("sdb", 510, b"\x55\xaa");
-    let before = fs::read(&node).unwrap();
     show_signatures(&machine, "0x438,ext4,old");
     try_to(&machine, "sdb", "3456").unwrap();
-    // wipefs -a of a person.
-    machine.put("sdb", 0x438, &[0; 2]);
-    machine.put("sdb", 510, &[0; 2]);
-    show_signatures(&machine, "");
-    let restored = release_and_restore(&system, &claims, &node).unwrap();
-    assert!(matches!(restored, Some(Contents::AsBefore(1..))), "{restored:?}");
+    machine
+}
+
+/// A trial that erases both and leaves a filesystem of its own.
+fn trial(machine: &Machine) {
+    let (system, claims) = (machine.system(), machine.path("claims"));
+    let context = Context { claims: claims.clone(), run_file: None };
+    let checked = guard::check(&system, &machine.path("dev/sdb"), Purpose::Write, &context);
+    checked.unwrap().permit().unwrap();
+    machine.put("sdb", 0, &[b'X'; 4096]);
+    show_signatures(machine, "0x0,xfs,of-the-trial");
+    note_content(&system, &claims, &machine.path("dev/sdb")).unwrap();
+}
+
+fn restore(machine: &Machine) -> Contents {
+    let (system, claims) = (machine.system(), machine.path("claims"));
+    let contents = release_and_restore(&system, &claims, &machine.path("dev/sdb")).unwrap();
+    assert!(!is_claimed(machine, "sdb"));
+    contents.unwrap()
+}
+
+#[test]
+fn what_a_trial_erased_comes_back_while_nothing_else_was_written() {
+    let machine = claimed();
+    let (system, claims) = (machine.system(), machine.path("claims"));
+    let node = machine.path("dev/sdb");
+    let before = fs::read(&node).unwrap();
+    trial(&machine);
+    assert_ne!(fs::read(&node).unwrap(), before);
+    assert_eq!(restore(&machine), Contents::Restored);
     assert_eq!(fs::read(&node).unwrap(), before);
-    assert!(!is_claimed(&machine, "sdb"));
     assert_eq!(release_and_restore(&system, &claims, &node).unwrap(), None);
 }
 
 #[test]
-fn nothing_is_put_back_over_what_a_trial_or_a_person_wrote() {
-    for by_a_trial in [true, false] {
-        let machine = machine("WD-ABC123456");
-        let (system, claims) = (machine.system(), machine.path("claims"));
-        let node = machine.path("dev/sdb");
-        show_signatures(&machine, "0x438,ext4,old");
-        try_to(&machine, "sdb", "3456").unwrap();
-        if by_a_trial {
-            let context = Context { claims: claims.clone(), run_file: None };
-            let verified = guard::check(&system, &node, Purpose::Write, &context).unwrap();
-            verified.permit().unwrap();
-        } else {
-            show_signatures(&machine, "0x0,xfs,photos");
+fn nothing_is_written_back_while_the_signatures_are_as_they_were() {
+    let machine = claimed();
+    // Files and metadata of the owner, who goes on using the filesystem.
+    machine.put("sdb", 4096, b"photos");
+    machine.put("sdb", 0x434, b"mounted");
+    let canary = fs::read(machine.path("dev/sdb")).unwrap();
+    assert_eq!(restore(&machine), Contents::Unchanged);
+    assert_eq!(fs::read(machine.path("dev/sdb")).unwrap(), canary);
+}
+
+#[test]
+fn nothing_is_put_back_over_what_a_trial_did_not_write() {
+    type Change = (&'static str, fn(&Machine));
+    let changes: [Change; 7] = [
+        ("nothing known of the writes", |machine| machine.attribute("sdb", "queue/iostats", "0")),
+        ("a write in the middle", |machine| {
+            trial(machine);
+            machine.attribute("sdb", "stat", WRITTEN_STAT);
+        }),
+        ("a write through another node", |machine| {
+            trial(machine);
+            machine.put("sdb", 100, b"mine");
+        }),
+        ("another boot", |machine| {
+            trial(machine);
+            machine.write("proc/sys/kernel/random/boot_id", "boot-2");
+        }),
+        ("plugged in again", |machine| {
+            trial(machine);
+            machine.diskseq("sdb", 99);
+            machine.attribute("sdb", "diskseq", "99");
+        }),
+        ("a trial that was killed", |machine| {
+            trial(machine);
+            let context = Context { claims: machine.path("claims"), run_file: None };
+            let node = machine.path("dev/sdb");
+            let checked = guard::check(&machine.system(), &node, Purpose::Write, &context);
+            checked.unwrap().permit().unwrap();
+        }),
+        ("erased by a person", |_| {}),
+    ];
+    for (name, change) in changes {
+        let machine = claimed();
+        change(&machine);
+        show_signatures(&machine, "");
+        let canary = fs::read(machine.path("dev/sdb")).unwrap();
+        let restored = restore(&machine);
+        let Contents::Overwritten(copy) = restored else { panic!("{name}: {restored:?}") };
+        assert!(copy.exists(), "{name}");
+        assert_eq!(fs::read(machine.path("dev/sdb")).unwrap(), canary, "{name}");
+    }
+}
+
+#[test]
+fn a_device_without_a_size_cannot_be_claimed() {
+    let machine = machine("");
+    machine.attribute("sdb", "size", "0");
+    let refusal = card(&machine, "sdb").refusal.unwrap();
+    assert!(refusal.reason.starts_with("its size is 0 bytes"), "{refusal}");
+    assert!(matches!(try_to(&machine, "sdb", "0").unwrap_err(), Error::Refused(_)));
+}
+
+#[test]
+fn a_claim_of_a_newer_format_is_not_taken_for_one_of_ours() {
+    let machine = claimed();
+    let path = fs::read_dir(machine.path("claims")).unwrap().map(|entry| entry.unwrap().path());
+    let path = path.into_iter().find(|path| path.extension().is_some_and(|e| e == "json"));
+    let path = path.unwrap();
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace("\"format\": 1", "\"format\": 99")).unwrap();
+    let error = list(&machine.path("claims")).unwrap_err().to_string();
+    assert!(error.contains("format 99") && error.contains("newer seekwell"), "{error}");
+    assert_eq!(may_be_written(&machine).unwrap_err().kind, RefusalKind::Unreadable);
+}
+
+/// The same with the kernel: a filesystem that its owner used since the claim stays sound.
+#[test]
+fn a_filesystem_that_was_used_since_the_claim_is_not_written() {
+    let test = "a_filesystem_that_was_used_since_the_claim_is_not_written";
+    if !seekwell_testing::root() || seekwell_testing::tool("mkfs.ext4").is_none() {
+        return seekwell_testing::skip(test, "needs root and mkfs.ext4");
+    }
+    let (_image, device) = crate::fixture::ram_device(16);
+    let folder = tempfile::tempdir().unwrap();
+    let claims = folder.path().join("claims");
+    let path = device.path().to_str().unwrap();
+    let run = |program: &str, arguments: &[&str]| {
+        let output = std::process::Command::new(program).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{program} {arguments:?}: {output:?}");
+    };
+    let system = System::host();
+    // A child of another test has the image open until it becomes its program.
+    let patiently = |attempt: &mut dyn FnMut() -> std::result::Result<(), Refusal>| {
+        for _ in 0..500 {
+            match attempt() {
+                Err(refusal) if refusal.kind == RefusalKind::Busy => {
+                    std::thread::sleep(std::time::Duration::from_millis(10));
+                }
+                done => return done.unwrap(),
+            }
         }
-        machine.put("sdb", 0, b"XFSB");
-        let canary = fs::read(&node).unwrap();
-        let restored = release_and_restore(&system, &claims, &node).unwrap();
-        let Some(Contents::Overwritten(copy)) = restored else { panic!("{restored:?}") };
-        assert!(copy.exists());
-        assert_eq!(fs::read(&node).unwrap(), canary);
-        assert!(!is_claimed(&machine, "sdb"));
+        attempt().unwrap();
+    };
+    let claim = || {
+        patiently(&mut || {
+            let card = describe(&system, device.path(), None).unwrap();
+            match confirm(&system, &claims, &card, &card.identity.sectors().to_string()) {
+                Err(Error::Refused(refusal)) => Err(refusal),
+                done => Ok(drop(done.unwrap())),
+            }
+        });
+    };
+    let permit = || {
+        let context = Context { claims: claims.clone(), run_file: None };
+        patiently(&mut || {
+            let checked = guard::check(&system, device.path(), Purpose::Write, &context)?;
+            checked.permit().map(drop)
+        });
+    };
+    let released = || {
+        let mut contents = None;
+        patiently(&mut || match release_and_restore(&system, &claims, device.path()) {
+            Err(Error::Refused(refusal)) => Err(refusal),
+            done => {
+                contents = done.unwrap();
+                Ok(())
+            }
+        });
+        contents.unwrap()
+    };
+    let use_it = || {
+        crate::fixture::with_own_mounts(|| {
+            let point = folder.path().join("point");
+            fs::create_dir_all(&point).unwrap();
+            run("mount", &[path, point.to_str().unwrap()]);
+            fs::write(point.join("photo"), vec![7; 1 << 20]).unwrap();
+            run("umount", &[point.to_str().unwrap()]);
+        });
+    };
+    run("mkfs.ext4", &["-q", "-F", path]);
+    claim();
+    use_it();
+    assert_eq!(released(), Contents::Unchanged);
+    run("fsck.ext4", &["-f", "-n", path]);
+    // A trial, and then a person who uses what the trial made.
+    for used in [true, false] {
+        claim();
+        permit();
+        run("mkfs.ext4", &["-q", "-F", path]);
+        note_content(&system, &claims, device.path()).unwrap();
+        if used {
+            use_it();
+        }
+        let restored = released();
+        assert_eq!(matches!(restored, Contents::Overwritten(_)), used, "{restored:?}");
+        assert_eq!(restored == Contents::Restored, !used, "{restored:?}");
+        if used {
+            run("fsck.ext4", &["-f", "-n", path]);
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The steps in the new process, between fork and exec: system calls alone, no allocation.
 
-use super::Confinement;
+use super::{Confinement, Hidden};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, FileType, Mode};
 use rustix::io::Errno;
@@ -19,7 +19,7 @@ use std::os::fd::{AsRawFd, RawFd};
 type Step = &'static str;
 
 /// Words of each step; a message names one by its position.
-const STEPS: [Step; 10] = [
+const STEPS: [Step; 11] = [
     "make a mount namespace (this needs root)",
     "set nosuid and nodev on all mounts (this needs Linux 5.12)",
     "keep a directory of /dev",
@@ -30,6 +30,7 @@ const STEPS: [Step; 10] = [
     "show the directory as /mnt",
     "make the settings of the kernel read-only",
     "drop capabilities",
+    "hide the folder of Seekwell",
 ];
 const NAMESPACE: usize = 0;
 const FLAGS: usize = 1;
@@ -41,6 +42,7 @@ const PROC: usize = 6;
 const MNT: usize = 7;
 const SETTINGS: usize = 8;
 const CAPABILITIES: usize = 9;
+const HIDE: usize = 10;
 
 /// A message to the parent: position of the failed step or [`ENTERED`], then the time.
 pub(super) const MESSAGE_BYTES: usize = 9;
@@ -125,6 +127,9 @@ impl Plan {
                 tree => Some(tree.map_err(at(KEEP))?),
             };
         }
+        if let Some(hidden) = &self.confinement.hidden {
+            hide(hidden).map_err(at(HIDE))?;
+        }
         without_devices().map_err(at(FLAGS))?;
         let shown = match &self.confinement.shown {
             Some(path) => Some(open_tree(CWD, path.as_c_str(), clone).map_err(at(MNT))?),
@@ -188,6 +193,38 @@ impl Plan {
         }
         Ok(())
     }
+}
+
+/// Covers a folder by an empty one that cannot be written, in which the kept directory has its place.
+fn hide(hidden: &Hidden) -> Result<(), Errno> {
+    // The working directory may be below it: seen from there the folder would not be covered.
+    let mut here = [0_u8; libc::PATH_MAX as usize];
+    // SAFETY: the buffer is ours and as long as told; the call writes a text that ends with a zero.
+    if unsafe { libc::syscall(libc::SYS_getcwd, here.as_mut_ptr(), here.len()) } < 0 {
+        return Err(last_errno());
+    }
+    let here = CStr::from_bytes_until_nul(&here).map_err(|_| Errno::NAMETOOLONG)?;
+    let tree = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_RECURSIVE;
+    let kept = match &hidden.kept {
+        Some((path, _)) => Some(open_tree(CWD, path.as_c_str(), tree)?),
+        None => None,
+    };
+    let context = fsopen(c"tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    fsconfig_set_string(context.as_fd(), c"mode", c"700")?;
+    fsconfig_create(context.as_fd())?;
+    let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+    let cover = fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes)?;
+    for folder in hidden.kept.iter().flat_map(|(_, folders)| folders) {
+        rustix::fs::mkdirat(&cover, folder.as_c_str(), Mode::from_raw_mode(0o700))?;
+    }
+    add_attributes(cover.as_fd(), c"", MountAttrFlags::MOUNT_ATTR_RDONLY)?;
+    attach(&cover, &hidden.folder)?;
+    if let (Some(tree), Some((path, _))) = (&kept, &hidden.kept) {
+        attach(tree, path)?;
+    }
+    rustix::process::chdir(here)
 }
 
 fn attach(tree: &OwnedFd, target: &CStr) -> Result<(), Errno> {

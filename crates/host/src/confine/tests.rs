@@ -160,6 +160,39 @@ fn a_missing_program_and_a_failed_step_are_told_apart() {
     assert!(error.starts_with("cannot show the directory as /mnt: "), "{error}");
 }
 
+#[test]
+fn a_program_of_a_workload_finds_nothing_of_ours_and_cannot_put_anything_there() {
+    if skipped("a_program_of_a_workload_finds_nothing_of_ours") {
+        return;
+    }
+    let state = tempfile::tempdir().unwrap();
+    let (claims, work) = (state.path().join("claims"), state.path().join("undo/mnt"));
+    fs::create_dir_all(&claims).unwrap();
+    fs::create_dir_all(work.join("base")).unwrap();
+    fs::write(claims.join("disk.json"), "{}").unwrap();
+    let forge = "find . .. ../../.. -name '*.json' 2>/dev/null; find STATE -type f; \
+                 echo forged > STATE/claims/x.json; echo forged > STATE/new; \
+                 mkdir STATE/claims; mv STATE/undo STATE/claims; echo done > file; \
+                 echo done > STATE/undo/mnt/base/other; pwd";
+    let script = forge.replace("STATE", state.path().to_str().unwrap());
+    let mut confinement = Confinement::new(&[]).unwrap();
+    confinement.hidden = Some(Hidden::new(state.path(), Some(&work)).unwrap());
+    let mut command = Command::new("/bin/sh");
+    command.arg("-c").arg(script).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.current_dir(work.join("base"));
+    let said = confinement.spawn(&mut command).unwrap().child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8(said.stdout).unwrap().trim(), work.join("base").to_str().unwrap());
+    let names = |folder: &Path| {
+        let mut names: Vec<_> =
+            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(state.path()), ["claims", "undo"]);
+    assert_eq!(names(&claims), ["disk.json"]);
+    assert_eq!(names(&work.join("base")), ["file", "other"], "its own directory is writable");
+}
+
 /// Runs work in a forked process and returns its exit status.
 fn forked(work: impl FnOnce() -> i32) -> i32 {
     // SAFETY: the child runs the work, which takes no lock of another thread, and ends at once.

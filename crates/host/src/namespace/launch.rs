@@ -1,6 +1,6 @@
 //! The step between two programs: from `clone3` to `execve`.
 
-use super::{Child, Options, c_string, owned, raw};
+use super::{Child, Options, c_string, close_range_on_exec, owned, raw};
 use crate::error::{Error, Result};
 use rustix::pipe::{PipeFlags, pipe_with};
 use std::ffi::{CStr, CString, OsString, c_char};
@@ -220,10 +220,7 @@ fn prepare(plan: &Plan<'_>, copies: &mut [RawFd], report: RawFd) -> Step {
     if options.new_session && unsafe { libc::setsid() } < 0 {
         return Step::Session;
     }
-    // SAFETY: marks descriptors; CLOSE_RANGE_CLOEXEC closes none of them now.
-    let closed =
-        unsafe { libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
-    if closed != 0 {
+    if !close_range_on_exec() {
         return Step::Close;
     }
     for (copy, (_, wanted)) in copies.iter().zip(&plan.descriptors) {

@@ -580,3 +580,16 @@ mod model {
         }
     }
 }
+
+#[test]
+fn the_folder_of_the_mounts_is_private_also_where_it_was_open() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let undo = folder.path().join("undo");
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+    let path = mount_folder(&undo).unwrap();
+    assert_eq!((mode(&undo), mode(&path)), (0o700, 0o700));
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).unwrap();
+    assert_eq!(mount_folder(&undo).unwrap(), path);
+    assert_eq!(mode(&path), 0o700);
+}

@@ -91,7 +91,7 @@ pub const COMMAND: WorkloadKind = WorkloadKind {
             kind: FieldKind::Bool,
             default: Some("false"),
             required: false,
-            doc: "Runs the commands with all capabilities of root and the whole `/dev`. Without it they have the capabilities CHOWN, DAC_OVERRIDE, FOWNER, FSETID, SETUID, SETGID and KILL, and see no block device but `{dev}`.",
+            doc: "Runs the commands with all capabilities of root and the whole `/dev`. Without it they have the capabilities CHOWN, DAC_OVERRIDE, FOWNER, FSETID, SETUID, SETGID and KILL, and see no block device but `{dev}` and nothing in Seekwell's folder below `/var/lib`.",
         },
     ],
     on_raw: true,

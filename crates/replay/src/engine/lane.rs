@@ -18,7 +18,7 @@ use crate::slot::Slot;
 use crate::{attributes, cloned};
 use rustix::io::Errno;
 use seekwell_trace::calls::CallId;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -53,11 +53,17 @@ pub(super) struct Shared<'a> {
     /// Time of each call that is the engine's own.
     pub(super) own: Duration,
     pub(super) durations: &'a Durations,
+    /// Free bytes of the filesystem when they became too few; until then [`NOT_FILLING`].
+    pub(super) filling: AtomicU64,
 }
+
+/// Value of [`Shared::filling`] while there is room.
+pub(super) const NOT_FILLING: u64 = u64::MAX;
 
 impl Shared<'_> {
     fn stopped(&self) -> bool {
-        self.options.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
+        self.filling.load(Ordering::Relaxed) != NOT_FILLING
+            || self.options.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 
     pub(super) fn fail(&self, what: &'static str, errno: Errno) {

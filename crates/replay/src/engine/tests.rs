@@ -378,3 +378,58 @@ fn calls_that_are_due_at_once_are_late_by_those_before_them() {
     let asap = run_script(&script, &asap()).2;
     assert!(asap.lateness.is_empty());
 }
+
+/// A filesystem in memory, unmounted when dropped.
+struct Mounted(tempfile::TempDir);
+
+impl Mounted {
+    fn make(size: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let options = format!("size={size}");
+        let mut mount = std::process::Command::new("mount");
+        let mount = mount.args(["-t", "tmpfs", "-o", &options, "none"]).arg(folder.path());
+        assert!(mount.status().unwrap().success());
+        Self(folder)
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let unmounted = std::process::Command::new("umount").arg(self.0.path()).status().unwrap();
+        assert!(unmounted.success());
+    }
+}
+
+#[test]
+fn a_replay_stops_before_a_filesystem_of_others_is_full() {
+    if !root("a_replay_stops_before_a_filesystem_of_others_is_full") {
+        return;
+    }
+    // Writes of 1 MiB, with pauses, to 48 of 64 MiB.
+    let mut script = Script::default();
+    script.known("/w", DIRECTORY, 0);
+    script.open(1, "/w/new", libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL, 3);
+    for part in 0..48_u64 {
+        let write = script.on(1, "pwrite64", (3, "/w/new"), 1 << 20);
+        (write.offset, write.length) = (Some(part << 20), Some(1 << 20));
+        write.start_ns = (part + 1) * 30_000_000;
+        write.duration_ns = Some(1_000_000);
+    }
+    let plan = script.plan(&Choice::default()).unwrap();
+    let kept = 32 << 20;
+    for (kept, written) in [(0, 48_u64), (kept, 32)] {
+        let mounted = Mounted::make("64m");
+        rebuild(&plan, mounted.0.path(), Content::Zeros, None).unwrap();
+        let options = Options { kept, ..Options::default() };
+        let replayed = replay(&plan, mounted.0.path(), &options);
+        let bytes = std::fs::metadata(mounted.0.path().join("w/new")).unwrap().len();
+        if kept == 0 {
+            assert_eq!((replayed.unwrap().issued, bytes), (49, written << 20));
+            continue;
+        }
+        let error = replayed.unwrap_err();
+        assert!(matches!(error, ReplayError::Filling { .. }), "{error}");
+        // Another program may take some, and the look comes a moment later.
+        assert!((16..48).contains(&(bytes >> 20)), "{bytes}");
+    }
+}

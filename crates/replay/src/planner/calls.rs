@@ -165,12 +165,15 @@ impl Planner {
             }
             Action::Allocate => {
                 let node = self.tree.node(node);
-                node.bytes = node.bytes.max(allocated_to(event, length));
+                let end = allocated_to(event, length);
+                self.room.add(end.saturating_sub(node.bytes));
+                node.bytes = node.bytes.max(end);
                 draft.uses_as_recorded(&mut node.data, Use::Alone);
             }
             Action::SetSize => {
                 let node = self.tree.node(node);
                 if !event.failed() {
+                    self.room.free(node.bytes.saturating_sub(length));
                     node.bytes = length;
                 }
                 draft.uses_as_recorded(&mut node.data, Use::Alone);
@@ -209,7 +212,10 @@ impl Planner {
         draft: &mut Draft,
     ) {
         let node = self.tree.node(node);
-        let end = offset.unwrap_or(node.bytes).saturating_add(moved);
+        let start = offset.unwrap_or(node.bytes);
+        let end = start.saturating_add(moved);
+        // A gap before the data is a hole.
+        self.room.add(end.saturating_sub(start.max(node.bytes)));
         let kind = if end > node.bytes { Use::Alone } else { Use::Shared };
         node.bytes = node.bytes.max(end);
         draft.uses_as_recorded(&mut node.data, kind);

@@ -3,7 +3,7 @@
 use super::Planner;
 use super::descriptors::{HandleId, Target};
 use super::draft::Draft;
-use super::tree::{Kind, Named, Place};
+use super::tree::{Kind, Named, NodeId, Place};
 use crate::action::Action;
 use crate::links;
 use crate::order::Use;
@@ -70,7 +70,9 @@ impl Planner {
             node.reaches(bytes);
         }
         if action == Action::SetSizeOf && !event.failed() {
-            node.bytes = event.length.unwrap_or(0);
+            let bytes = event.length.unwrap_or(0);
+            self.room.free(node.bytes.saturating_sub(bytes));
+            node.bytes = bytes;
             draft.uses_as_recorded(&mut node.data, Use::Alone);
         }
         Ok(())
@@ -181,10 +183,16 @@ impl Planner {
             self.tree.empty(id);
             self.tree.contents(id, draft.me, Use::Alone, &mut draft.needs);
         } else {
-            self.tree.loses(id);
+            self.loses(id);
         }
         self.tree.change(place, draft.me, &mut draft.needs);
         self.tree.set(place, Named::Nothing);
+    }
+
+    /// A file loses a name, and its data with it if that was the last one.
+    fn loses(&mut self, id: NodeId) {
+        self.tree.loses(id);
+        self.room.free(self.tree.node(id).bytes);
     }
 
     fn name_failed(&mut self, event: &Event, place: Place, action: Action, draft: &mut Draft) {
@@ -250,7 +258,7 @@ impl Planner {
         // A rename replaces a file by a file and a directory by a directory.
         let replaced = match self.tree.state(to) {
             Named::File(id) if is_rename => {
-                self.tree.loses(id);
+                self.loses(id);
                 self.tree.node(id).kind.clone()
             }
             _ => Kind::Unknown,
@@ -344,7 +352,7 @@ impl Planner {
         };
         self.tree.change(place, draft.me, &mut draft.needs);
         if let Named::File(id) = self.tree.state(place) {
-            self.tree.loses(id);
+            self.loses(id);
         }
         let other = match mode.map(|mode| mode & libc::S_IFMT) {
             Some(libc::S_IFDIR) => Some(Kind::Directory),
@@ -362,6 +370,7 @@ impl Planner {
         operation.length = bytes.unwrap_or(0);
         let id = self.tree.made(place, Kind::File, u32::try_from(permissions).ok());
         self.tree.node(id).bytes = bytes.unwrap_or(0);
+        self.room.add(bytes.unwrap_or(0));
         self.tree.unknown_files += u64::from(bytes.is_none());
         Ok(())
     }
@@ -382,7 +391,7 @@ impl Planner {
             return Err(Reason::Border);
         };
         let id = self.existing(place, event.file, Kind::Unknown);
-        self.tree.loses(id);
+        self.loses(id);
         self.tree.change(place, draft.me, &mut draft.needs);
         self.tree.set(place, Named::Nothing);
         if self.tree.node(id).kind == Kind::Directory {

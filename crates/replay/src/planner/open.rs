@@ -296,6 +296,7 @@ impl Planner {
             self.tree.node(node).bytes_known &= !is_first;
             self.tree.loses(node);
             let file = self.tree.node(node);
+            self.room.free(file.bytes);
             file.bytes = 0;
             draft.uses_as_recorded(&mut file.data, Use::Alone);
         }

@@ -724,3 +724,37 @@ fn a_parent_waits_for_each_child_of_one_lane() {
     assert_eq!(pauses.len(), 1);
     assert!(pauses[0] < 100_000, "{pauses:?}");
 }
+
+#[test]
+fn the_room_of_a_plan_is_what_its_calls_need_at_most_at_one_time() {
+    let mut script = Script::default();
+    script.known("/w/old", REGULAR, 1000);
+    let write = |script: &mut Script, path: &str, offset: u64, bytes: u64| {
+        let one = script.on(1, "pwrite64", (3, path), i64::try_from(bytes).unwrap());
+        (one.offset, one.length) = (Some(offset), Some(bytes));
+    };
+    // In place, then longer by 500.
+    script.open(1, "/w/old", libc::O_RDWR, 3);
+    write(&mut script, "/w/old", 0, 1000);
+    write(&mut script, "/w/old", 500, 1000);
+    script.on(1, "close", (3, "/w/old"), 0);
+    assert_eq!(script.plan(&Choice::default()).unwrap().growth(), 500);
+    // A hole of 10,000 and 4,000 of data, written twice; then nothing of it is left.
+    let new = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL;
+    script.open(1, "/w/new", new, 3);
+    for _ in 0..2 {
+        write(&mut script, "/w/new", 10_000, 4_000);
+    }
+    script.on(1, "close", (3, "/w/new"), 0);
+    assert_eq!(script.plan(&Choice::default()).unwrap().growth(), 4_500);
+    script.at(1, "unlink", "/w/new", 0);
+    script.open(1, "/w/other", new, 3);
+    write(&mut script, "/w/other", 0, 4_000);
+    // A write that failed takes nothing, and a file that is cut gives back.
+    script.on(1, "pwrite64", (3, "/w/other"), -28).length = Some(1 << 40);
+    script.on(1, "ftruncate", (3, "/w/other"), 0).length = Some(0);
+    write(&mut script, "/w/other", 0, 2_000);
+    assert_eq!(script.plan(&Choice::default()).unwrap().growth(), 4_500);
+    write(&mut script, "/w/other", 2_000, 20_000);
+    assert!(script.plan(&Choice::default()).unwrap().growth() > 4_500);
+}

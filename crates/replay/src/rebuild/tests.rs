@@ -49,6 +49,26 @@ fn a_tree_larger_than_the_device_is_refused_before_anything_is_made() {
 }
 
 #[test]
+fn calls_that_need_more_than_the_device_has_are_refused_before_anything_is_made() {
+    let mut script = two_files();
+    script.open(1, "/d/new", libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL, 6);
+    for part in 0..3 {
+        let write = script.on(1, "pwrite64", (6, "/d/new"), 1 << 60);
+        (write.offset, write.length) = (Some(part << 60), Some(1 << 60));
+    }
+    let plan = script.plan(&Choice::default()).unwrap();
+    let target = tempfile::tempdir().unwrap();
+    let refused = rebuild(&plan, target.path(), Content::Zeros, None).unwrap_err().to_string();
+    assert!(refused.starts_with("the files of the trace need 3458764513821"), "{refused}");
+    assert_eq!(std::fs::read_dir(target.path()).unwrap().count(), 0);
+    // What other programs need is not for a replay either.
+    let small = two_files().plan(&Choice::default()).unwrap();
+    check_room(&small, target.path(), 0).unwrap();
+    let refused = check_room(&small, target.path(), 1 << 62).unwrap_err().to_string();
+    assert!(refused.contains(" free, of which 4611686018427387904 are kept"), "{refused}");
+}
+
+#[test]
 fn a_file_takes_whole_blocks_unless_it_was_inside_of_its_inode() {
     let mut script = Script::default();
     script.walked("/w", DIRECTORY, 4096);

@@ -103,31 +103,68 @@ fn a_disk_is_named_only_by_stacks_that_write_it() {
     assert_eq!(effects.disks, [PathBuf::from("/dev/disk/by-id/ssd")]);
 }
 
+fn machine(folder: &Path) -> Machine {
+    Machine {
+        system: seekwell_host::sysfs::System::host(),
+        program: PathBuf::new(),
+        state: folder.join("state"),
+        kernels: None,
+        folders: vec![],
+        temporary: folder.to_owned(),
+    }
+}
+
 #[test]
 fn a_plan_that_writes_a_disk_has_to_be_seen_and_again_when_it_changes() {
     let folder = tempfile::tempdir().unwrap();
-    let machine = Machine {
-        system: seekwell_host::sysfs::System::host(),
-        program: PathBuf::new(),
-        state: folder.path().join("state"),
-        kernels: None,
-        folders: vec![],
-        temporary: folder.path().to_owned(),
-    };
+    let machine = machine(folder.path());
     let mut effects = Effects::default();
-    check_seen(&machine, effects.clone()).expect("it reaches no disk");
-    note_seen(&machine, &effects).unwrap();
+    let nodes = Disks::OnNodes;
+    check_seen(&machine, effects.clone(), nodes).expect("it reaches no disk");
+    note_seen(&machine, &effects, nodes).unwrap();
     assert!(!machine.planned().exists(), "nothing is noted of a plan that reaches no disk");
     effects.add_stack(&stack("/dev/disk/by-id/ssd")).unwrap();
-    let unseen = check_seen(&machine, effects.clone()).unwrap_err();
+    let unseen = check_seen(&machine, effects.clone(), nodes).unwrap_err();
     assert_eq!(unseen.kind(), crate::error::Kind::Refused);
     assert_eq!(
         unseen.to_string(),
-        "this run writes /dev/disk/by-id/ssd whole, and its plan was not shown in the last 30 \
-         days; show it with seekwell plan"
+        "this run writes /dev/disk/by-id/ssd whole, and no plan for this disk was shown in the \
+         last 30 days; show it with seekwell plan"
     );
-    note_seen(&machine, &effects).unwrap();
-    check_seen(&machine, effects.clone()).unwrap();
+    note_seen(&machine, &effects, nodes).unwrap();
+    check_seen(&machine, effects.clone(), nodes).unwrap();
     effects.add_stack(&stack("/dev/disk/by-id/other")).unwrap();
-    assert!(check_seen(&machine, effects).is_err());
+    assert!(check_seen(&machine, effects, nodes).is_err());
+}
+
+#[test]
+fn a_plan_that_was_shown_for_one_disk_does_not_count_for_another_at_the_same_path() {
+    use seekwell_host::{image, loop_device};
+    let test = "a_plan_that_was_shown_for_one_disk_does_not_count_for_another";
+    if !seekwell_testing::root() {
+        return seekwell_testing::skip(test, "needs root to attach a loop device");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let machine = machine(folder.path());
+    let made = [1, 2].map(|seed| {
+        let image = image::create_in_ram(&machine.system, Bytes::mib(4), seed, &mut |_| {});
+        let image = image.unwrap();
+        let device = loop_device::attach(&machine.system, image.file(), Bytes(512), None).unwrap();
+        (image, device)
+    });
+    let link = folder.path().join("disk");
+    let lead_to = |number: usize| {
+        let _ = std::fs::remove_file(&link);
+        std::os::unix::fs::symlink(made[number].1.path(), &link).unwrap();
+    };
+    let mut effects = Effects::default();
+    effects.add_stack(&stack(link.to_str().unwrap())).unwrap();
+    lead_to(0);
+    note_seen(&machine, &effects, Disks::Here).unwrap();
+    check_seen(&machine, effects.clone(), Disks::Here).unwrap();
+    lead_to(1);
+    let unseen = check_seen(&machine, effects.clone(), Disks::Here).unwrap_err();
+    assert!(matches!(unseen, SessionError::NotSeen { .. }), "{unseen}");
+    lead_to(0);
+    check_seen(&machine, effects, Disks::Here).unwrap();
 }

@@ -1,4 +1,5 @@
 use super::*;
+use seekwell_host::refusal::Refusal;
 use seekwell_spec::read_lab;
 
 /// A machine without devices.
@@ -64,4 +65,29 @@ fn a_lab_that_cuts_the_power_is_refused_in_words() {
         "[trial] power_cut = 100: the host backend cannot cut the power of a disk; run the lab with \
          --place virtual, or leave power_cut out"
     );
+}
+
+#[test]
+fn a_disk_that_another_run_uses_is_not_the_users_to_unmount() {
+    let folder = tempfile::tempdir().unwrap();
+    let machine = Machine { system: System::host(), ..machine(folder.path()) };
+    let undo = machine.undo();
+    let held = undo::lock(&machine.system, &undo).unwrap().unwrap();
+    let host = Host { machine, options: Options::of("host"), device: None, journal: None };
+    let refused = |reason: String| {
+        let target = PathBuf::from("/dev/sdb");
+        let remedy = "umount it".to_owned();
+        let refusal = Refusal { target, kind: RefusalKind::Mounted, reason, remedy };
+        host.by_other_run(SessionError::Refused(refusal))
+    };
+    let ours =
+        || refused(format!("sdb is mounted on {}/mnt/base (seen by process 1)", undo.display()));
+    let error = ours();
+    assert!(matches!(error, SessionError::OtherRun { .. }), "{error}");
+    assert!(error.to_string().starts_with("another run uses /dev/sdb: process "), "{error}");
+    assert_eq!(error.kind(), crate::error::Kind::Refused);
+    let theirs = refused("sdb is mounted on /home (seen by process 1)".to_owned());
+    assert!(matches!(theirs, SessionError::Refused(_)), "{theirs}");
+    drop(held);
+    assert!(matches!(ours(), SessionError::Refused(_)), "no run is active");
 }

@@ -10,7 +10,7 @@ fn hear(lines: &[u8], talk: &[u8], alive: bool, limit: Duration) -> (Heard, Vec<
     std::fs::File::from(their_err).write_all(talk).unwrap();
     let their_life = alive.then_some(their_life);
     let mut messages = vec![];
-    let heard = Listener::new(out, err, 8)
+    let heard = Listener::new(std::process::id(), out, err, 8)
         .listen(life.as_fd(), limit, &mut |message| messages.push(message.clone()))
         .unwrap();
     drop(their_life);
@@ -48,8 +48,23 @@ fn a_line_that_is_no_message_ends_the_hearing() {
 fn time_that_is_over_is_said_with_the_mend() {
     let ((out, _keep_out), (err, _keep_err)) = (pipe().unwrap(), pipe().unwrap());
     let (life, _keep_life) = pipe().unwrap();
-    let mut listener = Listener::new(out, err, 8);
+    let mut listener = Listener::new(std::process::id(), out, err, 8);
     let heard = listener.listen(life.as_fd(), Duration::from_millis(10), &mut |_| {}).unwrap();
     assert!(heard.timed_out.is_some());
     assert!(heard.why("").contains("[trial] timeout"));
+}
+
+#[test]
+fn a_stopped_agent_is_not_waited_for_and_is_named() {
+    let ((out, _keep_out), (err, _keep_err)) = (pipe().unwrap(), pipe().unwrap());
+    let (life, _keep_life) = pipe().unwrap();
+    let mut agent = std::process::Command::new("sh").args(["-c", "kill -STOP $$"]).spawn().unwrap();
+    let mut listener = Listener::new(agent.id(), out, err, 8);
+    let heard = listener.listen(life.as_fd(), LONG, &mut |_| {});
+    agent.kill().unwrap();
+    agent.wait().unwrap();
+    let heard = heard.unwrap();
+    assert!(heard.timed_out.is_none());
+    let expected = format!("the agent (process {}) was stopped, as by SIGSTOP", agent.id());
+    assert_eq!(heard.why(""), expected);
 }
