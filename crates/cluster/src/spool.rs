@@ -672,7 +672,7 @@ impl Spool {
     }
 }
 
-/// A number that nobody can guess.
+/// A number that other users cannot guess.
 fn random() -> io::Result<u64> {
     let mut bytes = [0; 8];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;

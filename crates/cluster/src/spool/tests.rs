@@ -364,7 +364,7 @@ fn a_folder_that_took_the_place_of_the_shared_one_is_not_used() {
     assert_eq!(took(&spool, "a"), Some(share(0)));
     assert!(aside.join("taken/00000000.a").exists());
     assert!(spool.is_gone());
-    // Nor does anybody know the number that results of this work have.
+    // The number that results of this work have is unknown to others.
     assert_ne!(spool.work, forged.work);
     fs::copy(path.join("done/00000000"), aside.join("done/00000000")).unwrap();
     assert_eq!(spool.delivered(&share(0)).unwrap(), None);

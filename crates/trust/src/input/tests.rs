@@ -3,7 +3,7 @@ use std::os::unix::net::UnixListener;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-/// The result of an attempt that must not wait for anybody.
+/// The result of an attempt that must not wait.
 fn at_once<T: Send + 'static>(attempt: impl FnOnce() -> T + Send + 'static) -> T {
     let (done, result) = channel();
     std::thread::spawn(move || done.send(attempt()));

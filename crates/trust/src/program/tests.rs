@@ -17,7 +17,7 @@ fn with_program(all: &Path, folder: &str, mode: u32) -> PathBuf {
 }
 
 #[test]
-fn the_first_program_that_nobody_else_can_change_is_found() {
+fn the_first_program_that_no_other_user_can_change_is_found() {
     let all = tempfile::tempdir().unwrap();
     let open = with_program(all.path(), "open", 0o755);
     set(&open, 0o777);

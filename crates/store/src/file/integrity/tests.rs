@@ -187,7 +187,7 @@ fn a_removed_verdict_and_what_was_added_are_noticed() {
     assert!(deleted[0].contains("a trial was added, removed or moved"), "{deleted:?}");
 }
 
-/// A verdict that a run has forgotten, because a trial came later, was not removed by anybody.
+/// A verdict that a run has forgotten, because a trial came later, was not removed.
 #[test]
 fn a_run_that_goes_on_has_no_verdict_that_is_missing() {
     let folder = tempfile::tempdir().unwrap();
