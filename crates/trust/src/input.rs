@@ -27,7 +27,7 @@ pub fn open(path: &Path, most_bytes: u64) -> io::Result<File> {
 pub fn open_or_pipe(path: &Path) -> io::Result<File> {
     checked(path, |file| {
         // Named FIFOs are in the filesystem of their name.
-        rustix::fs::fstatfs(file).is_ok_and(|found| found.f_type as i64 == PIPEFS)
+        rustix::fs::fstatfs(file).is_ok_and(|found| found.f_type == PIPEFS)
     })
 }
 
@@ -68,7 +68,8 @@ fn checked(path: &Path, takes: impl Fn(&File) -> bool) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::openat(CWD, path, flags, Mode::empty())?);
     let kind = file.metadata()?.file_type();
-    if !kind.is_file() && !(kind.is_fifo() && takes(&file)) {
+    let is_taken = kind.is_file() || (kind.is_fifo() && takes(&file));
+    if !is_taken {
         return Err(refused(kind));
     }
     // A pipe is read to its end, however slow its writer is.
