@@ -5,12 +5,15 @@ use crate::resolve::Resolver;
 use crate::{Options, Rotate};
 use seekwell_trace::meta::{Lost, Meta};
 use seekwell_trace::{Anonymizer, Limits, TraceError, TraceWriter};
+use seekwell_trust::Folder;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
 /// The parts of a trace, or the only one.
 pub(crate) struct Parts {
     output: PathBuf,
+    /// The folder of the parts, as it was opened.
+    held: Option<Folder>,
     rotate: Option<Rotate>,
     anonymizer: Option<Anonymizer>,
     /// Number of the part that is written, from 1.
@@ -47,8 +50,16 @@ impl Parts {
         if !is_empty {
             return Err(TraceError::Exists { path: options.output.clone() }.into());
         }
+        let held = options.rotate.map(|_| Folder::make_own(&options.output)).transpose();
+        let held = held.map_err(|source| match source.kind() {
+            std::io::ErrorKind::PermissionDenied => {
+                CaptureError::from(TraceError::Foreign { path: options.output.clone() })
+            }
+            _ => CaptureError::Target { path: options.output.clone(), source },
+        })?;
         let parts = Self {
             output: options.output.clone(),
+            held,
             rotate: options.rotate,
             anonymizer,
             number: 1,
@@ -70,8 +81,8 @@ impl Parts {
 
     /// Folder of the part that is written.
     fn folder(&self) -> PathBuf {
-        match self.rotate {
-            Some(_) => self.output.join(format!("part-{:06}", self.number)),
+        match &self.held {
+            Some(held) => held.at(&format!("part-{:06}", self.number)),
             None => self.output.clone(),
         }
     }
@@ -139,7 +150,8 @@ impl Parts {
         // The one that is written counts.
         while self.complete.len() >= rotate.keep.max(1) {
             let Some((oldest, _)) = self.complete.pop_front() else { break };
-            let failed = |source| CaptureError::Target { path: oldest.clone(), source };
+            let failed =
+                |source| CaptureError::Target { path: seekwell_trust::shown(&oldest), source };
             std::fs::remove_dir_all(&oldest).map_err(failed)?;
         }
         Ok(())

@@ -270,10 +270,14 @@ pub(crate) fn checked_paths(options: &Options) -> Result<Vec<String>, CaptureErr
         return Err(CaptureError::OutputInside { output, traced: traced.clone() });
     }
     if paths.is_empty() {
-        if matches!(options.target, Target::System) && !is_in_memory(&real) {
+        let is_in_memory = is_in_memory(&real);
+        if matches!(options.target, Target::System) && !is_in_memory {
             return Err(CaptureError::SameDevice { output, traced: PathBuf::from("/") });
         }
-        paths.extend(used(&options.target));
+        // A process may have anything open in memory; what is written there adds nothing to the load of a device.
+        if matches!(options.target, Target::Command(_)) || !is_in_memory {
+            paths.extend(used(&options.target));
+        }
     }
     for traced in paths {
         let of_traced = std::fs::metadata(&traced).map(|metadata| metadata.dev()).ok();

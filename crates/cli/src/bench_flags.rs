@@ -187,11 +187,7 @@ fn has_job_file(kind: &WorkloadKind) -> bool {
 /// Reads a job file: a regular file of text that is not longer than job files are.
 fn read_job_file(path: &std::path::Path) -> Result<String, String> {
     let failed = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
-    let facts = std::fs::metadata(path).map_err(failed)?;
-    if !facts.is_file() || facts.len() > LONGEST_JOB_FILE as u64 {
-        return Err(format!("{} is not a file of at most 64 KiB", path.display()));
-    }
-    std::fs::read_to_string(path).map_err(failed)
+    seekwell_trust::read_text(path, LONGEST_JOB_FILE as u64).map_err(failed)
 }
 
 /// Returns true if the target is a directory, in which files are made.

@@ -3,6 +3,7 @@
 
 use crate::terminal;
 use seekwell_session::{Kind, SessionError};
+use seekwell_store::StoreError;
 use std::error::Error;
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -37,12 +38,17 @@ pub enum Failure {
     Usage(String),
     /// Refused to protect data: 3.
     Refused(String),
+    /// A run file was changed after it was written: 6.
+    Changed(String),
 }
 
 impl Failure {
-    /// An error with its chain of causes.
+    /// An error with its chain of causes; a run file that was changed is an error of its own.
     pub fn from_error(error: &(dyn Error + 'static)) -> Self {
-        Self::Error(chain(error))
+        match error.downcast_ref() {
+            Some(StoreError::Changed { .. }) => Self::Changed(chain(error)),
+            _ => Self::Error(chain(error)),
+        }
     }
 
     /// A refusal with its chain of causes.
@@ -64,6 +70,7 @@ impl Failure {
             Self::Error(text) => ("error", text, 1),
             Self::Usage(text) => ("usage", text, 2),
             Self::Refused(text) => ("refused", text, 3),
+            Self::Changed(text) => ("changed", text, 6),
         };
         terminal::talk(&format!("seekwell: {word}: {}", terminal::harmless(text)));
         ExitCode::from(code)
@@ -77,6 +84,7 @@ impl From<SessionError> for Failure {
             Kind::Failed => Self::Error(text),
             Kind::Usage => Self::Usage(text),
             Kind::Refused => Self::Refused(text),
+            Kind::Changed => Self::Changed(text),
         }
     }
 }

@@ -358,10 +358,12 @@ fn an_edited_run_file_does_not_speak() {
         "UPDATE verdict SET value = replace(value, '\"rounds\":6', '\"rounds\":60')",
     );
     let output = verify();
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(6));
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("the verdict is not the one that was written"), "{said}");
-    let report = String::from_utf8(shown().stdout).unwrap();
+    let report = shown();
+    assert_eq!(report.status.code(), Some(6));
+    let report = String::from_utf8(report.stdout).unwrap();
     assert!(report.contains("file-changed"), "{report}");
 
     std::fs::write(&path, whole).unwrap();
@@ -369,7 +371,68 @@ fn an_edited_run_file_does_not_speak() {
         folder.path(),
         "UPDATE verdict SET value = replace(value, '\"confidence\":0.95,\"tie\"', '\"confidence\":0.99,\"tie\"')",
     );
-    assert_eq!(verify().status.code(), Some(1));
+    assert_eq!(verify().status.code(), Some(6));
+}
+
+/// Each edit, each reader: the status of a changed file, its words, and nothing written.
+#[test]
+fn no_reader_takes_an_edited_run_file() {
+    let folder = run();
+    let at = |name: &str| folder.path().join(name);
+    let mut file = seekwell_store::RunFile::open_for_append(&at("run.seekwell")).unwrap();
+    let plan = file.plan().unwrap();
+    let outcomes = seekwell_runner::records::outcomes(&plan, file.records().unwrap());
+    file.set_verdict(&seekwell_runner::judge::judge(&plan, &outcomes)).unwrap();
+    drop(file);
+    let whole = std::fs::read(at("run.seekwell")).unwrap();
+    std::fs::write(at("whole.seekwell"), &whole).unwrap();
+    let readers: [&[&str]; 10] = [
+        &["verify", "run.seekwell"],
+        &["report", "run.seekwell"],
+        &["report", "run.seekwell", "--json"],
+        &["report", "run.seekwell", "--html", "out"],
+        &["report", "run.seekwell", "--csv", "out"],
+        &["report", "run.seekwell", "--markdown", "out"],
+        &["report", "run.seekwell", "--parquet", "out"],
+        &["compare", "whole.seekwell", "run.seekwell", "--fail-above", "500%"],
+        &["compare", "run.seekwell", "whole.seekwell", "--json"],
+        &["merge", "run.seekwell", "whole.seekwell", "-o", "out"],
+    ];
+    for edit in [
+        "DELETE FROM attempt WHERE trial = 3",
+        "UPDATE attempt SET status = 'failed' WHERE trial = 3",
+        "DELETE FROM verdict",
+        "CREATE TABLE notes (text)",
+    ] {
+        std::fs::write(at("run.seekwell"), &whole).unwrap();
+        rusqlite::Connection::open(at("run.seekwell")).unwrap().execute_batch(edit).unwrap();
+        for reader in readers {
+            let output = seekwell(folder.path(), reader);
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.status.code(), Some(6), "{edit}: {reader:?}: {said}");
+            assert!(said.contains("was changed after it was written"), "{edit}: {said}");
+            assert!(!at("out").exists(), "{edit}: {reader:?} wrote");
+        }
+    }
+    // A page of a whole run, and one that another program made of an edited run.
+    std::fs::write(at("run.seekwell"), &whole).unwrap();
+    well(&seekwell(folder.path(), &["report", "run.seekwell", "--html", "page.html"]));
+    well(&seekwell(folder.path(), &["extract", "page.html", "-o", "out"]));
+    assert_eq!(std::fs::read(at("out")).unwrap(), whole);
+    std::fs::remove_file(at("out")).unwrap();
+    rusqlite::Connection::open(at("run.seekwell"))
+        .unwrap()
+        .execute_batch("DELETE FROM verdict")
+        .unwrap();
+    let page = r#"{ printf '<script type="application/x-seekwell-run" id="run">'
+        gzip -c run.seekwell | base64 -w0; printf '</script>\n'; } >edited.html"#;
+    let made = std::process::Command::new("sh").args(["-c", page]).current_dir(&folder).status();
+    assert!(made.unwrap().success());
+    let output = seekwell(folder.path(), &["extract", "edited.html", "-o", "out"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(6), "{said}");
+    assert!(said.contains("edited.html was changed after it was written"), "{said}");
+    assert!(!at("out").exists());
 }
 
 #[test]

@@ -132,6 +132,11 @@ struct Told {
     text: String,
 }
 
+/// Makes a FIFO that has no writer.
+fn fifo(path: &Path) {
+    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+}
+
 /// Everything below a directory: kind, mode, and content or target of each entry.
 fn snapshot(top: &Path) -> BTreeMap<PathBuf, String> {
     let mut found = BTreeMap::new();

@@ -198,7 +198,7 @@ impl Cluster {
         patience: Patience,
         stop: Arc<AtomicBool>,
     ) -> Self {
-        let spool = Spool::planned(folder, &work);
+        let spool = Spool::planned(folder);
         let mut cluster = Self::new(spool, queue, patience, stop);
         cluster.unmade = Some(work);
         cluster

@@ -39,6 +39,18 @@ pub enum ClusterError {
         /// The folder.
         path: PathBuf,
     },
+    /// Another user can put another folder in the place of the shared one.
+    #[error(
+        "other users can rename in {}, and so put a folder of their own in the place of {}; write the run file where only you can (chmod go-w, or the sticky bit for a folder that all share)",
+        parent.display(),
+        path.display()
+    )]
+    Exchangeable {
+        /// The shared folder.
+        path: PathBuf,
+        /// The folder above it.
+        parent: PathBuf,
+    },
     /// A run with the same name was started anew, with another plan.
     #[error("{} has the work of another run now; workers of the one before end", path.display())]
     OtherWork {

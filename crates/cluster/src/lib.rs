@@ -35,7 +35,7 @@ pub use pipe::{Pipe, work_by_pipe};
 pub use queue::{JobId, Live, Others, Queue};
 pub use relay::{Allocation, Relay};
 pub use say::Say;
-pub use slurm::{Array, Slurm};
+pub use slurm::{Array, Programs, Slurm};
 pub use spool::{Delivery, Line, Outcome, Share, Sheet, Spool, Work, Writer};
 pub use waiting::{Waiting, nodes_of, waiting};
 pub use work::{Worked, confirmed, work};

@@ -7,12 +7,13 @@
 use crate::error::ClusterError;
 use crate::pipe::{Word, Words, order};
 use crate::queue::{JobId, Live, Queue};
-use crate::slurm::{output, quoted};
+use crate::slurm::{Programs, quoted};
 use crate::spool::{Line, Outcome, Share, Spool};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -28,6 +29,9 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// Time that the allocation has for its end once its workers have no more to do.
 const END_TIME: Duration = Duration::from_secs(10);
+
+/// A log that is a link is not followed.
+const NO_LINK: i32 = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
 
 /// Name of the log with the words of all workers.
 const LOG: &str = "workers.txt";
@@ -55,11 +59,13 @@ pub struct Allocation {
 #[derive(Debug)]
 pub struct Relay {
     allocation: Allocation,
+    programs: Programs,
     running: Option<Running>,
 }
 
 #[derive(Debug)]
 struct Running {
+    programs: Programs,
     child: Child,
     state: Arc<Mutex<State>>,
     threads: [JoinHandle<()>; 2],
@@ -109,8 +115,9 @@ impl Allocation {
         fixed.into_iter().map(OsString::from).chain(given).collect()
     }
 
-    /// Script on this machine inside of the allocation.
-    fn script(&self) -> String {
+    /// Script on this machine inside of the allocation; these are its commands of Slurm.
+    fn script(&self, sbcast: &Path, srun: &Path) -> String {
+        let (sbcast, srun) = (quoted(sbcast), quoted(srun));
         let spool = &self.spool;
         let mut files = vec![
             (self.program.clone(), "program".to_owned()),
@@ -122,7 +129,7 @@ impl Allocation {
         files.extend(self.kernel.iter().map(|path| (path.clone(), name(path))));
         let bring: String = files
             .iter()
-            .map(|(path, name)| format!("sbcast --force {} \"$at.{name}\"\n", quoted(path)))
+            .map(|(path, name)| format!("{sbcast} --force {} \"$at.{name}\"\n", quoted(path)))
             .collect();
         let kernel: Vec<String> = self.kernel.iter().map(name).collect();
         let (local, id, kernel) = (quoted(&self.local), &self.kernel_id, kernel.join(" "));
@@ -132,7 +139,7 @@ set -eu
 echo "job $SLURM_JOB_ID"
 at={local}/seekwell-$SLURM_JOB_ID
 export at
-{bring}srun --label --input=all --wait=0 sh -c '
+{bring}{srun} --label --input=all --wait=0 sh -c '
     umask 077
     mine=$at.$SLURM_PROCID
     trap "rm -rf \"\$mine\"" EXIT
@@ -146,17 +153,17 @@ export at
     XDG_CACHE_HOME=$mine/cache TMPDIR=$mine "$at.program" work "$mine" --pipe "$SLURM_PROCID" --task "$task" ||
         printf "%s\n" "=\"Gone\""
 ' || true
-srun --input=none --ntasks="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 sh -c 'rm -f "$at".*' || true
+{srun} --input=none --ntasks="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 sh -c 'rm -f "$at".*' || true
 "#
         )
     }
 }
 
 impl Relay {
-    /// Workers of this allocation.
+    /// Workers of this allocation, by these commands.
     #[must_use]
-    pub fn new(allocation: Allocation) -> Self {
-        Self { allocation, running: None }
+    pub fn new(allocation: Allocation, programs: Programs) -> Self {
+        Self { allocation, programs, running: None }
     }
 }
 
@@ -166,15 +173,17 @@ impl Queue for Relay {
             before.end();
         }
         let (spool, _) = Spool::open(&self.allocation.spool)?;
-        let script = self.allocation.spool.join("allocation.sh");
-        let log = spool.logs().join(LOG);
-        let wrong = |path: &Path| {
-            let path = path.to_owned();
-            move |source| ClusterError::Spool { action: "write", path, source }
+        let script = self
+            .allocation
+            .script(&self.programs.needed("sbcast")?, &self.programs.needed("srun")?);
+        let wrong = |source| {
+            let path = spool.logs().join(LOG);
+            ClusterError::Spool { action: "write", path, source }
         };
-        fs::write(&script, self.allocation.script()).map_err(wrong(&script))?;
-        let told = OpenOptions::new().append(true).create(true).open(&log).map_err(wrong(&log))?;
-        let running = start(&self.allocation.arguments(), &script, told, spool)?;
+        let mut options = OpenOptions::new();
+        options.append(true).create(true).mode(0o600).custom_flags(NO_LINK);
+        let told = options.open(spool.logs_held().join(LOG)).map_err(wrong)?;
+        let running = start(&self.programs, &self.allocation.arguments(), script, told, spool)?;
         let job = JobId(running.child.id().to_string());
         self.running = Some(running);
         Ok(job)
@@ -211,7 +220,7 @@ impl Running {
             let job = lock(&self.state).job.clone();
             if let Some(job) = job {
                 // A controller that does not answer ends the job by the death of `salloc`, or by its time limit.
-                let _ = output("scancel", &[job.into()]);
+                let _ = self.programs.output("scancel", &[job.into()], "");
             }
             let _ = self.child.kill();
         }
@@ -224,14 +233,16 @@ impl Running {
 }
 
 fn start(
+    programs: &Programs,
     arguments: &[OsString],
-    script: &Path,
+    script: String,
     log: File,
     spool: Spool,
 ) -> Result<Running, ClusterError> {
     let failed = |words: String| ClusterError::Command { command: "salloc", words };
-    let mut command = Command::new("salloc");
-    command.args(arguments).arg("sh").arg(script);
+    let mut command = Command::new(programs.needed("salloc")?);
+    // Its text, not the name of a file that could be exchanged.
+    command.args(arguments).args(["/bin/sh", "-c"]).arg(script);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
     // An interrupt of the terminal is for the session, which ends the workers.
     command.process_group(0);
@@ -244,7 +255,7 @@ fn start(
     let heard = spool.clone();
     let hearing = spawn(move || hear(&heard, &of_hearing, stdout));
     let giving = spawn(move || give(&spool, &of_giving, stdin));
-    Ok(Running { child, state, threads: [hearing, giving] })
+    Ok(Running { programs: programs.clone(), child, state, threads: [hearing, giving] })
 }
 
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {

@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::{Read, Write as _};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread::{JoinHandle, sleep};
@@ -84,19 +83,65 @@ pub struct Array {
     pub options: Vec<String>,
 }
 
+/// Folders in which the commands of Slurm are found. Those of which another user can change a program are passed over, so
+/// that a folder of the caller's `PATH` may be among them.
+#[derive(Clone, Debug)]
+pub struct Programs(Vec<PathBuf>);
+
+impl Programs {
+    /// The commands in these folders, the first ones first.
+    #[must_use]
+    pub fn new(folders: Vec<PathBuf>) -> Self {
+        Self(folders)
+    }
+
+    /// Absolute path of a command that only root and this user can change.
+    #[must_use]
+    pub fn find(&self, command: &str) -> Option<PathBuf> {
+        seekwell_trust::program(&self.0, command)
+    }
+
+    /// The same of a command that is needed.
+    ///
+    /// # Errors
+    /// [`ClusterError::Command`] when there is none.
+    pub fn needed(&self, command: &'static str) -> Result<PathBuf, ClusterError> {
+        let words = "not found in a folder that only root and this user can write";
+        let missing = || ClusterError::Command { command, words: words.to_owned() };
+        self.find(command).ok_or_else(missing)
+    }
+
+    /// Standard output of a command that succeeded, with this text on its standard input.
+    pub(crate) fn output(
+        &self,
+        command: &'static str,
+        arguments: &[OsString],
+        input: &str,
+    ) -> Result<String, ClusterError> {
+        let mut words = Command::new(self.needed(command)?);
+        words.args(arguments);
+        for name in FORMATS {
+            words.env_remove(name);
+        }
+        let longest = if command == "sbatch" { SUBMIT_TIME } else { ANSWER_TIME };
+        answer(command, words, input, longest)
+    }
+}
+
 /// Slurm, by its commands.
 #[derive(Clone, Debug)]
 pub struct Slurm {
     array: Array,
+    programs: Programs,
     /// The cluster of the job, if Slurm has several.
     cluster: Option<String>,
 }
 
 impl Slurm {
-    /// Slurm for these workers.
+    /// Slurm for these workers, by these commands.
     #[must_use]
-    pub fn new(array: Array) -> Self {
-        Self { array, cluster: None }
+    pub fn new(array: Array, programs: Programs) -> Self {
+        Self { array, programs, cluster: None }
     }
 
     /// The name of the first option that Seekwell sets itself, if one is among these.
@@ -114,7 +159,7 @@ impl Slurm {
         })
     }
 
-    /// Arguments of `sbatch` before the script.
+    /// Arguments of `sbatch`, which reads the script from its standard input: no file that could be exchanged.
     fn arguments(&self) -> Vec<OsString> {
         let Array { logs, tasks, options, is_exclusive, .. } = &self.array;
         let mut log = b"--output=".to_vec();
@@ -163,16 +208,7 @@ impl Slurm {
 
 impl Queue for Slurm {
     fn submit(&mut self) -> Result<JobId, ClusterError> {
-        let path = self.array.spool.join("task.sh");
-        let wrong = |source| ClusterError::Spool { action: "write", path: path.clone(), source };
-        let mut options = std::fs::OpenOptions::new();
-        options.write(true).create(true).truncate(true).mode(0o700);
-        let mut file = options.open(&path).map_err(wrong)?;
-        file.write_all(self.script().as_bytes()).map_err(wrong)?;
-        drop(file);
-        let mut arguments = self.arguments();
-        arguments.push(path.clone().into());
-        let words = output("sbatch", &arguments)?;
+        let words = self.programs.output("sbatch", &self.arguments(), &self.script())?;
         // With several clusters: number;cluster.
         let job = JobId(words.trim().to_owned());
         let number = job.number();
@@ -185,7 +221,7 @@ impl Queue for Slurm {
     }
 
     fn live(&mut self, job: &JobId) -> Result<Option<Live>, ClusterError> {
-        match output("squeue", &self.question(job)) {
+        match self.programs.output("squeue", &self.question(job), "") {
             Ok(text) => Ok(Some(live(&text))),
             // Slurm forgets a job some minutes after its end.
             Err(ClusterError::Command { words, .. }) if words.contains("Invalid job id") => {
@@ -203,14 +239,14 @@ impl Queue for Slurm {
         let mut arguments = self.of_cluster(job);
         let update = ["update", &jobid(job, tasks), "starttime=now"];
         arguments.extend(update.map(OsString::from));
-        output("scontrol", &arguments).map(drop)
+        self.programs.output("scontrol", &arguments, "").map(drop)
     }
 
     fn cancel(&mut self, job: &JobId) -> Result<(), ClusterError> {
         let mut arguments = self.of_cluster(job);
         arguments.extend(which_to_cancel(self.array.is_exclusive).iter().map(OsString::from));
         arguments.push(job.number().into());
-        let mut cancel = || output("scancel", &arguments).map(drop);
+        let mut cancel = || self.programs.output("scancel", &arguments, "").map(drop);
         match patiently(&mut cancel, &mut || sleep(UNTIL_NEXT_ATTEMPT)) {
             // All its tasks have ended.
             Err(ClusterError::Command { words, .. }) if words.contains("Invalid job id") => Ok(()),
@@ -298,29 +334,20 @@ fn jobid(job: &JobId, tasks: &BTreeSet<u32>) -> String {
     format!("jobid={}", names.join(","))
 }
 
-/// Standard output of a command that succeeded.
-pub(crate) fn output(
-    command: &'static str,
-    arguments: &[OsString],
-) -> Result<String, ClusterError> {
-    let mut words = Command::new(command);
-    words.args(arguments);
-    for name in FORMATS {
-        words.env_remove(name);
-    }
-    let longest = if command == "sbatch" { SUBMIT_TIME } else { ANSWER_TIME };
-    answer(command, words, longest)
-}
-
-/// The same, ended after this time.
+/// Standard output of a command that succeeded and took this input, ended after this time.
 fn answer(
     command: &'static str,
     mut words: Command,
+    input: &str,
     longest: Duration,
 ) -> Result<String, ClusterError> {
     let failed = |words: String| ClusterError::Command { command, words };
-    words.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    words.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = words.spawn().map_err(|error| failed(error.to_string()))?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // One that ends before it has read a script says why.
+        let _ = stdin.write_all(input.as_bytes());
+    }
     let (stdout, stderr) = (child.stdout.take().map(text_of), child.stderr.take().map(text_of));
     let begun = Instant::now();
     let status = loop {

@@ -4,10 +4,13 @@
 //! `taken` with one rename, which only one worker can do, also over NFS. Results of trials are added to it there one by
 //! one (see `sheet`), those of a round together; with the last one it moves to `done`.
 //!
+//! The folder is opened once and used by its descriptor. It belongs to one user, and no other one can exchange it: nor
+//! can they rename in a folder above it.
+//!
 //! | path | made by | holds |
 //! | --- | --- | --- |
 //! | `work.json` | session | plan, environment, settings of the trials' backend |
-//! | `id` | session | a number of that work: results of another one do not count |
+//! | `id` | session | a random number of that work: results of another one do not count, and strangers do not know it |
 //! | `wanted/INDEX` | session | a share that any worker may take |
 //! | `taken/INDEX.TASK` | worker | the share that it runs |
 //! | `done/INDEX` | worker | the share with its records, or why there is none |
@@ -20,16 +23,17 @@
 use crate::error::ClusterError;
 use crate::pace;
 use rustix::fs::{Mode, OFlags, open};
-use rustix::process::geteuid;
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::Record;
+use seekwell_trust::{Folder, shown};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 mod disks;
 mod files;
@@ -106,6 +110,8 @@ pub struct Delivery {
 #[derive(Clone, Debug)]
 pub struct Spool {
     folder: PathBuf,
+    /// The folder once it is there.
+    held: Option<Arc<Folder>>,
     work: u64,
 }
 
@@ -116,36 +122,62 @@ impl Spool {
     /// # Errors
     /// [`ClusterError::Spool`], and [`ClusterError::Foreign`] for a folder of others.
     pub fn create(folder: &Path, work: &Work) -> Result<Self, ClusterError> {
-        let mut spool = Self::planned(folder, work);
+        let mut spool = Self::planned(folder);
         spool.make(work)?;
         Ok(spool)
     }
 
     /// A folder that is not made yet.
-    pub(crate) fn planned(folder: &Path, work: &Work) -> Self {
-        Self { folder: folder.to_owned(), work: number_of(work) }
+    pub(crate) fn planned(folder: &Path) -> Self {
+        Self { folder: folder.to_owned(), held: None, work: 0 }
+    }
+
+    /// Opens a folder that is there, if no other user can write or exchange it.
+    fn held(folder: &Path) -> Result<Self, ClusterError> {
+        let wrong = failed("open", folder);
+        let foreign = || ClusterError::Foreign { path: folder.to_owned() };
+        let held = Folder::open_own(folder).map_err(|error| match error.kind() {
+            // A link, a file, or the folder of another user.
+            io::ErrorKind::NotADirectory | io::ErrorKind::PermissionDenied => foreign(),
+            _ if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => foreign(),
+            _ => wrong(error),
+        })?;
+        if held.mode().map_err(&wrong)? & 0o077 != 0 {
+            return Err(foreign());
+        }
+        if let Some(parent) = seekwell_trust::exchangeable(folder).map_err(&wrong)? {
+            return Err(ClusterError::Exchangeable { path: folder.to_owned(), parent });
+        }
+        Ok(Self { folder: folder.to_owned(), held: Some(Arc::new(held)), work: 0 })
     }
 
     /// As [`Self::create`], for a planned folder.
     pub(crate) fn make(&mut self, work: &Work) -> Result<(), ClusterError> {
         let spool = self;
         let folder = &spool.folder.clone();
+        // A folder above that others can exchange is refused before anything is made in it.
+        if let Some(parent) =
+            seekwell_trust::exchangeable(folder).map_err(failed("make", folder))?
+        {
+            return Err(ClusterError::Exchangeable { path: folder.clone(), parent });
+        }
         match fs::DirBuilder::new().mode(0o700).create(folder) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                spool.check_owner()?;
-                spool.check_session()?;
-            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             made => made.map_err(failed("make", folder))?,
         }
+        *spool = Self::held(folder)?;
+        spool.check_session()?;
+        let number = random().map_err(failed("number", folder))?;
         let same = read::<Work>(&spool.path(WORK)).is_ok_and(|kept| kept == Some(work.clone()));
         if same {
-            // Numbers of a plan may be read as their neighbours, which makes another text of it.
-            spool.work = unless_torn(read(&spool.path(ID)))?.unwrap_or(spool.work);
+            // Results that are there have the number of the session that was interrupted.
+            spool.work = unless_torn(read(&spool.path(ID)))?.unwrap_or(number);
             remove(&spool.path(STOP))?;
             spool.rescue()?;
             // Emptied, not removed: workers that the interrupted session left may go on.
             [WANTED, TAKEN, BEATS].iter().try_for_each(|name| empty(&spool.path(name)))?;
         } else {
+            spool.work = number;
             let old = [ID, WORK, WANTED, TAKEN, DONE, BEATS, LOGS, STOP, ASIDE];
             old.iter().try_for_each(|name| remove(&spool.path(name)))?;
         }
@@ -165,8 +197,8 @@ impl Spool {
     /// The job of a session that died, if there was one.
     pub(crate) fn earlier_job(&self) -> Option<String> {
         // Anybody could write a number into the folder of others.
-        self.check_owner().ok()?;
-        read(&self.path(JOB)).ok().flatten()
+        let held = Self::held(&self.folder).ok()?;
+        read(&held.path(JOB)).ok().flatten()
     }
 
     /// Notes the job of this session.
@@ -184,8 +216,7 @@ impl Spool {
     /// # Errors
     /// When it is the folder of others, or has no work.
     pub fn open(folder: &Path) -> Result<(Self, Work), ClusterError> {
-        let mut spool = Self { folder: folder.to_owned(), work: 0 };
-        spool.check_owner()?;
+        let mut spool = Self::held(folder)?;
         spool.work = spool.there(ID)?;
         let work = spool.there(WORK)?;
         if spool.is_other_work()? {
@@ -202,11 +233,13 @@ impl Spool {
     pub fn wait(folder: &Path, look: std::time::Duration) -> Result<(Self, Work), ClusterError> {
         let mut before = None;
         loop {
-            let spool = Self { folder: folder.to_owned(), work: 0 };
-            let now = if spool.is_gone() || !spool.path(ID).exists() {
-                None
-            } else {
-                spool.heard_session()?.map(|(count, _)| count)
+            let now = match Self::planned(folder).is_gone() {
+                true => None,
+                false => {
+                    let spool = Self::held(folder)?;
+                    let heard = spool.path(ID).exists().then(|| spool.heard_session());
+                    heard.transpose()?.flatten().map(|(count, _)| count)
+                }
             };
             if now.is_some() && before.is_some() && now != before {
                 return Self::open(folder);
@@ -226,16 +259,23 @@ impl Spool {
         Delivery { work: self.work, share, task: task.to_owned(), results, trial_ns: None }
     }
 
-    /// True if there is no folder any more, because the run is over.
+    /// True if there is no folder any more, because the run is over, or another one has its name.
     pub(crate) fn is_gone(&self) -> bool {
-        fs::symlink_metadata(&self.folder)
-            .is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+        match fs::symlink_metadata(&self.folder) {
+            Err(error) => error.kind() == io::ErrorKind::NotFound,
+            Ok(_) => self.held.as_ref().is_some_and(|held| !held.is_at(&self.folder)),
+        }
     }
 
     /// Folder of the workers' logs.
     #[must_use]
     pub fn logs(&self) -> PathBuf {
         Self::logs_in(&self.folder)
+    }
+
+    /// The same by way of the descriptor, for this process alone.
+    pub(crate) fn logs_held(&self) -> PathBuf {
+        self.path(LOGS)
     }
 
     /// Folder of the workers' logs in a session's folder.
@@ -333,7 +373,7 @@ impl Spool {
     /// When the folder cannot be written.
     pub fn add(&self, index: u32, line: &Line) -> Result<bool, ClusterError> {
         let path = self.path(TAKEN).join(format!("{}.{}", name(index), line.task));
-        let damaged = |source| ClusterError::Damaged { path: path.clone(), source };
+        let damaged = |source| ClusterError::Damaged { path: shown(&path), source };
         let text = line.text(self.work).map_err(damaged)?;
         let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let mut file = match open(&path, flags, Mode::empty()) {
@@ -594,11 +634,13 @@ impl Spool {
 
     /// The last lines of the newest log that says anything.
     pub(crate) fn last_words(&self) -> String {
-        let logs =
-            names(&self.logs()).unwrap_or_default().into_iter().map(|name| self.logs().join(name));
+        let folder = self.path(LOGS);
+        let logs = names(&folder).unwrap_or_default().into_iter().map(|name| folder.join(name));
         let dated = logs.filter_map(|path| Some((path.metadata().ok()?.modified().ok()?, path)));
         let text = dated
-            .filter_map(|(time, path)| Some((time, fs::read_to_string(path).ok()?)))
+            .filter_map(|(time, path)| {
+                Some((time, seekwell_trust::read_text(&path, LOG_BYTES).ok()?))
+            })
             .filter(|(_, text)| !text.trim().is_empty())
             .max_by_key(|(time, _)| *time)
             .map(|(_, text)| text);
@@ -610,11 +652,12 @@ impl Spool {
     /// The file of a delivered share.
     #[cfg(test)]
     pub(crate) fn path_of_done(&self, index: u32) -> PathBuf {
-        self.path(DONE).join(name(index))
+        self.folder.join(DONE).join(name(index))
     }
 
+    /// Path of an entry, by way of the folder's descriptor once it is held: for this process alone.
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.join(name)
+        self.held.as_ref().map_or_else(|| self.folder.join(name), |held| held.at(name))
     }
 
     /// Reads a file that has to be there.
@@ -622,12 +665,6 @@ impl Spool {
         let path = self.path(name);
         let missing = || failed("read", &path)(io::Error::from(io::ErrorKind::NotFound));
         read(&path)?.ok_or_else(missing)
-    }
-
-    fn check_owner(&self) -> Result<(), ClusterError> {
-        let facts = fs::symlink_metadata(&self.folder).map_err(failed("open", &self.folder))?;
-        let ours = facts.is_dir() && facts.uid() == geteuid().as_raw() && facts.mode() & 0o077 == 0;
-        if ours { Ok(()) } else { Err(ClusterError::Foreign { path: self.folder.clone() }) }
     }
 
     /// Writes a file that appears whole and stays after a crash of this machine.
@@ -641,12 +678,12 @@ impl Spool {
     }
 
     fn put(&self, path: &Path, value: &impl Serialize, is_kept: bool) -> Result<(), ClusterError> {
-        let damaged = |source| ClusterError::Damaged { path: path.to_owned(), source };
+        let damaged = |source| ClusterError::Damaged { path: shown(path), source };
         self.put_text(path, &serde_json::to_vec(value).map_err(damaged)?, is_kept)
     }
 
     fn put_sheet(&self, path: &Path, sheet: &Sheet, is_kept: bool) -> Result<(), ClusterError> {
-        let damaged = |source| ClusterError::Damaged { path: path.to_owned(), source };
+        let damaged = |source| ClusterError::Damaged { path: shown(path), source };
         self.put_text(path, &sheet.text().map_err(damaged)?, is_kept)
     }
 
@@ -654,14 +691,16 @@ impl Spool {
         let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
         let thread = format!("{:?}", std::thread::current().id());
         let number: String = thread.chars().filter(char::is_ascii_digit).collect();
-        let unfinished = self.folder.join(files::unfinished(&host, std::process::id(), &number));
+        let unfinished = self.path(&files::unfinished(&host, std::process::id(), &number));
         files::write(path, &unfinished, text, is_kept)
     }
 }
 
-/// Number of a work, from its text.
-fn number_of(work: &Work) -> u64 {
-    fnv(&serde_json::to_vec(work).unwrap_or_default())
+/// A number that other users cannot guess.
+fn random() -> io::Result<u64> {
+    let mut bytes = [0; 8];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(u64::from_le_bytes(bytes))
 }
 
 /// FNV-1a.
@@ -677,6 +716,9 @@ fn is_of_run(name: &str) -> bool {
     let own = [ID, WORK, WANTED, TAKEN, DONE, BEATS, DISKS, LOGS, STOP, JOB, ASIDE];
     own.iter().chain(&SCRIPTS).any(|own| name == *own) || files::is_unfinished(name)
 }
+
+/// Longest log that is looked at.
+const LOG_BYTES: u64 = 16 << 20;
 
 /// Lines of a log in an error.
 const LAST_LINES: usize = 5;

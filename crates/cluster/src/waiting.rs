@@ -1,7 +1,7 @@
 //! A job of Slurm that waits for its nodes: its reason, and what its partition has.
 
 use crate::error::ClusterError;
-use crate::slurm::output;
+use crate::slurm::Programs;
 use std::ffi::OsString;
 
 #[cfg(test)]
@@ -52,24 +52,24 @@ pub(crate) fn is_in_vain(reason: &str) -> bool {
 ///
 /// # Errors
 /// When the controller cannot be reached.
-pub fn waiting(name: &str) -> Result<Option<Waiting>, ClusterError> {
+pub fn waiting(programs: &Programs, name: &str) -> Result<Option<Waiting>, ClusterError> {
     let name = format!("--name={name}");
     // Newest first: a name that the user has chosen may be that of other jobs too.
     let words = ["--noheader", "--all", "--me", "--sort=-i", "--format=%i|%T|%P|%r", &name];
-    Ok(parsed(&ask("squeue", &words)?))
+    Ok(parsed(&ask(programs, "squeue", &words)?))
 }
 
 /// The nodes of a partition in words; those of the default one without a name.
 ///
 /// # Errors
 /// When the controller cannot be reached.
-pub fn nodes_of(partition: Option<&str>) -> Result<String, ClusterError> {
-    let rows = ask("sinfo", &["--noheader", "--format=%P|%D|%c"])?;
+pub fn nodes_of(programs: &Programs, partition: Option<&str>) -> Result<String, ClusterError> {
+    let rows = ask(programs, "sinfo", &["--noheader", "--format=%P|%D|%c"])?;
     Ok(nodes_in(&rows, partition))
 }
 
-fn ask(command: &'static str, words: &[&str]) -> Result<String, ClusterError> {
-    output(command, &words.iter().map(OsString::from).collect::<Vec<_>>())
+fn ask(programs: &Programs, command: &'static str, words: &[&str]) -> Result<String, ClusterError> {
+    programs.output(command, &words.iter().map(OsString::from).collect::<Vec<_>>(), "")
 }
 
 /// Reads `JOB|STATE|PARTITION|REASON`.

@@ -27,6 +27,9 @@ pub fn path_of(file: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// Longest file with a public key that is read.
+const KEY_BYTES: u64 = 1 << 20;
+
 /// Signs a file's bytes with a private key, and returns the signature as text.
 ///
 /// # Errors
@@ -34,7 +37,7 @@ pub fn path_of(file: &Path) -> PathBuf {
 /// passphrase: ssh-keygen cannot ask for it.
 pub fn sign(system: &System, key: &Path, file: &Path) -> Result<Vec<u8>> {
     let path = program::find(system, PROGRAM, PACKAGE)?;
-    let input = File::open(file).map_err(Error::io("read", file))?;
+    let input = seekwell_trust::open(file, u64::MAX).map_err(Error::io("read", file))?;
     let output = program::command(system, &path)
         .args(["-Y", "sign", "-n", NAMESPACE, "-f"])
         .arg(absolute(key)?)
@@ -63,7 +66,11 @@ pub enum Checked {
 /// [`Error::MissingProgram`] without ssh-keygen; when a file cannot be read.
 pub fn check(system: &System, key: &Path, file: &Path, signature: &Path) -> Result<Checked> {
     let path = program::find(system, PROGRAM, PACKAGE)?;
-    let public = std::fs::read_to_string(key).map_err(Error::io("read", key))?;
+    let public = seekwell_trust::read_text(key, KEY_BYTES).map_err(Error::io("read", key))?;
+    // ssh-keygen has words of its own for one that is missing, and would wait for a FIFO.
+    if signature.exists() {
+        seekwell_trust::check(signature).map_err(Error::io("read", signature))?;
+    }
     let line = public.lines().find(|line| is_public_key(line)).ok_or_else(|| {
         Error::Argument(format!(
             "{} has no public key of OpenSSH; give the file that ends in .pub",
@@ -71,7 +78,7 @@ pub fn check(system: &System, key: &Path, file: &Path, signature: &Path) -> Resu
         ))
     })?;
     let (list, allowed) = list_of(line)?;
-    let input = File::open(file).map_err(Error::io("read", file))?;
+    let input = seekwell_trust::open(file, u64::MAX).map_err(Error::io("read", file))?;
     let output = program::command(system, &path)
         .args(["-Y", "verify", "-n", NAMESPACE, "-I", SIGNER, "-f"])
         .arg(&allowed)

@@ -3,6 +3,7 @@
 use crate::error::SessionError;
 use crate::load_folder::{self, percent};
 use crate::tried::{duration, quoted};
+use seekwell_host::confine::{Reach, read_confined};
 use seekwell_model::filesystems::{FilesystemDefinition, filesystem};
 use seekwell_model::units::{Bytes, Nanos};
 use seekwell_replay::{Plan, ReplayError};
@@ -96,6 +97,10 @@ impl Advised {
     /// # Errors
     /// [`SessionError::Advice`] for a trace that cannot be read or replayed.
     pub fn advise(&self) -> Result<Advice, SessionError> {
+        read_confined(&Reach::default().reading_trace(&self.trace), || self.advise_confined())
+    }
+
+    fn advise_confined(&self) -> Result<Advice, SessionError> {
         let (summary, only, plan) = self.read().map_err(SessionError::Advice)?;
         let between =
             Between::of(&self.trace).map_err(|error| SessionError::Advice(error.into()))?;

@@ -61,7 +61,7 @@ pub fn clients_in_step(
         Launch::Here => (here(machine, &folder, plan), None),
         Launch::Slurm { nodes, options } => {
             let started = slurm(machine, &folder, plan, *nodes, options);
-            (started, Some(Queued::new(&folder, plan, (*nodes, options), say)))
+            (started, Some(Queued::new(&folder, plan, (*nodes, options), machine.slurm(), say)))
         }
     };
     let mut is_over = || {
@@ -191,7 +191,7 @@ fn slurm(
     nodes: u32,
     options: &[String],
 ) -> io::Result<Started> {
-    let mut command = Command::new("srun");
+    let mut command = Command::new(machine.slurm().needed("srun").map_err(io::Error::other)?);
     command
         .args(srun_words(plan, nodes))
         .arg(format!("--job-name={}", job_name(folder)))

@@ -7,7 +7,6 @@ use seekwell_model::lab::Lab;
 use seekwell_model::stack::Backing;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
@@ -152,7 +151,7 @@ pub(crate) fn own_file(word: &str) -> Option<(&str, &str)> {
 
 fn text_of(path: &Path) -> std::io::Result<String> {
     let mut text = String::new();
-    File::open(path)?.take(MOST_BYTES + 1).read_to_string(&mut text)?;
+    seekwell_trust::open(path, u64::MAX)?.take(MOST_BYTES + 1).read_to_string(&mut text)?;
     if text.len() as u64 > MOST_BYTES {
         return Err(std::io::Error::other("longer than 1 MiB"));
     }

@@ -26,6 +26,8 @@ pub enum Kind {
     Usage,
     /// Refused to protect data.
     Refused,
+    /// A run file was changed after it was written.
+    Changed,
 }
 
 /// Errors of a session.
@@ -370,6 +372,7 @@ impl SessionError {
             | Self::ManifestFile { .. }
             | Self::ManifestDevice { .. } => Kind::Usage,
             Self::Refused(_) | Self::NotSeen { .. } | Self::OtherRun { .. } => Kind::Refused,
+            Self::Store(StoreError::Changed { .. }) => Kind::Changed,
             _ => Kind::Failed,
         }
     }

@@ -1,5 +1,6 @@
 //! The machine as the caller describes it.
 
+use seekwell_cluster::Programs;
 use seekwell_host::sysfs::System;
 use std::path::{Path, PathBuf};
 
@@ -39,6 +40,12 @@ impl Machine {
     #[must_use]
     pub fn undo(&self) -> PathBuf {
         self.state.join("undo")
+    }
+
+    /// The commands of Slurm: those of the system first.
+    #[must_use]
+    pub fn slurm(&self) -> Programs {
+        Programs::new(self.system.programs.iter().chain(&self.folders).cloned().collect())
     }
 
     /// Path of a program, by name.

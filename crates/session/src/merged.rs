@@ -5,7 +5,7 @@ use crate::kept;
 use seekwell_model::plan::PlannedTrial;
 use seekwell_runner::judge::prolong;
 use seekwell_runner::records::Extractor;
-use seekwell_store::{Integrity, Merged, RunFile, StoreError, Wanted};
+use seekwell_store::{Merged, RunFile, Wanted};
 use std::path::{Path, PathBuf};
 
 /// Joins the files of parts of one run into a new one, and judges it if no trial is missing. The rounds of a race
@@ -22,10 +22,7 @@ pub fn merge(parts: &[PathBuf], target: &Path) -> Result<(Merged, bool), Session
         let mut extractor = Extractor::new(&plan);
         let take = &mut |_: &PlannedTrial, record| extractor.outcome(&record);
         let (outcomes, integrity) = file.verified(&Wanted::by_verdicts(), take)?;
-        if let Integrity::Changed(problems) = integrity {
-            let (path, problem) = (target.to_owned(), problems.join("; "));
-            return Err(StoreError::Damaged { path, problem }.into());
-        }
+        integrity.refuse_changed(target)?;
         let outcomes = outcomes.into_iter().map(|one| (one.0.index, one)).collect();
         let verdict = prolong::judged(&plan, &outcomes);
         file.set_verdict(&verdict)?;

@@ -137,7 +137,7 @@ fn queue(
     Ok(match workers {
         Workers::Slurm { tasks, options: given, is_apart: true } => {
             let kernel = kernel.ok_or(SessionError::HostApart)?;
-            Box::new(Relay::new(Allocation {
+            let allocation = Allocation {
                 program,
                 kernel_id: kernel.id.clone(),
                 kernel: kernel.files(),
@@ -145,16 +145,20 @@ fn queue(
                 local: options.scratch.clone().unwrap_or_else(|| PathBuf::from(LOCAL)),
                 tasks: *tasks,
                 options: given.clone(),
-            }))
+            };
+            Box::new(Relay::new(allocation, machine.slurm()))
         }
-        Workers::Slurm { tasks, options: given, is_apart: false } => Box::new(Slurm::new(Array {
-            program,
-            logs: Spool::logs_in(spool),
-            spool: spool.to_owned(),
-            tasks: *tasks,
-            is_exclusive: kernel.is_none(),
-            options: given.clone(),
-        })),
+        Workers::Slurm { tasks, options: given, is_apart: false } => {
+            let array = Array {
+                program,
+                logs: Spool::logs_in(spool),
+                spool: spool.to_owned(),
+                tasks: *tasks,
+                is_exclusive: kernel.is_none(),
+                options: given.clone(),
+            };
+            Box::new(Slurm::new(array, machine.slurm()))
+        }
         Workers::Others => Box::new(Others),
     })
 }

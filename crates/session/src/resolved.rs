@@ -13,7 +13,6 @@ use seekwell_runner::order::{self, Expanded};
 use seekwell_spec::{Expansion, LabFile, MAX_LAB_BYTES};
 use seekwell_store::RunFile;
 use std::borrow::Cow;
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -35,7 +34,7 @@ impl LabText<'static> {
     pub fn read(path: &Path) -> Result<Self, SessionError> {
         let wrong = |source| SessionError::ReadLab { path: path.to_owned(), source };
         let mut bytes = Vec::new();
-        let file = File::open(path).map_err(wrong)?;
+        let file = seekwell_trust::open_or_pipe(path).map_err(wrong)?;
         // One byte more than is allowed, so that the reader sees that it is too much.
         file.take(MAX_LAB_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(wrong)?;
         let directory = path.parent().unwrap_or(Path::new("")).to_owned();

@@ -2,6 +2,7 @@
 //! mkfs and come once per trial.
 
 use crate::error::SessionError;
+use seekwell_host::confine::{Reach, read_confined};
 use seekwell_model::lab::Lab;
 use seekwell_model::units::Bytes;
 use seekwell_model::workloads::replay::ReplaySpeed;
@@ -52,9 +53,11 @@ fn check_requests(
     requests: &RequestsParams,
 ) -> Result<(), SessionError> {
     let wrong = |source| SessionError::Trace { workload: workload.to_owned(), source };
-    let trace = Trace::open(&requests.trace).map_err(|error| wrong(error.into()))?;
     let choice = RequestChoice { device: requests.device, ..RequestChoice::default() };
-    let plan = plan_requests(&trace, &choice).map_err(wrong)?;
+    let plan = read_confined(&Reach::default().reading_trace(&requests.trace), || {
+        plan_requests(&Trace::open(&requests.trace)?, &choice)
+    });
+    let plan = plan.map_err(wrong)?;
     let recorded = plan.recorded();
     for size in lab.devices.iter().filter_map(|device| device.backing.size()) {
         let (reach, longest) = (recorded.reach_bytes, recorded.longest_bytes);
@@ -64,8 +67,10 @@ fn check_requests(
 }
 
 fn planned(replay: &ReplayParams) -> Result<Plan, ReplayError> {
-    let trace = Trace::open(&replay.trace)?;
-    seekwell_replay::plan(&trace, &Choice { only: replay.only.clone(), ..Choice::default() })
+    let choice = Choice { only: replay.only.clone(), ..Choice::default() };
+    read_confined(&Reach::default().reading_trace(&replay.trace), || {
+        seekwell_replay::plan(&Trace::open(&replay.trace)?, &choice)
+    })
 }
 
 fn check_room(lab: &Lab, workload: &str, plan: &Plan) -> Result<(), SessionError> {

@@ -6,6 +6,7 @@ use crate::loaded::Session;
 use crate::options::Options;
 use crate::resolved::{LabText, Resolved};
 use crate::sizing::{Amounts, Seen};
+use seekwell_host::confine::{Reach, read_confined};
 use seekwell_model::units::{Bytes, Nanos};
 use seekwell_model::workloads::workload_kind;
 use seekwell_spec::Diagnostic;
@@ -107,11 +108,16 @@ impl Tried {
     /// [`SessionError::Advice`] for a recording that cannot be replayed.
     pub fn found(mut self) -> Result<Self, SessionError> {
         let Ok(path) = Path::new(&self.work).canonicalize() else { return Ok(self) };
-        // Any other file is a program.
-        let Ok(trace) = Trace::open(&path) else { return Ok(self) };
-        let summary = Summary::of(&trace).map_err(|error| SessionError::Advice(error.into()))?;
-        let (only, _) = chosen(&trace, &summary, None).map_err(SessionError::Advice)?;
-        self.trace = Some(TriedTrace { path, only });
+        let read = || {
+            // Any other file is a program.
+            let Ok(trace) = Trace::open(&path) else { return Ok(None) };
+            let summary = Summary::of(&trace)?;
+            chosen(&trace, &summary, None).map(|(only, _)| Some(only))
+        };
+        let only = read_confined(&Reach::default().reading_trace(&path), read);
+        if let Some(only) = only.map_err(SessionError::Advice)? {
+            self.trace = Some(TriedTrace { path, only });
+        }
         Ok(self)
     }
 

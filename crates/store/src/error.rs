@@ -65,6 +65,14 @@ pub enum StoreError {
         /// The damage.
         problem: String,
     },
+    /// Parts of the file are not as they were written.
+    #[error("{} was changed after it was written: {}; take another copy", path.display(), parts.join("; "))]
+    Changed {
+        /// Path of the run file.
+        path: PathBuf,
+        /// The parts, in words.
+        parts: Vec<String>,
+    },
     /// Files that are not parts of one run.
     #[error("cannot merge {}: {problem}", path.display())]
     NoParts {

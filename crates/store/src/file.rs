@@ -43,6 +43,9 @@ const CREATED_AT: &str = "created_at";
 const FORMAT_KEY: &str = "format";
 /// The seal of all attempts so far.
 const SEAL: &str = "seal";
+/// The seal of the attempts that the last verdict was written for, which shows that a verdict was removed. Files of
+/// earlier versions have none.
+const VERDICT: &str = "verdict";
 /// Keys without a value between the plan and the seal, which changes with every record. SQLite looks for a key from the
 /// middle of the page, and reads the whole row of each key that it meets: a plan of 100,000 trials has five megabytes.
 const AFTER_PLAN: [&str; 3] = ["plan.1", "plan.2", "plan.3"];
@@ -89,15 +92,24 @@ impl RunFile {
         Ok(file)
     }
 
+    /// A run in memory, from the bytes of its file; `path` names them in messages.
+    ///
+    /// # Errors
+    /// As [`RunFile::open`].
+    pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Self> {
+        let failed = |source| sqlite_error(path, "open", source);
+        let mut connection = Connection::open_in_memory().map_err(failed)?;
+        connection.deserialize_read_exact(MAIN_DB, bytes, bytes.len(), true).map_err(failed)?;
+        Self::identified(path, connection, None, bytes.len() as u64)
+    }
+
     /// Opens a run to continue it, and checks the whole file first. Converts a file of an earlier format
     /// to the current one, in one transaction that reads every trial back.
     ///
     /// # Errors
     /// As [`RunFile::open`], and when another process writes to it.
     pub fn open_for_append(path: &Path) -> Result<Self> {
-        if let Err(source) = std::fs::metadata(path) {
-            return Err(missing(path, "open", source));
-        }
+        check_kind(path)?;
         let lock = WriterLock::open(path).map_err(|source| missing(path, "open", source))?;
         let Some(lock) = lock else {
             let holder = Self::open(path).and_then(|file| file.meta(WRITER)).ok().flatten();
@@ -286,11 +298,16 @@ impl RunFile {
     pub fn set_verdict(&mut self, verdict: &Verdict) -> Result<()> {
         self.writable()?;
         let json = self.to_json("the verdict", verdict)?;
-        let seal = Seal::kept(self.required_meta(SEAL)?).verdict(&json);
+        let trials = Seal::kept(self.required_meta(SEAL)?);
+        let seal = trials.verdict(&json);
+        let path = self.path.clone();
+        let failed = |source| sqlite_error(&path, "append to", source);
+        let transaction = self.connection.savepoint().map_err(failed)?;
         let statement = "INSERT OR REPLACE INTO verdict VALUES (1, ?, ?)";
-        let written = self.connection.execute(statement, params![json, seal]);
-        written.map_err(self.failed("append to"))?;
-        Ok(())
+        transaction.execute(statement, params![json, seal]).map_err(failed)?;
+        let statement = "INSERT OR REPLACE INTO meta VALUES (?, ?)";
+        transaction.execute(statement, params![VERDICT, trials]).map_err(failed)?;
+        transaction.commit().map_err(failed)
     }
 
     /// The verdict over all records of the file. `None` while trials are being added.
@@ -514,19 +531,29 @@ impl RunFile {
     }
 
     fn connect(path: &Path, lock: Option<WriterLock>) -> Result<Self> {
-        if let Err(source) = std::fs::metadata(path) {
-            return Err(missing(path, "open", source));
-        }
+        check_kind(path)?;
         // Reading too may have to roll back what a killed writer left.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
             | OpenFlags::SQLITE_OPEN_EXRESCODE;
         let failed = |source| sqlite_error(path, "open", source);
         let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+        let length = std::fs::metadata(path).map_err(|source| missing(path, "open", source))?.len();
+        Self::identified(path, connection, lock, length)
+    }
+
+    /// A run whose file has this length, once its header, its tables and its format are checked.
+    fn identified(
+        path: &Path,
+        connection: Connection,
+        lock: Option<WriterLock>,
+        length: u64,
+    ) -> Result<Self> {
+        let failed = |source| sqlite_error(path, "open", source);
         let writing = Writing::default();
         let mut file = Self { path: path.to_owned(), connection, format: FORMAT, writing, lock };
         file.connection.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;
-        file.format = file.check_identity()?;
+        file.format = file.check_identity(length)?;
         // A reader of foreign files opens no temporary ones.
         let pragmas =
             [("trusted_schema", "OFF"), ("synchronous", "EXTRA"), ("temp_store", "MEMORY")];
@@ -537,7 +564,7 @@ impl RunFile {
     }
 
     /// Checks the application id and the length, and returns the format.
-    fn check_identity(&self) -> Result<FormatVersion> {
+    fn check_identity(&self, length: u64) -> Result<FormatVersion> {
         let pragma = |name: &str| -> Result<i64> {
             let value = self.connection.pragma_query_value(None, name, |row| row.get(0));
             value.map_err(self.failed("open"))
@@ -552,9 +579,6 @@ impl RunFile {
         }
         // SQLite takes a last page that is cut as if zeros followed.
         let (pages, page_bytes) = (pragma("page_count")?, pragma("page_size")?);
-        let length = std::fs::metadata(&self.path)
-            .map_err(|source| missing(&self.path, "open", source))?
-            .len();
         if length < pages.saturating_mul(page_bytes).unsigned_abs() {
             let expected = pages * page_bytes;
             return Err(self.damaged(format!("it has {length} of its {expected} bytes")));
@@ -637,6 +661,11 @@ fn writer() -> String {
     // The time makes every text different: SQLite writes nothing, and so does not clear away the
     // journal of a killed writer, when a row stays the same.
     format!("process {} on {host} (since {})", std::process::id(), now())
+}
+
+/// Refuses what is no regular file, without opening it: SQLite would wait for the writer of a FIFO.
+fn check_kind(path: &Path) -> Result<()> {
+    seekwell_trust::check(path).map_err(|source| missing(path, "open", source))
 }
 
 fn missing(path: &Path, action: &'static str, source: std::io::Error) -> StoreError {

@@ -162,5 +162,25 @@ pub(crate) fn problem(connection: &Connection) -> rusqlite::Result<Option<String
     Ok(None)
 }
 
+/// Objects that no run file of this format has, in words.
+///
+/// # Errors
+/// SQLite's, when the schema cannot be read.
+pub(crate) fn others(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let query = "SELECT type, name FROM sqlite_schema ORDER BY name";
+    let mut statement = connection.prepare(query)?;
+    let mut rows = statement.query([])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (kind, name): (String, String) = (row.get(0)?, row.get(1)?);
+        let is_automatic = kind == "index" && name.starts_with("sqlite_autoindex_");
+        let is_ours = statements().any(|(known, _)| known.eq_ignore_ascii_case(&name));
+        if !is_automatic && !is_ours {
+            found.push(format!("it has the {kind} `{name}`, which no run file has"));
+        }
+    }
+    Ok(found)
+}
+
 #[cfg(test)]
 mod tests;

@@ -291,8 +291,7 @@ fn pages(column: &ColumnDescPtr, pages: Pages) -> Result<Chunk> {
         Encoded::As(Encoding::DELTA_BYTE_ARRAY) => Compression::GZIP(GzipLevel::default()),
         _ => Compression::SNAPPY,
     };
-    let mut sink = TrackedWrite::new(Vec::with_capacity(pages.data.len() / 2 + 1024));
-    let mut writer = SerializedPageWriter::new(&mut sink);
+    let mut chunk = Vec::with_capacity(pages.data.len() / 2 + 1024);
     let (mut uncompressed, mut dictionary_offset) = (0, None);
     let mut encodings = vec![Encoding::RLE];
     let encoding = match pages.encoded {
@@ -303,8 +302,7 @@ fn pages(column: &ColumnDescPtr, pages: Pages) -> Result<Chunk> {
                 encoding: Encoding::PLAIN,
                 is_sorted: false,
             };
-            let spec = writer.write_page(CompressedPage::new(page, plain.len()))?;
-            uncompressed += spec.uncompressed_size;
+            uncompressed += append_page(&mut chunk, CompressedPage::new(page, plain.len()))?;
             dictionary_offset = Some(0);
             encodings.extend([Encoding::PLAIN, Encoding::RLE_DICTIONARY]);
             Encoding::RLE_DICTIONARY
@@ -332,17 +330,16 @@ fn pages(column: &ColumnDescPtr, pages: Pages) -> Result<Chunk> {
         is_compressed,
         statistics: None,
     };
-    let spec = writer.write_page(CompressedPage::new(page, whole))?;
-    uncompressed += spec.uncompressed_size;
-    let data_offset = spec.offset;
-    let bytes = sink.into_inner()?;
+    let data_offset = chunk.len();
+    uncompressed += append_page(&mut chunk, CompressedPage::new(page, whole))?;
+    let bytes = chunk;
     let metadata = ColumnChunkMetaData::builder(column.clone())
         .set_compression(compression)
         .set_encodings(encodings)
         .set_num_values(signed(pages.rows))
         .set_total_compressed_size(signed(bytes.len()))
         .set_total_uncompressed_size(signed(uncompressed))
-        .set_data_page_offset(data_offset.cast_signed())
+        .set_data_page_offset(signed(data_offset))
         .set_dictionary_page_offset(dictionary_offset)
         .set_statistics(pages.statistics)
         .build()?;
@@ -355,6 +352,52 @@ fn pages(column: &ColumnDescPtr, pages: Pages) -> Result<Chunk> {
         offset_index: None,
     };
     Ok(Chunk { bytes, close })
+}
+
+/// Header of a whole number of 32 bits in the field after the one before, in Thrift's compact protocol.
+const NEXT_NUMBER: u8 = 0x15;
+/// Header of a structure, without the distance from the field before, which is in the upper half of the byte.
+const STRUCTURE: u8 = 0x0c;
+/// One field further.
+const ONE_FIELD: u8 = 0x10;
+/// Whole numbers of a page's header before its checksum: kind and sizes.
+const BEFORE_CHECKSUM: usize = 3;
+
+/// Appends a page with a checksum in its header, which the crate's writer leaves out. Returns the size of header and page
+/// before compression.
+fn append_page(chunk: &mut Vec<u8>, page: CompressedPage) -> Result<usize> {
+    let (checksum, length) = (crc32fast::hash(page.data()), page.compressed_size());
+    let whole = page.uncompressed_size();
+    let mut sink = TrackedWrite::new(Vec::with_capacity(length + 64));
+    SerializedPageWriter::new(&mut sink).write_page(page)?;
+    let bytes = sink.into_inner()?;
+    let (header, data) = bytes.split_at(bytes.len() - length);
+    let before = chunk.len();
+    let place = place_of_checksum(header)
+        .ok_or_else(|| ParquetError::General("a page's header has another form".to_owned()))?;
+    chunk.extend_from_slice(&header[..place]);
+    chunk.push(NEXT_NUMBER);
+    let zigzag = (checksum << 1) ^ (checksum.cast_signed() >> 31).cast_unsigned();
+    varint(chunk, zigzag.into());
+    chunk.push(header[place] - ONE_FIELD);
+    chunk.extend_from_slice(&header[place + 1..]);
+    let header = chunk.len() - before;
+    chunk.extend_from_slice(data);
+    Ok(whole + header)
+}
+
+/// Place in a page's header behind its first three numbers, where a structure follows that is at least two fields
+/// further.
+fn place_of_checksum(header: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    for _ in 0..BEFORE_CHECKSUM {
+        if *header.get(at)? != NEXT_NUMBER {
+            return None;
+        }
+        at += 2 + header[at + 1..].iter().position(|byte| byte & 0x80 == 0)?;
+    }
+    let next = *header.get(at)?;
+    (next & 0x0f == STRUCTURE && next >= 2 * ONE_FIELD).then_some(at)
 }
 
 /// The format counts in 32 bits; a group has far fewer rows.

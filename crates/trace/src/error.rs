@@ -99,6 +99,12 @@ pub enum TraceError {
         /// Folder.
         path: PathBuf,
     },
+    /// The output belongs to another user.
+    #[error("{} belongs to another user, or others can write it; choose another name, and Seekwell makes the folder", path.display())]
+    Foreign {
+        /// Folder.
+        path: PathBuf,
+    },
     /// The imported file has no call on a file and no request.
     #[error("{} has no call on files and no request: {other} records of other kinds, {damaged} unreadable; check that it was recorded with the options that the how-to names, and that the format is right", path.display())]
     Nothing {
@@ -123,7 +129,7 @@ pub enum TraceError {
 
 impl TraceError {
     pub(crate) fn io(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
-        let path = path.to_owned();
+        let path = seekwell_trust::shown(path);
         move |source| Self::Io { what, path, source }
     }
 
@@ -131,7 +137,7 @@ impl TraceError {
         what: &'static str,
         path: &Path,
     ) -> impl FnOnce(parquet::errors::ParquetError) -> Self {
-        let path = path.to_owned();
+        let path = seekwell_trust::shown(path);
         move |source| Self::Segment { what, path, source }
     }
 }

@@ -20,6 +20,9 @@ pub use perf::perf;
 pub use strace::strace;
 pub use table::{Table, table};
 
+/// Largest file that is imported, bytes.
+const LARGEST_BYTES: u64 = 1 << 40;
+
 /// Numbers of an import.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Imported {

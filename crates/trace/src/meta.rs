@@ -204,7 +204,7 @@ impl Meta {
     /// When there is none, or it is damaged or of a newer major version.
     pub fn read(folder: &Path) -> Result<Self, TraceError> {
         let path = folder.join(FILE);
-        match File::open(&path) {
+        match seekwell_trust::open(&path, u64::MAX) {
             Ok(file) => Self::of(file, folder),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(parts(folder)),
             Err(error) => Err(TraceError::io("read", &path)(error)),

@@ -14,6 +14,10 @@ use std::sync::Arc;
 /// Most members that are read: a day of segments has some ten thousand.
 const MEMBERS: usize = 1 << 20;
 
+/// Largest segment and largest pack that are read, bytes: far more than a writer makes.
+const SEGMENT_BYTES: u64 = 64 << 30;
+const PACK_BYTES: u64 = 16 << 40;
+
 /// Block of an archive, bytes.
 const BLOCK: u64 = 512;
 /// Name in messages of what is before a member.
@@ -48,7 +52,7 @@ impl Pack {
     /// When it is no archive.
     pub(crate) fn open(path: &Path) -> Result<Self, TraceError> {
         let failed = || TraceError::NotATrace { path: path.to_owned() };
-        let file = File::open(path).map_err(TraceError::io("open", path))?;
+        let file = seekwell_trust::open(path, PACK_BYTES).map_err(TraceError::io("open", path))?;
         let length = file.metadata().map_err(TraceError::io("read", path))?.len();
         let mut archive = tar::Archive::new(&file);
         let entries = archive.entries_with_seek().map_err(|_| failed())?;
@@ -101,7 +105,7 @@ impl Part {
     /// # Errors
     /// When it cannot be opened.
     pub(crate) fn whole(path: &Path) -> std::io::Result<Self> {
-        let file = File::open(path)?;
+        let file = seekwell_trust::open(path, SEGMENT_BYTES)?;
         let bytes = file.metadata()?.len();
         Ok(Self { file: Arc::new(file), offset: 0, bytes })
     }

@@ -11,8 +11,8 @@ use crate::event::{
     Request, RequestFlags,
 };
 use crate::meta::{Meta, sync_folder};
+use seekwell_trust::Folder;
 use std::collections::BTreeMap;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -220,6 +220,11 @@ impl Tabled<9> for Request {
 
 /// A trace that is being written.
 pub struct TraceWriter {
+    /// The folder by its name, for messages and to remove it.
+    named: PathBuf,
+    /// The folder as it was opened: whatever has its name later is not written to.
+    held: Folder,
+    /// Path by way of the descriptor.
     folder: PathBuf,
     limits: Limits,
     anonymizer: Option<Anonymizer>,
@@ -258,18 +263,23 @@ impl TraceWriter {
         limits: Limits,
         anonymizer: Option<Anonymizer>,
     ) -> Result<Self, TraceError> {
-        match std::fs::read_dir(folder).map(|mut entries| entries.next().is_none()) {
-            Ok(true) => {}
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
-                made.map_err(TraceError::io("create", folder))?;
+        let held = Folder::make_own(folder).map_err(|source| match source.kind() {
+            std::io::ErrorKind::AlreadyExists | std::io::ErrorKind::NotADirectory => {
+                TraceError::Exists { path: folder.to_owned() }
             }
-            Ok(false) | Err(_) => {
-                return Err(TraceError::Exists { path: folder.to_owned() });
+            std::io::ErrorKind::PermissionDenied if folder.is_dir() => {
+                TraceError::Foreign { path: folder.to_owned() }
             }
+            _ => TraceError::io("create", folder)(source),
+        })?;
+        let mut entries = std::fs::read_dir(held.root()).map_err(TraceError::io("list", folder))?;
+        if entries.next().is_some() {
+            return Err(TraceError::Exists { path: folder.to_owned() });
         }
         let writer = Self {
-            folder: folder.to_owned(),
+            named: folder.to_owned(),
+            folder: held.root(),
+            held,
             limits,
             anonymizer,
             number: 0,
@@ -409,7 +419,9 @@ impl TraceWriter {
         for entry in entries.filter(|entry| entry.file_name().to_str().is_some_and(is_own)) {
             let _ = std::fs::remove_file(entry.path());
         }
-        let _ = std::fs::remove_dir(&self.folder);
+        if self.held.is_at(&self.named) {
+            let _ = std::fs::remove_dir(&self.named);
+        }
     }
 
     fn segment(&self, table: &str) -> PathBuf {

@@ -4,6 +4,7 @@ use crate::error::WorkloadError;
 use crate::io::Place;
 use crate::outcome::StepOutcome;
 use crate::step::{Step, StepContext};
+use seekwell_host::confine::{Reach, read_confined};
 use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_model::workloads::replay::{GUEST_TRACES, ReplaySpeed, guest_trace};
 use seekwell_model::workloads::{ReplayParams, StepOutline};
@@ -73,9 +74,12 @@ impl Replay {
         let start = Instant::now();
         let guest = is_guest().then(|| guest_trace(&self.params.trace));
         let folder = guest.as_ref().unwrap_or(&self.params.trace);
-        let trace = Trace::open(folder).map_err(self.failed())?;
         let choice = Choice { only: self.params.only.clone(), ..Choice::default() };
-        let made = plan(&trace, &choice).map_err(self.failed())?;
+        // The rights to format and mount are not for what parses the recording of others.
+        let made = read_confined(&Reach::default().reading_trace(folder), || {
+            plan(&Trace::open(folder)?, &choice)
+        });
+        let made = made.map_err(self.failed())?;
         if self.params.speed == ReplaySpeed::Recorded {
             made.check_pauses().map_err(self.failed())?;
         }

@@ -5,6 +5,7 @@ use crate::outcome::StepOutcome;
 use crate::replay::is_guest;
 use crate::step::{Step, StepContext};
 use crate::target::{self, Access};
+use seekwell_host::confine::{Reach, read_confined};
 use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_model::workloads::replay::{ReplaySpeed, guest_trace};
 use seekwell_model::workloads::{RequestsParams, StepOutline};
@@ -51,9 +52,12 @@ impl Requests {
         }
         let guest = is_guest().then(|| guest_trace(&self.params.trace));
         let folder = guest.as_ref().unwrap_or(&self.params.trace);
-        let trace = Trace::open(folder).map_err(self.failed())?;
         let choice = RequestChoice { device: self.params.device, ..RequestChoice::default() };
-        let plan = Arc::new(plan_requests(&trace, &choice).map_err(self.failed())?);
+        // The rights to write devices are not for what parses the recording of others.
+        let plan = read_confined(&Reach::default().reading_trace(folder), || {
+            plan_requests(&Trace::open(folder)?, &choice)
+        });
+        let plan = Arc::new(plan.map_err(self.failed())?);
         *shared = Some(Arc::clone(&plan));
         Ok(plan)
     }

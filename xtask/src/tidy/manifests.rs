@@ -11,7 +11,7 @@ use crate::tree::Tree;
 
 /// The rooms by layer, lowest first. A room may know those of lower layers, never one of its own.
 const LAYERS: [&[&str]; 10] = [
-    &["model"],
+    &["model", "trust"],
     &["spec", "stats", "trace", "device"],
     &["host", "engine", "observe", "capture", "replay", "store", "report", "replicate", "cluster"],
     &["workload"],

@@ -22,3 +22,21 @@ fn files_that_a_process_has_open_are_used_and_its_pipes_are_not() {
     assert!(used.contains(&std::env::current_dir().unwrap()), "{used:?}");
     assert!(used.iter().all(|path| path.is_absolute()), "{used:?}");
 }
+
+/// Nearly every process has something open in `/dev/shm`, and the output is best there.
+#[test]
+fn an_output_in_memory_is_allowed_whatever_the_process_has_open_there() {
+    let Ok(shared) = tempfile::tempdir_in("/dev/shm") else {
+        return seekwell_testing::skip("an_output_in_memory", "needs /dev/shm");
+    };
+    if !is_in_memory(shared.path()) {
+        return seekwell_testing::skip("an_output_in_memory", "/dev/shm is not in memory");
+    }
+    let _open = std::fs::File::open(shared.path()).unwrap();
+    let output = shared.path().join("trace");
+    let options = Options::new(output.clone(), Target::Process(std::process::id()));
+    assert_eq!(checked_paths(&options).unwrap(), [""; 0]);
+    // A directory that is traced by its name stays apart from the output.
+    let options = Options { paths: vec![shared.path().to_owned()], ..options };
+    assert!(matches!(checked_paths(&options), Err(CaptureError::OutputInside { .. })));
+}

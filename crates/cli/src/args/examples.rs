@@ -19,7 +19,7 @@ const EXAMPLES: &[(&str, &str)] = &[
   seekwell bench seek /dev/sdb         random reads of a disk now, reading only
 
 Exit status: 0 done or verdict reached, 1 error, 2 usage, 3 refused for safety,
-4 inconclusive, 5 a threshold failed."#,
+4 inconclusive, 5 a threshold failed, 6 a run file was changed."#,
     ),
     (
         "doctor",
@@ -93,7 +93,10 @@ A pod with the run and one per worker share a volume. For labs on modelled devic
         r#"Examples:
   seekwell report demo.seekwell        the same as at the end of the run
   seekwell report demo.seekwell --html demo.html
-  seekwell report demo.seekwell --json | jq .verdict"#,
+  seekwell report demo.seekwell --json | jq .verdict
+
+A run file that was changed after it was written is shown with a doubt and ends with status 6; no page
+and no table is made from it."#,
     ),
     (
         "watch",
@@ -186,7 +189,7 @@ should be low, or 1/1.05 of one that should be high.
 
 Exit status: 0 every stack is better, worse or the same; with --fail-above none is worse by more.
 4 inconclusive for some stack. 5 a stack is certainly worse by more than the threshold.
-1 not comparable, or a run cannot be read."#,
+1 not comparable, or a run cannot be read. 6 a run file was changed."#,
     ),
     (
         "claim",
@@ -227,12 +230,14 @@ A doubtful result says why and what to do: served from a cache, too short, devic
         "extract",
         r#"Examples:
   seekwell extract demo.html           writes demo.seekwell
-  seekwell extract demo.html -o again.seekwell"#,
+  seekwell extract demo.html -o again.seekwell
+
+A page whose run was changed gives no file: exit status 6."#,
     ),
     (
         "verify",
         r#"Examples:
-  seekwell verify demo.seekwell        ends with 1 when anything was changed
+  seekwell verify demo.seekwell        ends with 6 when anything was changed
   seekwell verify demo.seekwell --sign ~/.ssh/id_ed25519
   seekwell verify demo.seekwell --key author.pub"#,
     ),
@@ -251,7 +256,8 @@ Clients read what those of the next node wrote, so that it comes from the storag
   seekwell merge monday.seekwell tuesday.seekwell -o both.seekwell
 
 The files hold trials of one plan: copies of a run that were continued apart. A trial that several
-have is kept once. Each file is checked first; the new one holds their seals."#,
+have is kept once. Each file is checked first, and one that was changed ends with status 6; the new one
+holds their seals."#,
     ),
     (
         "repair",

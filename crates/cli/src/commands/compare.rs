@@ -25,11 +25,11 @@ impl Run {
     /// Reads a run file.
     ///
     /// # Errors
-    /// When it is none, or is damaged.
+    /// When it is none, is damaged or was changed.
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let wrong = |error: StoreError| Failure::from_error(&error);
         let file = RunFile::open(path).map_err(wrong)?;
-        let records = file.records().map_err(wrong)?;
+        let records = file.intact_records().map_err(wrong)?;
         Ok(Self {
             name: path.display().to_string(),
             plan: file.plan().map_err(wrong)?,
@@ -59,7 +59,7 @@ impl Run {
 /// Compares the runs of two sides.
 ///
 /// # Errors
-/// When a run cannot be read, or both sides answer different questions.
+/// When a run cannot be read or was changed, or both sides answer different questions.
 pub fn run(arguments: &CompareArgs) -> Result<Exit, Failure> {
     let named = [arguments.first.as_ref(), arguments.second.as_ref()].into_iter().flatten();
     let all = named.chain(&arguments.before).chain(&arguments.after);

@@ -34,13 +34,18 @@ fn of_slurm(machine: &Machine, arguments: &DoctorArgs) -> Vec<Finding> {
         has_folder: folder.is_dir(),
         mounts: &mounts.unwrap_or_default(),
     };
-    slurm_findings(&question, &|name| machine.find(name).is_some(), &ask)
+    let programs = machine.slurm();
+    let ask = |name: &str, words: &[&str]| {
+        let program = programs.find(name).ok_or_else(|| format!("{name} not found"))?;
+        ask(&program, words)
+    };
+    slurm_findings(&question, &|name| programs.find(name).is_some(), &ask)
 }
 
 /// Output of a program of Slurm, or its complaint.
-fn ask(program: &str, arguments: &[&str]) -> Result<String, String> {
+fn ask(program: &Path, arguments: &[&str]) -> Result<String, String> {
     let ran = Command::new(program).args(arguments).stdin(Stdio::null()).output();
-    let ran = ran.map_err(|error| format!("{program}: {error}"))?;
+    let ran = ran.map_err(|error| format!("{}: {error}", program.display()))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     match text(&ran.stderr) {
         words if !ran.status.success() && !words.trim().is_empty() => Err(words),

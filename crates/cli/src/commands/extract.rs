@@ -5,7 +5,7 @@ use crate::failure::{Exit, Failure};
 use crate::{foreign, output};
 use seekwell_host::confine::Reach;
 use seekwell_host::output::Kind;
-use std::fs::File;
+use seekwell_store::RunFile;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -15,7 +15,7 @@ const LARGEST_PAGE: u64 = 1 << 30;
 /// Writes the run file that is inside a report.
 ///
 /// # Errors
-/// When there is none inside, or the output cannot be written; nothing is written over.
+/// When there is none inside or it was changed, or the output cannot be written; nothing is written over.
 pub fn run(arguments: &ExtractArgs) -> Result<Exit, Failure> {
     let report = &arguments.report;
     let output = arguments.output.clone().unwrap_or_else(|| report.with_extension("seekwell"));
@@ -27,6 +27,9 @@ pub fn run(arguments: &ExtractArgs) -> Result<Exit, Failure> {
     let page = String::from_utf8_lossy(&page);
     let bytes = seekwell_report::extract(&page)
         .map_err(|error| wrong(report, "extract a run file from", &error))?;
+    let run = RunFile::from_bytes(report, &bytes).map_err(|error| Failure::from_error(&error))?;
+    let found = run.verify().and_then(|found| found.refuse_changed(report));
+    found.map_err(|error| Failure::from_error(&error))?;
     output::create(&output, Kind::RunFile, &bytes)?;
     Ok(Exit::Done)
 }
@@ -34,7 +37,7 @@ pub fn run(arguments: &ExtractArgs) -> Result<Exit, Failure> {
 /// The bytes of a page, which may come from a pipe; a source without end is refused.
 fn read(report: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(report)?.take(LARGEST_PAGE + 1).read_to_end(&mut bytes)?;
+    seekwell_trust::open_or_pipe(report)?.take(LARGEST_PAGE + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > LARGEST_PAGE {
         return Err(io::Error::new(
             io::ErrorKind::FileTooLarge,

@@ -92,7 +92,7 @@ fn markdown(path: &Path, arguments: &ReplicateArgs, found: &Replication) -> Resu
     let introduction = arguments
         .introduction
         .as_ref()
-        .map(std::fs::read_to_string)
+        .map(|path| seekwell_trust::read_text(path, 1 << 20))
         .transpose()
         .map_err(|error| Failure::Error(format!("cannot read the introduction: {error}")))?;
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();

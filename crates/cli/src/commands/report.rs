@@ -23,7 +23,7 @@ use std::path::Path;
 /// Shows or exports a run.
 ///
 /// # Errors
-/// When the run file cannot be read or an output cannot be written.
+/// When the run file cannot be read or was changed, or an output cannot be written.
 pub fn run(arguments: &ReportArgs) -> Result<Exit, Failure> {
     let outputs = [&arguments.html, &arguments.csv, &arguments.markdown];
     let mut reach = Reach::default().reading_database(&arguments.run);
@@ -39,27 +39,58 @@ pub fn run(arguments: &ReportArgs) -> Result<Exit, Failure> {
     // A page has latencies and events in the run file that is inside.
     let with_metrics: Lightener<'_> = &|plan, _| Light::with_metrics(plan);
     let light: Lightener<'_> = if arguments.csv.is_some() { with_metrics } else { &Light::of };
-    let view = if let Some(path) = &arguments.html {
-        let (view, trials) = view_as_page(&file, light)?;
-        page(&file, &view, &trials, path, arguments)?;
-        view
-    } else {
-        view_of(&file, Some(light), None)?
+    let (view, trials) = match &arguments.html {
+        Some(_) => view_as_page(&file, light)?,
+        None => (view_of(&file, Some(light), None)?, PageTrials::default()),
     };
-    if let Some(path) = &arguments.csv {
-        write(path, Kind::Csv, &seekwell_report::csv(&view), arguments)?;
+    let changed = refuse_changed(&file, &view);
+    // A person may look at an edited file; what is made of it would no longer say so.
+    if changed.is_ok() {
+        files(&file, &view, &trials, arguments)?;
     }
-    if let Some(path) = &arguments.markdown {
-        write(path, Kind::Markdown, &seekwell_report::markdown(&view), arguments)?;
-    }
-    if let Some(directory) = &arguments.parquet {
-        tables(&file, directory, &view, arguments.force)?;
-    }
-    let files = [&arguments.html, &arguments.csv, &arguments.markdown, &arguments.parquet];
-    if arguments.json || files.iter().all(|file| file.is_none()) {
+    if arguments.json || !has_files(arguments) {
         print(&file, &view, &arguments.run, arguments.json)?;
     }
-    Ok(Exit::Done)
+    changed.map(|()| Exit::Done)
+}
+
+/// Refuses a run file that was changed, as its view says.
+///
+/// # Errors
+/// [`Failure::Changed`].
+pub fn refuse_changed(file: &RunFile, view: &RunView) -> Result<(), Failure> {
+    let is_one = |warning: &&Warning| warning.is(WarningCode::FileChanged);
+    let parts: Vec<String> =
+        view.warnings.iter().filter(is_one).map(|warning| warning.text.clone()).collect();
+    let found = if parts.is_empty() { Integrity::NotVerifiable } else { Integrity::Changed(parts) };
+    found.refuse_changed(file.path()).map_err(|error| Failure::from_error(&error))
+}
+
+fn has_files(arguments: &ReportArgs) -> bool {
+    let files = [&arguments.html, &arguments.csv, &arguments.markdown, &arguments.parquet];
+    files.iter().any(|file| file.is_some())
+}
+
+/// Writes the files that were asked for.
+fn files(
+    file: &RunFile,
+    view: &RunView,
+    trials: &PageTrials,
+    arguments: &ReportArgs,
+) -> Result<(), Failure> {
+    if let Some(path) = &arguments.html {
+        page(file, view, trials, path, arguments)?;
+    }
+    if let Some(path) = &arguments.csv {
+        write(path, Kind::Csv, &seekwell_report::csv(view), arguments)?;
+    }
+    if let Some(path) = &arguments.markdown {
+        write(path, Kind::Markdown, &seekwell_report::markdown(view), arguments)?;
+    }
+    if let Some(directory) = &arguments.parquet {
+        tables(file, directory, view, arguments.force)?;
+    }
+    Ok(())
 }
 
 /// Sees a trial and its record.

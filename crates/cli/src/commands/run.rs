@@ -87,12 +87,13 @@ pub fn show_unseen(planned: &Planned, path: &Path) -> Result<Option<Failure>, Fa
 /// Shows the report of a run file; the exit status is that of its verdict.
 ///
 /// # Errors
-/// When the file cannot be read, or every trial failed.
+/// When the file cannot be read or was changed, or every trial failed.
 pub fn conclude(path: &Path, json: bool) -> Result<Exit, Failure> {
     let file = RunFile::open(path).map_err(|error| Failure::from_error(&error))?;
     let view = report::view_as_text(&file)?;
     terminal::talk(&format!("run file: {}", path.display()));
     report::print(&file, &view, path, json)?;
+    report::refuse_changed(&file, &view)?;
     let failed = |record: &Record| matches!(record.status, Status::Failed { .. });
     if !view.records.is_empty() && view.records.iter().all(|(_, record)| failed(record)) {
         let text = "every trial failed, so there is nothing to judge; the warnings above say why";

@@ -27,7 +27,8 @@ pub fn run(arguments: &VerifyArgs) -> Result<Exit, Failure> {
     let wrong = |error: StoreError| Failure::from_error(&error);
     let file = RunFile::open(&arguments.run).map_err(wrong)?;
     let path = file.path().display();
-    match file.verify().map_err(wrong)? {
+    let found = file.verify().map_err(wrong)?;
+    match found {
         Integrity::NotVerifiable => {
             let (found, today) = file.formats();
             Err(Failure::Error(format!(
@@ -35,10 +36,9 @@ pub fn run(arguments: &VerifyArgs) -> Result<Exit, Failure> {
                  {today} have them"
             )))
         }
-        Integrity::Changed(parts) => Err(Failure::Error(format!(
-            "{path} was changed after it was written: {}; take another copy",
-            parts.join("; ")
-        ))),
+        Integrity::Changed(_) => {
+            found.refuse_changed(file.path()).map_err(wrong).map(|()| Exit::Done)
+        }
         Integrity::Intact { attempts, verdict } => {
             let what =
                 if verdict { "plan, environment and verdict" } else { "plan and environment" };

@@ -1,6 +1,6 @@
 //! Files of others that are no runs, reports, labs, jobs or devices, given to the commands that read such.
 
-use super::{CANARY, Place, bring, bring_to, difference, snapshot, try_family};
+use super::{CANARY, Place, bring, bring_to, difference, fifo, snapshot, try_family};
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
@@ -20,7 +20,7 @@ const READERS: [(&str, &[&str]); 9] = [
 
 type Make = fn(&Path);
 
-const INPUTS: [(&str, Make); 19] = [
+const INPUTS: [(&str, Make); 20] = [
     ("nothing", |_| {}),
     ("an empty file", |path| drop(File::create(path).unwrap())),
     ("a text", |path| fs::write(path, CANARY).unwrap()),
@@ -30,6 +30,7 @@ const INPUTS: [(&str, Make); 19] = [
     ("a link to a canary", |path| symlink("../others/canary", path).unwrap()),
     ("endless zeroes", |path| symlink("/dev/zero", path).unwrap()),
     ("endless noise", |path| symlink("/dev/urandom", path).unwrap()),
+    ("a FIFO", fifo),
     ("its own memory", |path| symlink("/proc/self/mem", path).unwrap()),
     ("a socket", |path| drop(UnixListener::bind(path).unwrap())),
     ("a hole of 1 TiB", |path| File::create(path).unwrap().set_len(1 << 40).unwrap()),

@@ -1,7 +1,7 @@
 //! Traces and outputs of strace that are something else, lead elsewhere, or are damaged, and outputs that have the
 //! name of something of others.
 
-use super::{CANARY, Place, difference, kept, snapshot, try_family};
+use super::{CANARY, Place, difference, fifo, kept, snapshot, try_family};
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -63,7 +63,7 @@ fn bytes(trace: &Path, change: impl Fn(&mut Vec<u8>)) {
 
 type Make = fn(&Path);
 
-const INPUTS: [(&str, Make); 24] = [
+const INPUTS: [(&str, Make); 26] = [
     ("nothing", |_| {}),
     ("an empty file", |path| drop(File::create(path).unwrap())),
     ("a text", |path| fs::write(path, CANARY).unwrap()),
@@ -72,6 +72,8 @@ const INPUTS: [(&str, Make); 24] = [
     ("a link to a canary", |path| symlink("../others/canary", path).unwrap()),
     ("a link to a folder of others", |path| symlink("../others", path).unwrap()),
     ("endless zeroes", |path| symlink("/dev/zero", path).unwrap()),
+    ("a FIFO", fifo),
+    ("FIFOs as files", |path| each(path, fifo)),
     ("its own memory", |path| symlink("/proc/self/mem", path).unwrap()),
     ("control characters", |path| {
         fs::write(path, "\u{1b}]0;x\u{7}\u{1b}[2J\n".repeat(99)).unwrap()
@@ -100,12 +102,14 @@ const INPUTS: [(&str, Make); 24] = [
     }),
 ];
 
-const READERS: [(&str, &[&str]); 5] = [
+const READERS: [(&str, &[&str]); 7] = [
     ("info", &["trace", "info", "in"]),
     ("info as JSON", &["trace", "info", "in", "--json"]),
     ("filter", &["trace", "filter", "in", "-o", "out"]),
     ("split", &["trace", "split", "in", "--by", "path", "-o", "out"]),
     ("import", &["trace", "import", "strace", "in", "-o", "out"]),
+    ("advise", &["advise", "in"]),
+    ("bench", &["bench", "replay", ".", "--trace", "in"]),
 ];
 
 #[test]

@@ -31,13 +31,13 @@ fn an_allocation_has_a_cpu_for_each_worker_and_survives_a_node() {
 
 #[test]
 fn the_script_brings_all_that_a_worker_needs() {
-    let script = allocation().script();
+    let script = allocation().script(Path::new("/usr/bin/sbcast"), Path::new("/usr/bin/srun"));
     for line in [
-        "sbcast --force '/opt/it'\\''s/seekwell' \"$at.program\"\n",
-        "sbcast --force '/home/a/x.nodes/work.json' \"$at.work.json\"\n",
-        "sbcast --force '/home/a/x.nodes/id' \"$at.id\"\n",
-        "sbcast --force '/k/linux' \"$at.linux\"\n",
-        "sbcast --force '/k/kernel.json' \"$at.kernel.json\"\n",
+        "'/usr/bin/sbcast' --force '/opt/it'\\''s/seekwell' \"$at.program\"\n",
+        "'/usr/bin/sbcast' --force '/home/a/x.nodes/work.json' \"$at.work.json\"\n",
+        "'/usr/bin/sbcast' --force '/home/a/x.nodes/id' \"$at.id\"\n",
+        "'/usr/bin/sbcast' --force '/k/linux' \"$at.linux\"\n",
+        "'/usr/bin/sbcast' --force '/k/kernel.json' \"$at.kernel.json\"\n",
         "kernel=$mine/cache/seekwell/kernels/954cce6c503f0545\n",
     ] {
         assert!(script.contains(line), "{line}\n{script}");
@@ -118,7 +118,7 @@ fn a_result_counts_for_its_own_trial() {
 fn a_directory_of_a_node_is_no_command() {
     let folder = tempfile::tempdir().unwrap();
     let marker = folder.path().join("ran");
-    let script = allocation().script();
+    let script = allocation().script(Path::new("/usr/bin/sbcast"), Path::new("/usr/bin/srun"));
     let trap = script.lines().find(|line| line.contains("trap \"rm")).unwrap();
     let mine = folder.path().join("$(touch ran)");
     std::fs::create_dir(&mine).unwrap();

@@ -1,14 +1,15 @@
 use super::*;
 
 fn slurm(options: &[&str]) -> Slurm {
-    Slurm::new(Array {
+    let array = Array {
         program: PathBuf::from("/opt/see well/seekwell"),
         spool: PathBuf::from("/home/o'neil/x.nodes"),
         logs: PathBuf::from("/home/o'neil/x.nodes/logs"),
         tasks: 40,
         is_exclusive: false,
         options: options.iter().map(|option| (*option).to_owned()).collect(),
-    })
+    };
+    Slurm::new(array, Programs::new(vec!["/usr/bin".into()]))
 }
 
 #[test]
@@ -176,7 +177,7 @@ fn script(text: &str, longest: Duration) -> (Result<String, String>, Duration) {
     let mut command = Command::new("sh");
     command.args(["-c", text]);
     let begun = Instant::now();
-    let answer = answer("squeue", command, longest).map_err(|error| error.to_string());
+    let answer = answer("squeue", command, "", longest).map_err(|error| error.to_string());
     (answer, begun.elapsed())
 }
 
@@ -191,4 +192,41 @@ fn a_command_that_hangs_is_ended() {
     let (hung, took) = script("exec sleep 100", Duration::from_millis(200));
     assert_eq!(hung, Err("squeue failed: no answer within 0 s".to_owned()));
     assert!(took < Duration::from_secs(50), "{took:?}");
+}
+
+/// A command of Slurm in this folder.
+fn command_in(folder: &Path, name: &str, mode: u32, text: &str) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let path = folder.join(name);
+    std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+}
+
+/// The script comes by standard input, and the program of a folder that others can write is not run, though the folder
+/// comes first.
+#[test]
+fn a_job_is_submitted_without_a_file_by_a_command_that_nobody_else_can_change() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let all = tempfile::tempdir().unwrap();
+    let [open, safe] = ["open", "safe"].map(|name| all.path().join(name));
+    for (folder, mode) in [(&open, 0o777), (&safe, 0o755)] {
+        std::fs::create_dir(folder).unwrap();
+        std::fs::set_permissions(folder, std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let kept = all.path().join("kept");
+    command_in(&open, "sbatch", 0o755, &format!("echo stolen >'{}'; echo 666", kept.display()));
+    command_in(&safe, "sbatch", 0o755, &format!("cat >'{}'; echo 12", kept.display()));
+    let mut slurm = slurm(&[]);
+    slurm.array.spool = all.path().join("x.nodes");
+    slurm.programs = Programs::new(vec![open.clone(), safe]);
+    assert_eq!(slurm.submit().unwrap(), JobId("12".to_owned()));
+    assert_eq!(std::fs::read_to_string(&kept).unwrap(), slurm.script());
+    assert!(!slurm.array.spool.exists(), "nothing is written");
+
+    slurm.programs = Programs::new(vec![open]);
+    let refused = slurm.submit().unwrap_err().to_string();
+    assert!(
+        refused.starts_with("sbatch failed: not found in a folder that only root"),
+        "{refused}"
+    );
 }

@@ -8,6 +8,7 @@
 
 use super::{DISKS, Spool, failed, fnv, names, read, remove};
 use crate::error::ClusterError;
+use seekwell_trust::shown;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
@@ -90,13 +91,13 @@ impl Spool {
     /// # Errors
     /// When the folder cannot be written.
     pub fn release_disk(&self, writer: &Writer) -> Result<(), ClusterError> {
-        remove(&self.file_of(writer))
+        remove(&self.lock_of(&writer.disk).join(&writer.task))
     }
 
-    /// File that locks a disk for a worker.
+    /// File that locks a disk for a worker, for messages.
     #[must_use]
     pub fn file_of(&self, writer: &Writer) -> PathBuf {
-        self.lock_of(&writer.disk).join(&writer.task)
+        shown(&self.lock_of(&writer.disk)).join(&writer.task)
     }
 
     /// Folder of the lock on a disk.

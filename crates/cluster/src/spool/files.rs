@@ -3,6 +3,7 @@
 use super::Sheet;
 use crate::error::ClusterError;
 use rustix::fs::{Mode, OFlags, open};
+use seekwell_trust::shown;
 use serde::de::DeserializeOwned;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -11,6 +12,9 @@ use std::time::{Duration, Instant};
 
 #[cfg(test)]
 mod tests;
+
+/// Largest file that is read: the work of a large plan, or a round with its records.
+const LARGEST_BYTES: u64 = 4 << 30;
 
 /// Attempts to read a file whose server answers with an error that passes.
 const READS: u32 = 5;
@@ -27,7 +31,7 @@ const UNTIL_NEXT_EMPTYING: Duration = Duration::from_millis(100);
 /// The error of an action on a file or folder.
 pub(super) fn failed(action: &'static str, path: &Path) -> impl Fn(io::Error) -> ClusterError {
     let path = path.to_owned();
-    move |source| ClusterError::Spool { action, path: path.clone(), source }
+    move |source| ClusterError::Spool { action, path: shown(&path), source }
 }
 
 /// Name of a file until it is whole. Two writers have different process numbers, or are on different nodes, whose names
@@ -111,12 +115,12 @@ fn read_as<T>(
     path: &Path,
     parse: impl FnOnce(&[u8]) -> serde_json::Result<T>,
 ) -> Result<Option<T>, ClusterError> {
-    let text = match patiently(&|| fs::read(path), UNTIL_NEXT_READ) {
+    let text = match patiently(&|| seekwell_trust::read(path, LARGEST_BYTES), UNTIL_NEXT_READ) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(failed("read", path)(error)),
     };
-    let damaged = |source| ClusterError::Damaged { path: path.to_owned(), source };
+    let damaged = |source| ClusterError::Damaged { path: shown(path), source };
     parse(&text).map(Some).map_err(damaged)
 }
 

@@ -388,3 +388,41 @@ fn an_offer_is_withdrawn_unless_it_is_taken_or_has_results() {
     assert_eq!(spool.offered().unwrap(), [0]);
     assert_eq!(names(spool.folder()).unwrap().iter().find(|name| name.contains("withdrawn")), None);
 }
+
+/// Another user moves the folder away and puts one of their own in its place, with results of their own: it is neither
+/// read nor written, and the worker ends.
+#[test]
+fn a_folder_that_took_the_place_of_the_shared_one_is_not_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    offer(&spool, &[share(0)]);
+    let (path, aside) = (spool.folder().to_owned(), folder.path().join("aside"));
+    fs::rename(&path, &aside).unwrap();
+    let forged = Spool::create(&path, &some_work()).unwrap();
+    forged.deliver(&delivery(&forged, 0, "mallory")).unwrap();
+    assert_eq!(spool.delivered(&share(0)).unwrap(), None);
+    assert_eq!(took(&spool, "a"), Some(share(0)));
+    assert!(aside.join("taken/00000000.a").exists());
+    assert!(spool.is_gone());
+    // The number that results of this work have is unknown to others.
+    assert_ne!(spool.work, forged.work);
+    fs::copy(path.join("done/00000000"), aside.join("done/00000000")).unwrap();
+    assert_eq!(spool.delivered(&share(0)).unwrap(), None);
+}
+
+#[test]
+fn a_folder_above_in_which_others_rename_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let above = folder.path().join("above");
+    fs::create_dir(&above).unwrap();
+    let path = above.join("x.nodes");
+    let set = |mode| fs::set_permissions(&above, fs::Permissions::from_mode(mode)).unwrap();
+    set(0o757);
+    let refused = Spool::create(&path, &some_work()).unwrap_err();
+    assert!(matches!(&refused, ClusterError::Exchangeable { parent, .. } if *parent == above));
+    assert!(!path.exists(), "nothing is made there");
+    set(0o1757);
+    drop(Spool::create(&path, &some_work()).unwrap());
+    set(0o757);
+    assert!(matches!(Spool::open(&path), Err(ClusterError::Exchangeable { .. })));
+}

@@ -12,6 +12,7 @@ pub struct Reach {
     reads: Vec<PathBuf>,
     writes: Vec<PathBuf>,
     fills: Vec<PathBuf>,
+    keeps: Vec<PathBuf>,
 }
 
 impl Reach {
@@ -34,6 +35,14 @@ impl Reach {
     pub fn filling(mut self, folder: &Path) -> Self {
         self.fills.push(folder.to_owned());
         self
+    }
+
+    /// Reads a trace, folder or pack, and keeps what has no room in memory in a file without a name in the same folder.
+    #[must_use]
+    pub fn reading_trace(mut self, path: &Path) -> Self {
+        let folder = if path.is_dir() { path } else { folder_of(path) };
+        self.keeps.push(folder.to_owned());
+        self.reading(path)
     }
 
     /// Reads a database of SQLite: what a killed writer left is rolled back first.
@@ -111,6 +120,9 @@ pub(super) fn limit(reach: &Reach) -> io::Result<bool> {
         allow(&rules, folder, (READ | WRITE_IN) & handled)?;
         // Of the folder around it nothing but empty folders can be removed.
         allow(&rules, folder_of(folder), REMOVE_DIR & handled)?;
+    }
+    for folder in &reach.keeps {
+        allow(&rules, folder, (READ_FILE | WRITE_FILE) & handled)?;
     }
     // SAFETY: the call takes a descriptor and a number.
     let done = unsafe { libc::syscall(libc::SYS_landlock_restrict_self, rules.as_raw_fd(), 0) };

@@ -293,3 +293,38 @@ fn a_reader_opens_its_input_and_its_output_alone() {
     assert_eq!(fs::read(path("out/earlier")).unwrap(), b"[lab]");
     assert_eq!(fs::read(path("out/new")).unwrap(), b"[lab]");
 }
+
+/// The thread that reads a foreign file has no other one and no right; the rest of the process keeps all.
+#[test]
+fn a_confined_thread_reads_its_input_alone_and_gives_its_result_back() {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::create_dir(path("trace")).unwrap();
+    fs::write(path("trace/segment"), "text").unwrap();
+    fs::write(path("other"), "other").unwrap();
+    let reach = Reach::default().reading_trace(&path("trace"));
+    let (read, other, kept, status) = read_confined(&reach, || {
+        let mut nameless = fs::File::options();
+        nameless.read(true).write(true).custom_flags(libc::O_TMPFILE);
+        (
+            fs::read_to_string(path("trace/segment")),
+            fs::read_to_string(path("other")),
+            nameless.open(path("trace")),
+            std::thread::spawn(|| {
+                // SAFETY: socket takes numbers.
+                unsafe { libc::socket(libc::AF_INET, libc::SOCK_STREAM, 0) }
+            })
+            .join()
+            .unwrap(),
+        )
+    });
+    assert_eq!(read.unwrap(), "text");
+    assert!(kept.is_ok(), "{kept:?}");
+    assert_eq!(status, -1, "its threads are confined too");
+    assert_eq!(fs::read_to_string(path("other")).unwrap(), "other", "this thread is not");
+    if !landlock::is_there() {
+        return seekwell_testing::skip("a_confined_thread", "needs a kernel with Landlock");
+    }
+    assert_eq!(other.unwrap_err().raw_os_error(), Some(libc::EACCES));
+}

@@ -233,6 +233,8 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
 /// # Errors
 /// When it is no job file, or holds anything that is not on the list of harmless options.
 pub fn parse(text: &str) -> Result<Vec<FioJob>, FieldConflict> {
+    // Editors of other systems write it.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.len() > LONGEST_JOB_FILE {
         return Err(conflict(
             format!("a job file of {} bytes", text.len()),
@@ -303,6 +305,10 @@ fn check_name(name: &str, jobs: &[FioJob]) -> Result<(), Wrong> {
     Ok(())
 }
 
+fn is_plain_name(name: &str) -> bool {
+    !name.is_empty() && !name.contains('/') && !name.starts_with('.')
+}
+
 fn check_option(key: &str, value: Option<&str>) -> Result<(), Wrong> {
     let shown: String = key.chars().take(LONGEST_NAME).collect();
     if key.starts_with("include") {
@@ -333,12 +339,11 @@ fn check_option(key: &str, value: Option<&str>) -> Result<(), Wrong> {
             format!("names the engine '{value}'"),
             "use one that is built into fio and works on files, for example psync or io_uring",
         )),
-        "filename" if value.is_empty() || value.contains(['/', ':']) || value.starts_with('.') => {
-            Err((
-                format!("names the file '{value}'"),
-                "give a plain name without / and : that does not begin with a dot; fio creates it in the target",
-            ))
-        }
+        // A colon separates the names of several files.
+        "filename" if !value.split(':').all(is_plain_name) => Err((
+            format!("names the file '{value}'"),
+            "give plain names without / that do not begin with a dot; fio creates them in the target",
+        )),
         _ => Ok(()),
     }
 }

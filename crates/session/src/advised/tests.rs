@@ -149,3 +149,38 @@ fn a_time_that_is_too_short_is_told_before_the_first_trial() {
         Some("the load took 100 s where it was recorded, and 42.5 s to 120 s in its replays")
     );
 }
+
+/// The trace of another user names a file outside of it, which this process may read: what parses traces may not.
+#[test]
+fn advice_is_read_without_the_right_to_read_other_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let [trace, outside] = ["trace", "outside"].map(|name| folder.path().join(name));
+    write_trace(&trace, 1_000_000, 0, None);
+    let segment = trace.join("calls-000000.parquet");
+    std::fs::rename(&segment, &outside).unwrap();
+    std::os::unix::fs::symlink(&outside, &segment).unwrap();
+    let reach = Reach::default();
+    if read_confined(&reach, || std::fs::read("/etc/passwd").is_ok()) {
+        return seekwell_testing::skip("advice_is_read", "needs a kernel with Landlock");
+    }
+    let schedulers = vec!["none".to_owned()];
+    let advised = Advised {
+        trace: trace.clone(),
+        only: None,
+        filesystems: vec!["ext4".to_owned()],
+        schedulers,
+        time: None,
+    };
+    assert!(matches!(advised.advise(), Err(SessionError::Advice(_))));
+    let tried = crate::traces::check(&lab_of(&trace));
+    assert!(matches!(tried, Err(SessionError::Trace { .. })), "{tried:?}");
+}
+
+/// A lab that replays a trace.
+fn lab_of(trace: &Path) -> seekwell_model::lab::Lab {
+    let text = format!(
+        "[lab]\nname = \"t\"\n[[filesystem]]\ntype = \"ext4\"\n[[workload]]\nkind = \"replay\"\ntrace = {:?}\n",
+        trace.display().to_string()
+    );
+    seekwell_spec::read_lab_bytes(text.as_bytes(), "lab.toml").unwrap().lab
+}

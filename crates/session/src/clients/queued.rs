@@ -2,7 +2,7 @@
 
 use super::job_name;
 use crate::error::SessionError;
-use seekwell_cluster::{Waiting, clients_have_met, nodes_of, waiting};
+use seekwell_cluster::{Programs, Waiting, clients_have_met, nodes_of, waiting};
 use seekwell_model::clients::ClientsPlan;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -29,6 +29,7 @@ pub(super) struct Queued<'a> {
     partition: Option<String>,
     next: Option<Instant>,
     told: Option<Waiting>,
+    programs: Programs,
     say: &'a mut dyn FnMut(&str),
 }
 
@@ -37,6 +38,7 @@ impl<'a> Queued<'a> {
         folder: &std::path::Path,
         plan: &ClientsPlan,
         (nodes, options): (u32, &[String]),
+        programs: Programs,
         say: &'a mut dyn FnMut(&str),
     ) -> Self {
         let partition = options.iter().find_map(|option| option.strip_prefix("--partition="));
@@ -47,6 +49,7 @@ impl<'a> Queued<'a> {
             partition: partition.map(str::to_owned),
             next: Some(Instant::now() + SOON),
             told: None,
+            programs,
             say,
         }
     }
@@ -57,8 +60,9 @@ impl<'a> Queued<'a> {
             let has_begun = clients_have_met(&self.folder);
             self.next = (!has_begun).then(|| Instant::now() + UNTIL_NEXT);
             // A controller that does not answer is asked again.
-            if let (false, Ok(Some(waits))) = (has_begun, waiting(&self.job)) {
-                self.tell(waits, &offered);
+            if let (false, Ok(Some(waits))) = (has_begun, waiting(&self.programs, &self.job)) {
+                let programs = self.programs.clone();
+                self.tell(waits, &|partition| offered(&programs, partition));
             }
         }
         self.told.as_ref().is_some_and(Waiting::is_in_vain)
@@ -81,7 +85,8 @@ impl<'a> Queued<'a> {
             None if words.contains(REFUSED) => words.to_owned(),
             None => return None,
         };
-        let offered = offered(in_vain.map(|waits| waits.partition).or(self.partition).as_deref());
+        let partition = in_vain.map(|waits| waits.partition).or(self.partition);
+        let offered = offered(&self.programs, partition.as_deref());
         Some(SessionError::ClientsInVain { asked: self.asked, reason, offered })
     }
 }
@@ -108,6 +113,6 @@ fn asked(plan: &ClientsPlan, nodes: u32) -> String {
 }
 
 /// The nodes of a partition, as far as the controller tells.
-fn offered(partition: Option<&str>) -> String {
-    nodes_of(partition).unwrap_or_else(|error| error.to_string())
+fn offered(programs: &Programs, partition: Option<&str>) -> String {
+    nodes_of(programs, partition).unwrap_or_else(|error| error.to_string())
 }

@@ -1,12 +1,15 @@
 //! Verification of a run file against its digests.
 
-use super::{FORMAT, FORMAT_KEY, Result, RunFile, SEAL, SEALED};
+use super::{FORMAT, FORMAT_KEY, Result, RunFile, SEAL, SEALED, VERDICT};
 use crate::attempt::{Kept, Reader, Wanted};
+use crate::error::StoreError;
+use crate::schema;
 use crate::seal::Seal;
 use rusqlite::OptionalExtension;
 use seekwell_model::plan::PlannedTrial;
 use seekwell_model::record::Record;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// Result of checking the digests of a run file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +25,19 @@ pub enum Integrity {
     },
     /// Parts that are not, in words.
     Changed(Vec<String>),
+}
+
+impl Integrity {
+    /// Refuses a file that was changed.
+    ///
+    /// # Errors
+    /// [`StoreError::Changed`] for the file at `path`.
+    pub fn refuse_changed(self, path: &Path) -> Result<()> {
+        match self {
+            Self::Changed(parts) => Err(StoreError::Changed { path: path.to_owned(), parts }),
+            Self::NotVerifiable | Self::Intact { .. } => Ok(()),
+        }
+    }
 }
 
 impl RunFile {
@@ -58,6 +74,16 @@ impl RunFile {
         Ok((records.map_err(|problem| self.damaged(problem))?, integrity))
     }
 
+    /// [`Self::records`] of a file that is as it was written, or has a format without digests.
+    ///
+    /// # Errors
+    /// [`StoreError::Changed`], and when the file cannot be read or a record that counts is damaged.
+    pub fn intact_records(&self) -> Result<Vec<(PlannedTrial, Record)>> {
+        let (records, integrity) = self.verified(&Wanted::default(), &mut |_, record| record)?;
+        integrity.refuse_changed(&self.path)?;
+        Ok(records)
+    }
+
     /// Verifies the file and shows every attempt on the way.
     pub(super) fn check(
         &self,
@@ -68,6 +94,7 @@ impl RunFile {
             return Ok(Integrity::NotVerifiable);
         }
         let mut changed = self.wrong_labels()?;
+        changed.extend(schema::others(&self.connection).map_err(self.failed("read"))?);
         if self.required_meta(FORMAT_KEY)? != self.format.to_string() {
             changed.push("the format is not the one of the header".to_owned());
         }
@@ -111,6 +138,9 @@ impl RunFile {
             && found.verdict(text) != *kept
         {
             changed.push("the verdict is not the one that was written for these trials".to_owned());
+        }
+        if verdict.is_none() && self.meta(VERDICT)?.as_deref() == Some(found.text()) {
+            changed.push("the verdict that was written for these trials was removed".to_owned());
         }
         Ok(match changed.is_empty() {
             true => Integrity::Intact { attempts: number, verdict: verdict.is_some() },

@@ -1,6 +1,6 @@
 //! Joins the files of parts of one run into a new one.
 
-use super::{FORMAT, Integrity, RunFile};
+use super::{FORMAT, RunFile};
 use crate::attempt::{Copier, Kept, Timeline, Wanted};
 use crate::error::StoreError;
 use crate::seal::Seal;
@@ -135,9 +135,7 @@ impl<'f> Joined<'f> {
             }
         })?;
         // What a damaged file has is of no interest.
-        if let Integrity::Changed(problems) = found {
-            return Err(no_parts(part.path(), problems.join("; ")));
-        }
+        found.refuse_changed(part.path())?;
         wrong.map_or(Ok(()), Err)
     }
 

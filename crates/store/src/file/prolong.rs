@@ -1,6 +1,6 @@
 //! The plan of a run that gets more rounds.
 
-use super::{Integrity, PLAN, Result, RunFile, SEAL, SEALED, sqlite_error};
+use super::{PLAN, Result, RunFile, SEAL, SEALED, sqlite_error};
 use crate::attempt::Reader;
 use crate::seal::Seal;
 use rusqlite::params;
@@ -14,10 +14,7 @@ impl RunFile {
     /// When the file was changed after it was written, or cannot be written.
     pub fn replace_plan(&mut self, plan: &Plan) -> Result<()> {
         self.writable()?;
-        if let Integrity::Changed(parts) = self.verify()? {
-            let what = parts.join("; ");
-            return Err(self.damaged(format!("it was changed after it was written: {what}")));
-        }
+        self.verify()?.refuse_changed(&self.path)?;
         let json = self.to_json("the plan", plan)?;
         let seal = self.seal_with(&json)?;
         let path = self.path.clone();

@@ -59,15 +59,14 @@ impl RunFile {
     }
 }
 
+/// Largest file that is read into memory.
+const LARGEST_BYTES: u64 = 8 << 30;
+
 /// The bytes of the file as a database in memory that is read as far as it goes.
 fn in_memory(path: &Path) -> Result<Connection> {
     let failed = |source| sqlite_error(path, "repair", source);
     let unread = |source| StoreError::Io { action: "read", path: path.to_owned(), source };
-    if !std::fs::metadata(path).map_err(unread)?.is_file() {
-        // A device or a pipe may have no end.
-        return Err(StoreError::NotARun { path: path.to_owned(), what: "no regular file" });
-    }
-    let bytes = std::fs::read(path).map_err(unread)?;
+    let bytes = seekwell_trust::read(path, LARGEST_BYTES).map_err(unread)?;
     let mut connection = Connection::open_in_memory().map_err(failed)?;
     connection
         .deserialize_read_exact(MAIN_DB, bytes.as_slice(), bytes.len(), false)

@@ -1,6 +1,6 @@
 //! A run of an earlier format becomes one of today's.
 
-use super::{FORMAT, FORMAT_KEY, Result, RunFile, SEAL, SEALED, publish, sqlite_error};
+use super::{FORMAT, FORMAT_KEY, Result, RunFile, SEAL, SEALED, VERDICT, publish, sqlite_error};
 use crate::attempt::{Parts, Reader, Writing};
 use crate::error::StoreError;
 use crate::format1;
@@ -159,6 +159,9 @@ fn fill(
     }
     let set = "INSERT OR REPLACE INTO meta VALUES (?, ?)";
     connection.execute(set, params![SEAL, seal])?;
+    if verdict.is_some() {
+        connection.execute(set, params![VERDICT, seal])?;
+    }
     connection.execute(set, params![FORMAT_KEY, FORMAT.to_string()])?;
     connection.pragma_update(None, "user_version", user_version(FORMAT))?;
     let back = Reader::new(connection)?.attempts("attempt ORDER BY id")?;

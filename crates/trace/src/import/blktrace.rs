@@ -59,7 +59,8 @@ pub fn blktrace(input: &Path, output: &Path) -> Result<Imported, TraceError> {
     let paths = files(input);
     let mut sources = Vec::new();
     for path in &paths {
-        let file = File::open(path).map_err(TraceError::io("read", path))?;
+        let file = seekwell_trust::open(path, super::LARGEST_BYTES)
+            .map_err(TraceError::io("read", path))?;
         let reader = BufReader::with_capacity(1 << 18, file);
         let mut source =
             Source { reader, path: path.clone(), big_endian: None, next: None, damaged: false };

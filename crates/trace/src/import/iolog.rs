@@ -81,7 +81,7 @@ impl Unit {
     /// Finds the unit: steps that are too short for nanoseconds, or times without any digit below a
     /// microsecond.
     fn of(input: &Path) -> Result<Self, TraceError> {
-        let file = std::fs::File::open(input).map_err(TraceError::io("read", input))?;
+        let file = lines::open(input)?;
         let mut reader = std::io::BufReader::with_capacity(1 << 18, file);
         let (mut bytes, mut before, mut thousands) = (Vec::new(), None, true);
         let (mut steps, mut short, mut equal) = (0_u64, 0_u64, 0_u64);

@@ -22,7 +22,7 @@ const COMPRESSED: [(&[u8], &str); 4] = [
 /// When it cannot be read, and for one that is compressed.
 pub(super) fn open(input: &Path) -> Result<File, TraceError> {
     let refused = || TraceError::io("read", input);
-    let mut file = File::open(input).map_err(refused())?;
+    let mut file = seekwell_trust::open(input, super::LARGEST_BYTES).map_err(refused())?;
     let mut head = Vec::new();
     file.by_ref().take(8).read_to_end(&mut head).map_err(refused())?;
     if let Some((_, program)) = COMPRESSED.iter().find(|(magic, _)| head.starts_with(magic)) {

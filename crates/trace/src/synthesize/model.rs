@@ -188,13 +188,7 @@ impl Description {
     /// # Errors
     /// When it cannot be read, or is none, or of a newer form.
     pub fn read(path: &Path) -> Result<Self, TraceError> {
-        let failed = TraceError::io("read", path);
-        let bytes = std::fs::metadata(path).map_err(TraceError::io("read", path))?.len();
-        if bytes > LARGEST {
-            let message = "a description of a load has at most 64 MiB";
-            return Err(failed(std::io::Error::other(message)));
-        }
-        let text = std::fs::read(path).map_err(failed)?;
+        let text = seekwell_trust::read(path, LARGEST).map_err(TraceError::io("read", path))?;
         let described: Self = serde_json::from_slice(&text)
             .map_err(|source| TraceError::Description { path: path.to_owned(), source })?;
         let major = |form: &str| form.split('.').next().and_then(|major| major.parse::<u32>().ok());

@@ -257,3 +257,144 @@ fn a_trace_of_format_1_0_is_read_with_its_later_columns_unknown() {
     assert_eq!((event.waker, event.woken_ns, event.awaited_ns), (None, None, None));
     assert_eq!(read, [event]);
 }
+
+/// Another user, who can rename in the folder above, puts a folder of their own in the place of the output.
+#[test]
+fn a_folder_that_took_the_place_of_the_output_stays_empty() {
+    let all = tempfile::tempdir().unwrap();
+    let [folder, aside] = ["trace", "aside"].map(|name| all.path().join(name));
+    let meta = Meta::new("test");
+    let mut writer = TraceWriter::create(&folder, &meta, Limits::default()).unwrap();
+    std::fs::rename(&folder, &aside).unwrap();
+    std::fs::create_dir(&folder).unwrap();
+    writer.event(Event::new(1, 2, 3, CallId(0))).unwrap();
+    writer.finish(&meta).unwrap();
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+    let trace = Trace::open(&aside).unwrap();
+    let mut events = 0;
+    trace
+        .events(|_| {
+            events += 1;
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!(events, 1);
+
+    let writer = TraceWriter::create(&folder, &meta, Limits::default()).unwrap();
+    std::fs::remove_dir_all(&aside).unwrap();
+    std::fs::rename(&folder, &aside).unwrap();
+    std::fs::create_dir(&folder).unwrap();
+    writer.abandon();
+    assert!(folder.exists(), "not this writer's");
+    assert_eq!(std::fs::read_dir(&aside).unwrap().count(), 0);
+}
+
+#[test]
+fn a_folder_of_another_user_or_that_others_write_is_no_output() {
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+    let all = tempfile::tempdir().unwrap();
+    let [folder, link] = ["trace", "link"].map(|name| all.path().join(name));
+    std::fs::create_dir(&folder).unwrap();
+    symlink(&folder, &link).unwrap();
+    let create = |path: &Path| TraceWriter::create(path, &Meta::new("test"), Limits::default());
+    assert!(create(&link).is_err());
+    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o757)).unwrap();
+    assert!(matches!(create(&folder), Err(TraceError::Foreign { .. })));
+    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o700)).unwrap();
+    if !seekwell_testing::root() {
+        return seekwell_testing::skip("outputs_of_others", "needs root to give a folder away");
+    }
+    chown(&folder, Some(12_345), None).unwrap();
+    assert!(matches!(create(&folder), Err(TraceError::Foreign { .. })));
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+}
+
+/// The error of an attempt that must not wait for the writer of a FIFO.
+fn at_once<T: Send + 'static>(
+    attempt: impl FnOnce() -> Result<T, TraceError> + Send + 'static,
+) -> String {
+    let (done, result) = std::sync::mpsc::channel();
+    std::thread::spawn(move || done.send(attempt().err().map(|error| error.to_string())));
+    result.recv_timeout(Duration::from_secs(20)).expect("it waits").expect("it is refused")
+}
+
+fn fifo(path: &Path) {
+    let made = std::process::Command::new("mkfifo").arg(path).status().unwrap();
+    assert!(made.success());
+}
+
+#[test]
+fn a_fifo_in_the_place_of_any_input_is_refused_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let ends = |error: String| {
+        assert!(error.contains("it is a FIFO, not a regular file"), "{error}");
+    };
+    std::fs::create_dir(at("a")).unwrap();
+    fifo(&at("a/trace.json"));
+    let path = at("a");
+    ends(at_once(move || Trace::open(&path)));
+
+    let meta = Meta::new("test");
+    let mut writer = TraceWriter::create(&at("b"), &meta, Limits::default()).unwrap();
+    writer.event(Event::new(1, 2, 3, CallId(0))).unwrap();
+    writer.finish(&meta).unwrap();
+    std::fs::remove_file(at("b/calls-000000.parquet")).unwrap();
+    fifo(&at("b/calls-000000.parquet"));
+    let path = at("b");
+    ends(at_once(move || Trace::open(&path)?.events(|_| Ok(()))));
+
+    fifo(&at("in.blktrace.0"));
+    for import in [
+        crate::import::strace,
+        crate::import::iolog,
+        crate::import::perf,
+        crate::import::blkparse,
+        crate::import::blktrace,
+    ] {
+        let (input, output) = (at("in.blktrace.0"), at("out"));
+        ends(at_once(move || import(&input, &output)));
+        assert!(!at("out").exists());
+        let output = at("out");
+        let error = at_once(move || import(Path::new("/dev/zero"), &output));
+        assert!(error.contains("it is a character device, not a regular file"), "{error}");
+    }
+}
+
+/// A bit that a disk or a wire has changed is an error, never another event.
+#[test]
+fn a_changed_bit_of_a_page_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().join("trace");
+    let meta = Meta::new("test");
+    let mut writer = TraceWriter::create(&at, &meta, Limits::default()).unwrap();
+    for index in 0..40 {
+        let offset = (index % 3 > 0).then_some(index * index);
+        let event = Event::new(index * 977, 2, 3, CallId(u16::try_from(index % 5).unwrap()));
+        writer.event(Event { offset, length: Some(index % 7), ..event }).unwrap();
+    }
+    writer.finish(&meta).unwrap();
+    let segment = at.join("calls-000000.parquet");
+    let whole = std::fs::read(&segment).unwrap();
+    let read = || {
+        let mut events = Vec::new();
+        let read = Trace::open(&at)?.events(|event| {
+            events.push(event);
+            Ok(())
+        });
+        read.map(|unknown| (unknown, events))
+    };
+    let expected = read().unwrap();
+    let footer = whole[whole.len() - 8..].first_chunk().map(|four| u32::from_le_bytes(*four));
+    let pages = 4..whole.len() - 8 - footer.unwrap() as usize;
+    let mut unnoticed = Vec::new();
+    for place in pages {
+        let mut changed = whole.clone();
+        changed[place] ^= 1 << (place % 8);
+        std::fs::write(&segment, changed).unwrap();
+        if read().is_ok_and(|found| found != expected) {
+            unnoticed.push(place);
+        }
+    }
+    assert_eq!(unnoticed, [0; 0]);
+}

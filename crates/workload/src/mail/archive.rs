@@ -10,7 +10,6 @@ use seekwell_engine::buffer::Aligned;
 use seekwell_engine::{Clock, MonotonicClock};
 use seekwell_model::warning::{Warning, WarningCode};
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Component, Path};
 use tar::EntryType;
@@ -148,7 +147,7 @@ fn entries(
     mut accept: impl FnMut(Accepted<'_>, &mut dyn Read) -> Result<Option<u64>, WorkloadError>,
 ) -> Result<(), WorkloadError> {
     let unreadable = |source: io::Error| WorkloadError::Archive { path: path.to_owned(), source };
-    let file = File::open(path).map_err(WorkloadError::file("open", path))?;
+    let file = seekwell_trust::open(path, u64::MAX).map_err(WorkloadError::file("open", path))?;
     let mut archive = tar::Archive::new(BufReader::with_capacity(1 << 16, file));
     let mut rules = Rules::default();
     for entry in archive.entries().map_err(unreadable)? {
@@ -285,7 +284,8 @@ pub(super) fn unpack(
 /// # Errors
 /// When it cannot be read.
 pub fn reading_time_ns(path: &Path) -> Result<u64, WorkloadError> {
-    let mut file = File::open(path).map_err(WorkloadError::file("open", path))?;
+    let mut file =
+        seekwell_trust::open(path, u64::MAX).map_err(WorkloadError::file("open", path))?;
     let mut buffer = Aligned::zeroed(RECORD_BYTES as u64);
     let begin_ns = MonotonicClock.now_ns();
     while file.read(&mut buffer).map_err(WorkloadError::file("read", path))? > 0 {

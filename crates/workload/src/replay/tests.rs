@@ -256,3 +256,39 @@ fn a_folder_without_a_trace_is_named() {
     let error = steps[1].run(&context(folder.path())).unwrap_err().to_string();
     assert!(error.starts_with("cannot find the rebuilt files in"), "{error}");
 }
+
+/// The trace of another user names a file outside of it, which this process may read: what parses traces may not.
+#[test]
+fn a_trace_is_parsed_without_the_right_to_read_other_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let [trace, outside] = ["trace", "outside"].map(|name| folder.path().join(name));
+    write_trace(&trace, 0);
+    let segment = trace.join("calls-000000.parquet");
+    std::fs::rename(&segment, &outside).unwrap();
+    std::os::unix::fs::symlink(&outside, &segment).unwrap();
+    let target = tempfile::tempdir().unwrap();
+    let mut steps = crate::steps(&WorkloadParams::Replay(params(&trace)));
+    let ran = steps[0].run(&context(target.path()));
+    if !has_landlock() {
+        return seekwell_testing::skip("a_trace_is_parsed", "needs a kernel with Landlock");
+    }
+    let error = chain(&ran.unwrap_err());
+    assert!(error.contains("Permission denied"), "{error}");
+    assert_eq!(std::fs::read_dir(target.path()).unwrap().count(), 0);
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        text.push_str(&format!(": {next}"));
+        cause = next.source();
+    }
+    text
+}
+
+/// True where a thread that gives up its files loses them.
+fn has_landlock() -> bool {
+    let reach = seekwell_host::confine::Reach::default();
+    seekwell_host::confine::read_confined(&reach, || std::fs::read("/etc/passwd").is_err())
+}

@@ -24,7 +24,10 @@ impl std::error::Error for RunFailed {}
 
 impl From<Failure> for RunFailed {
     fn from(failure: Failure) -> Self {
-        let (Failure::Error(text) | Failure::Usage(text) | Failure::Refused(text)) = failure;
+        let (Failure::Error(text)
+        | Failure::Usage(text)
+        | Failure::Refused(text)
+        | Failure::Changed(text)) = failure;
         Self(text)
     }
 }

@@ -278,7 +278,7 @@ impl<'a> Labs<'a> {
 
     fn read(&self, lab: &str, file: &RunFile) -> Result<Run, Failure> {
         let wrong = |error: seekwell_store::StoreError| Failure::from_error(&error);
-        let records = file.records().map_err(wrong)?;
+        let records = file.intact_records().map_err(wrong)?;
         let environment = file.environment().map_err(wrong)?;
         let kernel = environment.get("kernel").and_then(serde_json::Value::as_str);
         let since = self.session.models_since(&environment, file.path());

@@ -82,7 +82,7 @@ fn of_directory(directory: &Path) -> Result<BTreeMap<String, String>, Failure> {
         let path = entry.map_err(wrong)?.path();
         if path.extension().is_some_and(|extension| extension == "toml") {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            files.insert(name, std::fs::read_to_string(&path).map_err(wrong)?);
+            files.insert(name, seekwell_trust::read_text(&path, 1 << 24).map_err(wrong)?);
         }
     }
     Ok(files)

@@ -81,9 +81,10 @@ fn options_that_run_programs_or_write_elsewhere_are_refused_in_words() {
 
 #[test]
 fn files_elsewhere_and_engines_of_others_are_refused_in_words() {
-    let plain = "give a plain name without / and : that does not begin with a dot; fio creates it in \
-                 the target";
-    for name in ["/dev/sda", "../x", "a/b", "a:/dev/sda", "", "..", ".hidden"] {
+    let plain =
+        "give plain names without / that do not begin with a dot; fio creates them in the target";
+    for name in ["/dev/sda", "../x", "a/b", "a:/dev/sda", "", "..", ".hidden", "a:.b", "a::b", ":"]
+    {
         assert_eq!(
             refused(&format!("[a]\nfilename={name}\n")),
             format!("line 2 of the job file names the file '{name}'; {plain}")
@@ -137,4 +138,11 @@ fn expressions_includes_and_odd_names_are_refused_in_words() {
          name of a job"
     );
     assert_eq!(refused("# nothing\n"), "a job file without a job; add [name] and below it rw=");
+}
+
+#[test]
+fn several_files_and_a_byte_order_mark_are_taken() {
+    let jobs = parse("\u{feff}[a]\nfilename=one:two\nrw=read\n").unwrap();
+    assert_eq!(jobs[0].name, "a");
+    assert_eq!(jobs[0].options[0], ("filename".to_owned(), Some("one:two".to_owned())));
 }

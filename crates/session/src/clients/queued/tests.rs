@@ -24,7 +24,8 @@ fn a_wait_is_told_once_with_what_is_asked_for_and_what_there_is() {
     let mut said = Vec::new();
     let mut say = |words: &str| said.push(words.to_owned());
     let folder = tempfile::tempdir().unwrap();
-    let mut queued = Queued::new(folder.path(), &plan(32), (2, &[]), &mut say);
+    let mut queued =
+        Queued::new(folder.path(), &plan(32), (2, &[]), Programs::new(vec![]), &mut say);
     let offered = |name: Option<&str>| format!("partition {} has 2 nodes of 1 CPU", name.unwrap());
     for reason in ["Resources", "Resources", "Priority", "PartitionNodeLimit"] {
         assert!(!queued.is_in_vain());
@@ -43,7 +44,7 @@ fn a_wait_is_told_once_with_what_is_asked_for_and_what_there_is() {
 fn words_of_a_client_are_no_lack_of_nodes() {
     let mut say = |_: &str| {};
     let folder = tempfile::tempdir().unwrap();
-    let queued = Queued::new(folder.path(), &plan(1), (1, &[]), &mut say);
+    let queued = Queued::new(folder.path(), &plan(1), (1, &[]), Programs::new(vec![]), &mut say);
     assert_eq!(queued.asked, "1 node with 1 client each");
     assert!(queued.error("srun: error: node1: task 0: Exited with exit code 1").is_none());
 }

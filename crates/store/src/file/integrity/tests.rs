@@ -158,3 +158,71 @@ fn what_was_edited_is_named() {
     let found = RunFile::open(&path).unwrap().verify().unwrap();
     assert_eq!(found, Integrity::Changed(expected.map(str::to_owned).to_vec()));
 }
+
+/// Words of the problems that a change by SQL leaves.
+fn problems_after(change: &str) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = run(&folder);
+    Connection::open(&path).unwrap().execute_batch(change).unwrap();
+    match RunFile::open(&path).unwrap().verify().unwrap() {
+        Integrity::Changed(parts) => parts,
+        other => panic!("{change}: {other:?}"),
+    }
+}
+
+#[test]
+fn a_removed_verdict_and_what_was_added_are_noticed() {
+    for (change, words) in [
+        ("DELETE FROM verdict", "the verdict that was written for these trials was removed"),
+        ("CREATE TABLE notes (text)", "it has the table `notes`, which no run file has"),
+        ("CREATE VIEW mine AS SELECT 1", "it has the view `mine`, which no run file has"),
+        (
+            "CREATE INDEX extra ON attempt (status)",
+            "it has the index `extra`, which no run file has",
+        ),
+    ] {
+        assert_eq!(problems_after(change), [words], "{change}");
+    }
+    let deleted = problems_after("DELETE FROM attempt WHERE trial = 3");
+    assert!(deleted[0].contains("a trial was added, removed or moved"), "{deleted:?}");
+}
+
+/// A verdict that a run has forgotten, because a trial came later, was not removed.
+#[test]
+fn a_run_that_goes_on_has_no_verdict_that_is_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = run(&folder);
+    let mut file = RunFile::open_for_append(&path).unwrap();
+    file.append(&trial(5), &record(5)).unwrap();
+    assert_eq!(file.verify().unwrap(), Integrity::Intact { attempts: 13, verdict: false });
+    file.set_verdict(&crate::fixture::verdict()).unwrap();
+    assert_eq!(file.verify().unwrap(), Integrity::Intact { attempts: 13, verdict: true });
+}
+
+#[test]
+fn records_of_a_changed_file_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = run(&folder);
+    assert_eq!(RunFile::open(&path).unwrap().intact_records().unwrap().len(), 12);
+    let change = "DELETE FROM attempt WHERE trial = 3";
+    Connection::open(&path).unwrap().execute_batch(change).unwrap();
+    let refused = RunFile::open(&path).unwrap().intact_records().unwrap_err();
+    assert!(matches!(refused, StoreError::Changed { .. }), "{refused}");
+}
+
+#[test]
+fn a_fifo_is_refused_without_waiting() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.seekwell");
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    rustix::fs::mkfifoat(rustix::fs::CWD, &path, mode).unwrap();
+    let (done, result) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        done.send([RunFile::open(&path).err(), RunFile::open_for_append(&path).err()])
+    });
+    let refused = result.recv_timeout(std::time::Duration::from_secs(20)).expect("it waits");
+    for error in refused {
+        let text = error.unwrap().to_string();
+        assert!(text.ends_with("it is a FIFO, not a regular file"), "{text}");
+    }
+}

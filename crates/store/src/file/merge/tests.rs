@@ -1,4 +1,5 @@
 use super::*;
+use crate::Integrity;
 use crate::fixture::{environment, plan, record, trial};
 use proptest::prelude::*;
 use seekwell_model::record::Sample;
@@ -111,8 +112,8 @@ fn files_that_are_no_parts_are_refused() {
     let edited = part(&folder, "c", &[1]);
     let statement = "UPDATE attempt SET elapsed_ns = 5";
     rusqlite::Connection::open(&edited).unwrap().execute(statement, []).unwrap();
-    let ending = "column elapsed_ns of trial 1 differs from its record";
-    assert_eq!(message(&edited), format!("cannot merge {}: {ending}", edited.display()));
+    let ending = "changed after it was written: column elapsed_ns of trial 1 differs from its record; take another copy";
+    assert_eq!(message(&edited), format!("{} was {ending}", edited.display()));
     let target = folder.path().join("all.seekwell");
     let elsewhere = |_: &Value, _: &Value| Some("kernel (5 then, 6 now)".to_owned());
     let error = RunFile::merge(std::slice::from_ref(&first), &target, &elsewhere).unwrap_err();

@@ -1,4 +1,5 @@
 use super::*;
+use crate::Integrity;
 use crate::fixture::{environment, plan, record, trial, verdict};
 use seekwell_model::plan::Prolonged;
 
