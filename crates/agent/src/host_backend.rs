@@ -238,8 +238,10 @@ impl HostBackend {
         self.touched.extend(disks);
         let (ours, others) =
             self.settings.differences(&Settings::read(&self.system), &self.touched);
+        let (by_others, ours) = ours.into_iter().partition(|found| found.by_others);
         for (differences, code) in [
             (ours, WarningCode::SettingNotRestored),
+            (by_others, WarningCode::SettingChangedByOthers),
             (others, WarningCode::SettingChangedElsewhere),
         ] {
             for difference in differences {
@@ -268,7 +270,9 @@ impl HostBackend {
                 )));
             }
         }
-        let (left, _) = self.settings.differences(&Settings::read(&self.system), &self.touched);
+        let (mut left, _) = self.settings.differences(&Settings::read(&self.system), &self.touched);
+        // What another program has changed was restored before, and the trial after which it was seen has a warning.
+        left.retain(|found| !found.by_others);
         if left.is_empty() {
             return Ok(());
         }

@@ -3,6 +3,7 @@
 use crate::nodes::{DeviceNumber, NodeKind};
 use crate::sysfs::{self, System};
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// One block device.
@@ -71,6 +72,17 @@ impl Device {
             .collect()
     }
 
+    /// The bytes that it covers, of the disk for a partition. Sizes that cannot be read are without end.
+    pub(crate) fn bytes(&self) -> Range<u64> {
+        if self.is_partition() {
+            return self.range().map_or(0..u64::MAX, |(start, size)| {
+                start.saturating_mul(512)..start.saturating_add(size).saturating_mul(512)
+            });
+        }
+        let sectors = self.attribute("size").and_then(|text| text.parse::<u64>().ok());
+        0..sectors.map_or(u64::MAX, |sectors| sectors.saturating_mul(512))
+    }
+
     /// First sector and number of sectors, 512 bytes each, on the disk.
     pub(crate) fn range(&self) -> Option<(u64, u64)> {
         let number = |name: &str| self.attribute(name)?.parse::<u64>().ok();
@@ -112,6 +124,6 @@ impl Device {
 }
 
 /// Returns true if two ranges, each a first sector and a length, share a sector.
-pub(crate) fn overlap((start, size): (u64, u64), (first, count): (u64, u64)) -> bool {
+fn overlap((start, size): (u64, u64), (first, count): (u64, u64)) -> bool {
     first < start.saturating_add(size) && start < first.saturating_add(count)
 }

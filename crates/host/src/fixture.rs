@@ -5,8 +5,10 @@
 //! from a script; everything that needs a real kernel uses loop devices on images of its own.
 
 use crate::image::{self, Image};
-use crate::loop_device::{self, LoopDevice};
-use crate::nodes::{BehindLoop, DeviceNumber, FileId, Kernel, NodeKind, Nodes, Probe};
+use crate::loop_device::{self, LoopDevice, LoopLock};
+use crate::nodes::{
+    Behind, BehindLoop, DeviceNumber, FileFacts, FileId, Kernel, NodeKind, Nodes, Probe,
+};
 use crate::sysfs::System;
 use seekwell_model::units::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,7 +54,11 @@ struct Script {
     unreadable: BTreeSet<String>,
     /// Files by name, for those that have a number of their own.
     inodes: BTreeMap<PathBuf, u64>,
-    loops: BTreeMap<String, BehindLoop>,
+    loops: BTreeMap<String, Behind>,
+    /// Loop devices that another process has locked.
+    locked: BTreeSet<String>,
+    /// True in a PID namespace that hides processes.
+    hides_processes: bool,
     /// Loop devices that do not say what is behind them.
     unasked: BTreeSet<String>,
     /// Loop devices over images of Seekwell.
@@ -124,16 +130,33 @@ impl Nodes for Scripted {
         Kernel.read_at(&self.root.join("dev").join(name), offset, length)
     }
 
-    fn file_id(&self, path: &Path) -> io::Result<FileId> {
+    fn facts(&self, path: &Path) -> io::Result<FileFacts> {
         let script = self.script.lock().unwrap();
         let leads = fs::read_link(path).unwrap_or_else(|_| path.to_owned());
         match script.inodes.get(&leads) {
-            Some(inode) => Ok(FileId { device: 99, inode: *inode }),
-            None => Kernel.file_id(path),
+            Some(inode) => {
+                let id = FileId { device: 99, inode: *inode };
+                Ok(FileFacts { id, size: 0, modified: (0, 0), changed: (0, 0) })
+            }
+            None => Kernel.facts(path),
         }
     }
 
-    fn behind_loop(&self, node: &Path) -> io::Result<Option<BehindLoop>> {
+    fn sees_all_processes(&self, _proc: &Path) -> io::Result<bool> {
+        Ok(!self.script.lock().unwrap().hides_processes)
+    }
+
+    fn lock_loop(&self, _dev: &Path, kernel_name: &str) -> io::Result<Option<LoopLock>> {
+        let is_locked = self.script.lock().unwrap().locked.contains(kernel_name);
+        Ok((!is_locked).then(LoopLock::of_nothing))
+    }
+
+    fn locked_loops(&self, _dev: &Path, kernel_names: &[String]) -> BTreeSet<String> {
+        let script = self.script.lock().unwrap();
+        kernel_names.iter().filter(|name| script.locked.contains(*name)).cloned().collect()
+    }
+
+    fn behind_loop(&self, node: &Path) -> io::Result<Option<Behind>> {
         let name = self.name(node).ok_or(io::ErrorKind::NotFound)?;
         let script = self.script.lock().unwrap();
         if script.unasked.contains(&name) {
@@ -331,7 +354,7 @@ impl Machine {
                 BehindLoop::File(FileId { device: 99, inode })
             }
         };
-        script.loops.insert(name.into(), behind);
+        script.loops.insert(name.into(), Behind { what: behind, offset: 0 });
     }
 
     /// A loop device over a file that is open here.
@@ -339,7 +362,23 @@ impl Machine {
         self.attribute(name, "loop/backing_file", "/nameless (deleted)");
         let facts = rustix::fs::fstat(file).unwrap();
         let file = FileId { device: facts.st_dev, inode: facts.st_ino };
-        self.nodes.script.lock().unwrap().loops.insert(name.into(), BehindLoop::File(file));
+        let behind = Behind { what: BehindLoop::File(file), offset: 0 };
+        self.nodes.script.lock().unwrap().loops.insert(name.into(), behind);
+    }
+
+    /// Moves the start of a loop device in its file.
+    pub(crate) fn loop_offset(&self, name: &str, offset: u64) {
+        self.nodes.script.lock().unwrap().loops.get_mut(name).unwrap().offset = offset;
+    }
+
+    /// Locks a loop device for another process.
+    pub(crate) fn locked(&self, name: &str) {
+        self.nodes.script.lock().unwrap().locked.insert(name.into());
+    }
+
+    /// Shows the processes of one PID namespace alone.
+    pub(crate) fn hide_processes(&self) {
+        self.nodes.script.lock().unwrap().hides_processes = true;
     }
 
     /// A loop device that does not say what is behind it.

@@ -5,6 +5,9 @@
 //! raw writing take one, so that code which forgets the guard does not compile. No flag forces
 //! anything.
 //!
+//! A check sees the processes of the whole machine or refuses: in another PID namespace than the first, as in most
+//! containers, nothing is claimed or written but images of the run.
+//!
 //! A check is only as old as its use: identity, exclusive open and mounts are looked at again
 //! immediately before each mkfs ([`WriteToken::recheck`]). `O_EXCL` cannot be held meanwhile, because
 //! mkfs and mount would be refused too.
@@ -144,13 +147,15 @@ pub fn check(
     context: &Context,
 ) -> Result<Verified, Refusal> {
     let (node, device) = block_device(system, target)?;
-    Suspect::new(system, target, &device).check(context.run_file.as_deref())?;
+    sees_all_processes(system, target)?;
+    let suspect = Suspect::new(system, target, &device);
+    suspect.check(context.run_file.as_deref())?;
     not_read_only(target, &device)?;
     for part in device.with_parts() {
         let part_node = if part == device { node.clone() } else { system.dev.join(&part.name) };
         no_member(system, target, &part, &part_node)?;
     }
-    let identity = exclusive_identity(system, target, &node, &device)?;
+    let identity = suspect.exclusive_identity(&node)?;
     if purpose == Purpose::Write {
         claimed(system, target, &device, &identity, context)?;
     }
@@ -186,6 +191,23 @@ pub(crate) fn block_device(system: &System, target: &Path) -> Result<(PathBuf, D
         Refusal::unreadable(target, &error)
     })?;
     Ok((node, device))
+}
+
+/// Users of a device are processes too, and a PID namespace hides those outside of it.
+fn sees_all_processes(system: &System, target: &Path) -> Result<(), Refusal> {
+    match system.nodes.sees_all_processes(&system.proc) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(Refusal::new(
+            target,
+            RefusalKind::Unreadable,
+            "it may be in use by processes that this PID namespace (a container) hides",
+            "run Seekwell outside of the container for this device; scratch images and --place virtual work here",
+        )),
+        Err(error) => {
+            let error = format!("{}/1/ns/pid cannot be read: {error}", system.proc.display());
+            Err(Refusal::unreadable(target, &error))
+        }
+    }
 }
 
 fn not_read_only(target: &Path, device: &Device) -> Result<(), Refusal> {
@@ -224,35 +246,6 @@ fn no_member(system: &System, target: &Path, part: &Device, node: &Path) -> Resu
             node.display()
         ),
     ))
-}
-
-/// The exclusive open is the one question that the kernel answers for all namespaces.
-fn exclusive_identity(
-    system: &System,
-    target: &Path,
-    node: &Path,
-    device: &Device,
-) -> Result<Identity, Refusal> {
-    let probe = system.nodes.probe(node).map_err(|error| {
-        if error.raw_os_error() == Some(libc::EBUSY) {
-            return Refusal::new(
-                target,
-                RefusalKind::Busy,
-                "the kernel says that it is in use (O_EXCL: EBUSY), though no mount or layer can be seen",
-                "look in other containers and at lazily unmounted filesystems, or name another device",
-            );
-        }
-        Refusal::unreadable(target, &error)
-    })?;
-    if probe.number != device.number {
-        return Err(Refusal::new(
-            target,
-            RefusalKind::Changed,
-            format!("it became {} while it was checked", probe.number),
-            "check again",
-        ));
-    }
-    Ok(Identity::read(system, device, Some(&probe)))
 }
 
 fn claimed(

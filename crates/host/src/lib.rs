@@ -9,6 +9,7 @@
 
 mod added;
 mod attributes;
+mod backing;
 mod blkdev;
 pub mod caches;
 mod cgroup;
@@ -31,6 +32,7 @@ pub mod image;
 mod layer_programs;
 pub mod layers;
 pub mod loop_device;
+mod loop_lock;
 mod loop_status;
 pub mod memory;
 mod mounts;

@@ -8,6 +8,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags, open, statx};
 use rustix::io::Errno;
 use rustix::ioctl::{Ioctl, IoctlOutput, Opcode, Setter, ioctl};
 use seekwell_model::units::Bytes;
+use std::collections::BTreeSet;
 use std::ffi::c_void;
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -18,8 +19,12 @@ use std::time::{Duration, Instant};
 #[cfg(test)]
 mod tests;
 
+pub use crate::loop_lock::LoopLock;
+
 /// `LOOP_CONFIGURE` of `linux/loop.h`, Linux 5.8.
 const CONFIGURE: Opcode = 0x4C0A;
+/// `LOOP_CTL_ADD`.
+const ADD: Opcode = 0x4C80;
 /// `LOOP_CTL_GET_FREE`.
 const GET_FREE: Opcode = 0x4C82;
 
@@ -42,20 +47,21 @@ struct Config {
     reserved: [u64; 8],
 }
 
-/// `LOOP_CTL_GET_FREE` answers by its return value, which no pattern of rustix covers.
-struct GetFree;
+/// `LOOP_CTL_GET_FREE` and `LOOP_CTL_ADD` with any number: they answer by their return value, which no pattern of rustix
+/// covers.
+struct Unused(Opcode);
 
-// SAFETY: the ioctl takes no argument and returns the number of the device.
-unsafe impl Ioctl for GetFree {
+// SAFETY: GET_FREE takes no argument and ADD a number, here -1; both return the number of the device.
+unsafe impl Ioctl for Unused {
     type Output = u32;
     const IS_MUTATING: bool = false;
 
     fn opcode(&self) -> Opcode {
-        GET_FREE
+        self.0
     }
 
     fn as_ptr(&mut self) -> *mut c_void {
-        std::ptr::null_mut()
+        std::ptr::without_provenance_mut(usize::MAX)
     }
 
     unsafe fn output_from_ptr(output: IoctlOutput, _: *mut c_void) -> rustix::io::Result<u32> {
@@ -72,6 +78,8 @@ pub struct LoopDevice {
     file: File,
     size: Bytes,
     sector: Bytes,
+    /// No other Seekwell takes it while it is attached.
+    _lock: LoopLock,
 }
 
 impl LoopDevice {
@@ -117,10 +125,11 @@ impl LoopDevice {
 }
 
 /// A loop device of which attaching tells the name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Candidate<'a> {
-    /// The kernel calls it free, and an image is attached to it next: attaching changes its settings.
-    Free(&'a str),
+    /// The kernel calls it free, and an image is attached to it next: attaching changes its settings. The lock is for who
+    /// restores them.
+    Free(&'a str, &'a LoopLock),
     /// Another process was faster: it is theirs, and so are its settings.
     Taken(&'a str),
 }
@@ -167,13 +176,13 @@ pub fn attach_noted(
     limit: Option<Bytes>,
     note: &mut dyn FnMut(Candidate<'_>) -> Result<()>,
 ) -> Result<LoopDevice> {
-    let (kernel_name, path, file) = configure(system, image.as_fd(), sector, limit, note)?;
+    let (kernel_name, path, file, lock) = configure(system, image.as_fd(), sector, limit, note)?;
     if !is_direct(system, &kernel_name) {
         let needed = direct_alignment(image.as_fd());
         return Err(Error::NotDirect { device: kernel_name, needed });
     }
     let size = blkdev::size_bytes(file.as_fd()).map_err(Error::io("read the size of", &path))?;
-    Ok(LoopDevice { path, kernel_name, file, size: Bytes(size), sector })
+    Ok(LoopDevice { path, kernel_name, file, size: Bytes(size), sector, _lock: lock })
 }
 
 fn configure(
@@ -182,24 +191,22 @@ fn configure(
     sector: Bytes,
     limit: Option<Bytes>,
     note: &mut dyn FnMut(Candidate<'_>) -> Result<()>,
-) -> Result<(String, PathBuf, File)> {
+) -> Result<(String, PathBuf, File, LoopLock)> {
     let control = system.dev.join("loop-control");
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
     let control_node = open(&control, flags, Mode::empty())
         .map_err(Error::errno("open (root is needed)", &control))?;
     let mut last = Errno::BUSY;
     for _ in 0..ATTEMPTS {
-        // SAFETY: GetFree passes no pointer.
-        let number = unsafe { ioctl(&control_node, GetFree) }
-            .map_err(Error::errno("get a free loop device from", &control))?;
-        let kernel_name = format!("loop{number}");
+        let (kernel_name, lock) = lock_free(system, control_node.as_fd())
+            .map_err(Error::io("get a free loop device from", &control))?;
         let path = system.dev.join(&kernel_name);
         let node = open(&path, flags, Mode::empty()).map_err(Error::errno("open", &path))?;
-        note(Candidate::Free(&kernel_name))?;
+        note(Candidate::Free(&kernel_name, &lock))?;
         let config = config(image, sector, limit);
         // SAFETY: LOOP_CONFIGURE reads a struct loop_config, which Config mirrors field by field.
         match unsafe { ioctl(&node, Setter::<CONFIGURE, Config>::new(config)) } {
-            Ok(()) => return Ok((kernel_name, path, File::from(node))),
+            Ok(()) => return Ok((kernel_name, path, File::from(node), lock)),
             Err(error @ Errno::BUSY) => {
                 note(Candidate::Taken(&kernel_name))?;
                 last = error;
@@ -209,6 +216,34 @@ fn configure(
         sleep(RETRY_AFTER);
     }
     Err(Error::errno("attach an image to a free loop device of", &control)(last))
+}
+
+/// Locks a free loop device. One that another Seekwell has locked is about to be attached, or gets its settings back:
+/// then it is another one.
+fn lock_free(system: &System, control: BorrowedFd<'_>) -> std::io::Result<(String, LoopLock)> {
+    let mut tried = BTreeSet::new();
+    let mut lock = |name: String| match tried.insert(name.clone()) {
+        true => Ok(system.nodes.lock_loop(&system.dev, &name)?.map(|lock| (name, lock))),
+        false => Ok::<_, std::io::Error>(None),
+    };
+    let numbered = |request| -> std::io::Result<String> {
+        // SAFETY: the request passes no pointer that the kernel follows.
+        Ok(format!("loop{}", unsafe { ioctl(control, Unused(request)) }?))
+    };
+    if let Some(found) = lock(numbered(GET_FREE)?)? {
+        return Ok(found);
+    }
+    for name in loops(&system.sys.join("block")) {
+        let is_free = !system.block(&name).join("loop/backing_file").exists();
+        if let Some(found) = is_free.then(|| lock(name)).transpose()?.flatten() {
+            return Ok(found);
+        }
+    }
+    lock(numbered(ADD)?)?.ok_or_else(|| Errno::BUSY.into())
+}
+
+fn loops(folder: &Path) -> impl Iterator<Item = String> {
+    sysfs::names(folder).into_iter().filter(|name| name.starts_with("loop"))
 }
 
 fn config(image: BorrowedFd<'_>, sector: Bytes, limit: Option<Bytes>) -> Config {
@@ -286,8 +321,7 @@ pub(crate) fn wait_until_ours_is_gone(
 #[must_use]
 pub fn attached(system: &System) -> Vec<Attached> {
     let folder = system.sys.join("class/block");
-    let loops = sysfs::names(&folder).into_iter().filter(|name| name.starts_with("loop"));
-    loops
+    loops(&folder)
         .filter_map(|kernel_name| {
             let attributes = folder.join(&kernel_name).join("loop");
             let flag =

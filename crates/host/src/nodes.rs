@@ -1,13 +1,15 @@
 //! Questions that only a device node answers: its number, and whether it is in use.
 
+use crate::loop_lock::LoopLock;
 use crate::loop_status;
 use rustix::fs::{FileType, Mode, OFlags, fstat, open, stat};
 use rustix::io::Errno;
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
@@ -64,12 +66,34 @@ pub(crate) struct FileId {
     pub inode: u64,
 }
 
+/// Facts of a file that two filesystems show alike when one of them shows a file of the other, as overlayfs does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FileFacts {
+    pub id: FileId,
+    pub size: u64,
+    /// Seconds and nanoseconds of the last change of the content.
+    pub modified: (i64, i64),
+    /// The same of the last change of the inode.
+    pub changed: (i64, i64),
+}
+
 /// Backing file or device of an attached loop device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BehindLoop {
     File(FileId),
     Device(DeviceNumber),
 }
+
+/// The place of a loop device's bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Behind {
+    pub what: BehindLoop,
+    /// First byte.
+    pub offset: u64,
+}
+
+/// Inode of the first PID namespace: `PROC_PID_INIT_INO` of the kernel.
+pub(crate) const FIRST_PID_NAMESPACE: u64 = 0xEFFF_FFFC;
 
 /// The questions to device nodes. A test answers them from a script, because no test may need a
 /// spare disk.
@@ -81,13 +105,24 @@ pub(crate) trait Nodes: Debug + Send + Sync {
     fn probe(&self, path: &Path) -> io::Result<Probe>;
     /// Bytes at an offset; fewer at the end of the device.
     fn read_at(&self, path: &Path, offset: u64, length: usize) -> io::Result<Vec<u8>>;
-    /// Returns the identity of the file that a path leads to, links followed.
-    fn file_id(&self, path: &Path) -> io::Result<FileId> {
-        let facts = stat(path)?;
-        Ok(FileId { device: facts.st_dev, inode: facts.st_ino })
+    /// Returns the facts of the file that a path leads to, links followed.
+    fn facts(&self, path: &Path) -> io::Result<FileFacts> {
+        let facts = fs::metadata(path)?;
+        Ok(FileFacts {
+            id: FileId { device: facts.dev(), inode: facts.ino() },
+            size: facts.len(),
+            modified: (facts.mtime(), facts.mtime_nsec()),
+            changed: (facts.ctime(), facts.ctime_nsec()),
+        })
     }
-    /// Returns the backing file or device of a loop device; `None` when it is free.
-    fn behind_loop(&self, node: &Path) -> io::Result<Option<BehindLoop>>;
+    /// Returns the place of a loop device's bytes; `None` when it is free.
+    fn behind_loop(&self, node: &Path) -> io::Result<Option<Behind>>;
+    /// True when every process of the machine is in this procfs: it is that of the first PID namespace.
+    fn sees_all_processes(&self, proc: &Path) -> io::Result<bool>;
+    /// Locks a loop device for this process, see [`LoopLock`]; `None` when another one has it.
+    fn lock_loop(&self, dev: &Path, kernel_name: &str) -> io::Result<Option<LoopLock>>;
+    /// Those of the loop devices that another process has locked.
+    fn locked_loops(&self, dev: &Path, kernel_names: &[String]) -> BTreeSet<String>;
     /// True for a loop device over one of Seekwell's images.
     fn has_our_image(&self, node: &Path) -> bool;
     /// A descriptor that keeps the number of a device from being given to another one.
@@ -173,22 +208,33 @@ impl Nodes for Kernel {
         Ok(bytes)
     }
 
-    fn behind_loop(&self, node: &Path) -> io::Result<Option<BehindLoop>> {
+    fn behind_loop(&self, node: &Path) -> io::Result<Option<Behind>> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let opened = match open(node, flags, Mode::empty()) {
-            Err(Errno::NXIO | Errno::NOENT) => return Ok(None),
+            Err(Errno::NXIO) => return Ok(None),
             opened => opened?,
         };
-        match loop_status::info(opened.as_fd()) {
-            Ok(info) if info.rdevice != 0 => {
-                Ok(Some(BehindLoop::Device(DeviceNumber::from_raw(info.rdevice))))
-            }
-            Ok(info) => {
-                Ok(Some(BehindLoop::File(FileId { device: info.device, inode: info.inode })))
-            }
-            Err(Errno::NXIO) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        let info = match loop_status::info(opened.as_fd()) {
+            Err(Errno::NXIO) => return Ok(None),
+            info => info?,
+        };
+        let what = match info.rdevice {
+            0 => BehindLoop::File(FileId { device: info.device, inode: info.inode }),
+            number => BehindLoop::Device(DeviceNumber::from_raw(number)),
+        };
+        Ok(Some(Behind { what, offset: info.offset }))
+    }
+
+    fn sees_all_processes(&self, proc: &Path) -> io::Result<bool> {
+        Ok(stat(proc.join("1/ns/pid"))?.st_ino == FIRST_PID_NAMESPACE)
+    }
+
+    fn lock_loop(&self, dev: &Path, kernel_name: &str) -> io::Result<Option<LoopLock>> {
+        LoopLock::take(dev, kernel_name)
+    }
+
+    fn locked_loops(&self, dev: &Path, kernel_names: &[String]) -> BTreeSet<String> {
+        LoopLock::taken(dev, kernel_names)
     }
 
     fn has_our_image(&self, node: &Path) -> bool {

@@ -25,8 +25,12 @@ struct Queue {
     /// Number of the disk, of a loop device of what is attached to it.
     diskseq: Option<String>,
     values: BTreeMap<String, String>,
-    /// Attributes that a loop device keeps from file to file; `None` for other disks, whose attributes all count.
-    settings: Option<BTreeSet<String>>,
+    /// Attributes that an undo list of the device has; of a loop device those that it keeps from file to file.
+    settings: BTreeSet<String>,
+    /// True for a loop device that has a file.
+    attached: bool,
+    /// True for a loop device that another Seekwell has.
+    locked: bool,
 }
 
 /// A setting that is not what it was.
@@ -40,6 +44,9 @@ pub struct Difference {
     pub before: Option<String>,
     /// Value after; `None` when the file is missing.
     pub after: Option<String>,
+    /// True for a setting that is in the undo list of every trial with the device. After each of them it was as before, so
+    /// another program has changed it.
+    pub by_others: bool,
 }
 
 impl fmt::Display for Difference {
@@ -47,7 +54,11 @@ impl fmt::Display for Difference {
         let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "missing".to_owned());
         let (before, after) = (value(&self.before), value(&self.after));
         let (device, attribute) = (&self.device, &self.attribute);
-        write!(formatter, "{device}: {attribute} was {before} before the run and is {after} now")
+        write!(formatter, "{device}: {attribute} was {before} before the run and is {after} now")?;
+        if self.by_others {
+            write!(formatter, "; another program changed it after Seekwell had restored it")?;
+        }
+        Ok(())
     }
 }
 
@@ -56,7 +67,11 @@ impl Settings {
     #[must_use]
     pub fn read(system: &System) -> Self {
         let folder = system.sys.join("block");
-        let mut devices: BTreeMap<String, Queue> = sysfs::names(&folder)
+        let names = sysfs::names(&folder);
+        let loops: Vec<String> =
+            names.iter().filter(|name| name.starts_with("loop")).cloned().collect();
+        let mut locked = system.nodes.locked_loops(&system.dev, &loops);
+        let mut devices: BTreeMap<String, Queue> = names
             .into_iter()
             .map(|name| {
                 let disk = folder.join(&name);
@@ -66,10 +81,16 @@ impl Settings {
                     tunables.into_iter().map(|(name, value)| (format!("{TUNABLES}/{name}"), value)),
                 );
                 let diskseq = sysfs::read_optional(&disk.join("diskseq"));
-                let settings = name.starts_with("loop").then(|| kept_by_loops(system, &name));
-                (name, Queue { diskseq, values, settings })
+                let settings = listed(system, &name);
+                let attached = disk.join("loop/backing_file").exists();
+                (name, Queue { diskseq, values, settings, attached, locked: false })
             })
             .collect();
+        // Also those that were locked while they were read.
+        locked.extend(system.nodes.locked_loops(&system.dev, &loops));
+        for (_, queue) in devices.iter_mut().filter(|(name, _)| locked.contains(*name)) {
+            queue.locked = true;
+        }
         let sysctls = undo::SYSCTLS.iter().filter_map(|name| {
             let value = sysfs::read_optional(&undo::sysctl(system, name))?;
             Some(((*name).to_owned(), value))
@@ -80,7 +101,7 @@ impl Settings {
     }
 
     /// Returns the differences on the devices that a run `touched`, and those elsewhere. Devices
-    /// that came or went, or that were attached to something else without us, are left out.
+    /// that came or went, that were attached to something else without us, or that another Seekwell has, are left out.
     #[must_use]
     pub fn differences(
         &self,
@@ -90,25 +111,36 @@ impl Settings {
         let (mut ours, mut others) = (Vec::new(), Vec::new());
         for (device, before) in &self.devices {
             let Some(after) = later.devices.get(device) else { continue };
-            if touched.contains(device) {
-                let settings = before.settings.as_ref().zip(after.settings.as_ref());
-                let is_setting = |found: &Difference| {
-                    settings.is_none_or(|(before, after)| {
-                        before.contains(&found.attribute) || after.contains(&found.attribute)
-                    })
-                };
-                ours.extend(between(device, before, after).into_iter().filter(is_setting));
-            } else if before.diskseq == after.diskseq {
-                others.extend(between(device, before, after));
+            let is_same_disk = before.diskseq == after.diskseq;
+            if !touched.contains(device) {
+                if is_same_disk && !before.locked && !after.locked {
+                    others.extend(between(device, before, after));
+                }
+                continue;
             }
+            let is_loop = device.starts_with("loop");
+            if is_loop && !is_same_disk && (after.attached || after.locked) {
+                // It was ours while an image of the run was attached, and is another program's now.
+                continue;
+            }
+            let mut found = between(device, before, after);
+            for difference in &mut found {
+                difference.by_others = before.settings.contains(&difference.attribute)
+                    || after.settings.contains(&difference.attribute);
+            }
+            ours.extend(found.into_iter().filter(|found| !is_loop || found.by_others));
         }
         (ours, others)
     }
 }
 
-/// Settings that a loop device keeps from one file to the next.
-fn kept_by_loops(system: &System, name: &str) -> BTreeSet<String> {
-    let targets = undo::settable_while_free(system, name).unwrap_or_default();
+/// Settings that an undo list of a device has.
+fn listed(system: &System, name: &str) -> BTreeSet<String> {
+    let targets = match name.starts_with("loop") {
+        true => undo::settable_while_free(system, name),
+        false => undo::settable(system, name),
+    };
+    let targets = targets.unwrap_or_default();
     let attribute = |target| match target {
         Target::Queue { attribute, .. } => Some(attribute),
         Target::Tunable { name, .. } => Some(format!("{TUNABLES}/{name}")),
@@ -131,6 +163,7 @@ fn between(device: &str, before: &Queue, after: &Queue) -> Vec<Difference> {
         attribute: attribute.clone(),
         before: before.values.get(attribute).cloned(),
         after: after.values.get(attribute).cloned(),
+        by_others: false,
     };
     let all = names.into_iter().map(difference);
     all.filter(|found| found.before != found.after).collect()

@@ -109,6 +109,11 @@ impl System {
         number.unwrap_or_else(std::process::id)
     }
 
+    /// Numbers of all processes in procfs.
+    pub(crate) fn processes(&self) -> Vec<u32> {
+        names(&self.proc).iter().filter_map(|name| name.parse().ok()).collect()
+    }
+
     /// Folder of a block device, whole or partition, in `class/block`; it may not exist.
     #[must_use]
     pub fn block(&self, kernel_name: &str) -> PathBuf {

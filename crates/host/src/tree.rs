@@ -1,13 +1,18 @@
 //! Tree of block devices in sysfs: partitions, and devices on top of others.
 
-use crate::device::{Device, overlap};
+use crate::backing::BackingFile;
+use crate::device::Device;
 use crate::error::Result;
 use crate::identity::Identity;
 use crate::mounts::{self, MountLine};
-use crate::nodes::{BehindLoop, DeviceNumber, FileId, NodeKind};
+use crate::nodes::{Behind, BehindLoop, DeviceNumber, FileId, NodeKind};
 use crate::sysfs::{self, System};
 use std::collections::BTreeSet;
+use std::io::{self, ErrorKind};
+use std::ops::Range;
 use std::path::PathBuf;
+use std::thread::sleep;
+use std::time::Duration;
 
 /// Other nodes of the same bytes, and the files that hold them.
 #[derive(Clone, Debug, Default)]
@@ -17,61 +22,147 @@ pub(crate) struct Twins {
     /// Disks around them, whose use as a whole covers them.
     pub around: Vec<Device>,
     /// Files behind loop devices among them.
-    pub files: Vec<FileId>,
+    pub files: Vec<BackingFile>,
 }
 
-/// Finds every other node of a device's bytes: another loop device over the same file, the device
-/// under a loop device, another path to the same disk.
+/// Finds every other node of a device's bytes: another loop device over the same part of a file, the device under a
+/// loop device, another path to the same disk. An image of the run itself (`is_own_image`) has no name, so no other
+/// filesystem shows it, and loop devices without a node are of no concern.
 ///
 /// # Errors
 /// When what is behind a loop device cannot be found out.
-pub(crate) fn twins(system: &System, device: &Device) -> std::io::Result<Twins> {
-    let mut twins = Twins::default();
+pub(crate) fn twins(system: &System, device: &Device, is_own_image: bool) -> io::Result<Twins> {
     let whole = device.disk().unwrap_or_else(|| device.clone());
-    let mut open = vec![whole.clone()];
-    let mut seen = BTreeSet::from([whole.name.clone()]);
-    while let Some(next) = open.pop() {
-        let mut found = other_paths(system, &next);
-        if let Some(behind) = behind_loop(system, &next)? {
-            match behind {
-                BehindLoop::Device(number) => found.extend(Device::by_number(system, number)),
-                BehindLoop::File(file) => twins.files.push(file),
+    let seen = BTreeSet::from([whole.name.clone()]);
+    let mut search = Search { system, is_own_image, seen, twins: Twins::default() };
+    let mut open = vec![(whole, device.bytes())];
+    while let Some((next, bytes)) = open.pop() {
+        for (twin, bytes) in search.nodes(&next, &bytes)? {
+            if search.seen.insert(twin.name.clone()) {
+                search.twins.add(&twin, &bytes);
+                open.push((twin, bytes));
             }
-            for name in sysfs::names(&system.sys.join("block")) {
-                let other = Device::by_name(system, &name).filter(|_| name.starts_with("loop"));
-                let Some(other) = other else { continue };
-                if !seen.contains(&name) && behind_loop(system, &other)? == Some(behind) {
-                    found.push(other);
-                }
-            }
-        }
-        for twin in found {
-            if !seen.insert(twin.name.clone()) {
-                continue;
-            }
-            match device.range().filter(|_| device.is_partition()) {
-                // Other partitions of a twin are of no concern to a partition.
-                Some(range) => {
-                    let concerns =
-                        |part: &Device| part.range().is_none_or(|other| overlap(range, other));
-                    twins.devices.extend(twin.partitions().into_iter().filter(concerns));
-                    twins.around.push(twin.clone());
-                }
-                None => twins.devices.extend(twin.with_parts()),
-            }
-            twins.around.extend(twin.disk());
-            open.push(twin);
         }
     }
-    Ok(twins)
+    Ok(search.twins)
 }
 
-fn behind_loop(system: &System, device: &Device) -> std::io::Result<Option<BehindLoop>> {
-    // A free loop device is not even opened.
-    if !device.folder.join("loop/backing_file").exists() {
+impl Twins {
+    /// Adds a disk whose `bytes` are those of the device, and its partitions that share some of them.
+    fn add(&mut self, disk: &Device, bytes: &Range<u64>) {
+        let shares = |part: &Device| {
+            let part = part.bytes();
+            part.start < bytes.end && bytes.start < part.end
+        };
+        self.devices.extend(disk.partitions().into_iter().filter(shares));
+        let whole = disk.bytes();
+        let is_all = bytes.start <= whole.start && whole.end <= bytes.end;
+        if is_all { &mut self.devices } else { &mut self.around }.push(disk.clone());
+    }
+}
+
+/// The search for other nodes. Each is a whole disk with the part of its bytes that are the device's.
+struct Search<'a> {
+    system: &'a System,
+    is_own_image: bool,
+    seen: BTreeSet<String>,
+    twins: Twins,
+}
+
+impl Search<'_> {
+    /// Nodes next to this one; the file behind it is added to the twins.
+    fn nodes(&mut self, disk: &Device, bytes: &Range<u64>) -> io::Result<Vec<(Device, Range<u64>)>> {
+        let paths = other_paths(self.system, disk).into_iter();
+        let mut found: Vec<_> = paths.map(|path| (path, bytes.clone())).collect();
+        let Some(behind) = behind_loop(self.system, disk)? else { return Ok(found) };
+        let bytes = moved(bytes, behind.offset);
+        let file = match behind.what {
+            BehindLoop::File(id) if self.is_own_image => Some(BackingFile { id, path: None }),
+            BehindLoop::File(id) => Some(BackingFile::find(self.system, id, &shown(disk))),
+            BehindLoop::Device(number) => {
+                found.extend(Device::by_number(self.system, number).map(|lower| {
+                    let start = if lower.is_partition() { lower.bytes().start } else { 0 };
+                    (lower.disk().unwrap_or(lower), moved(&bytes, start))
+                }));
+                None
+            }
+        };
+        let is_loop = |name: &String| name.starts_with("loop") && !self.seen.contains(name);
+        for name in sysfs::names(&self.system.sys.join("block")).into_iter().filter(is_loop) {
+            let Some(other) = Device::by_name(self.system, &name) else { continue };
+            let its = match behind_loop(self.system, &other) {
+                Ok(Some(its)) => its,
+                Ok(None) => continue,
+                Err(error) if self.is_own_image && error.kind() == ErrorKind::NotFound => continue,
+                Err(error) => return Err(error),
+            };
+            let is_same = match (&file, its.what) {
+                (Some(file), BehindLoop::File(id)) => self.is_file_of(file, &other, id)?,
+                _ => its.what == behind.what,
+            };
+            let start = bytes.start.max(its.offset);
+            let end = bytes.end.min(other.bytes().end.saturating_add(its.offset));
+            if is_same && start < end {
+                found.push((other, start - its.offset..end - its.offset));
+            }
+        }
+        self.twins.files.extend(file);
+        Ok(found)
+    }
+
+    /// True if the file behind another loop device is this one, by whatever identity.
+    fn is_file_of(&self, file: &BackingFile, other: &Device, id: FileId) -> io::Result<bool> {
+        if self.is_own_image || !file.may_be_also(id) {
+            return Ok(file.id == id);
+        }
+        for _ in 0..LOOKS {
+            let theirs = BackingFile::find(self.system, id, &shown(other));
+            let path = theirs.path.as_deref();
+            if let Some(answer) = path.and_then(|path| file.is_also(self.system, path, id)) {
+                return Ok(answer);
+            }
+            // The owner of a nameless file may have closed it, and then the device is free in a moment.
+            sleep(LOOK_AGAIN);
+            let what = behind_loop(self.system, other)?.map(|behind| behind.what);
+            if what != Some(BehindLoop::File(id)) {
+                return Ok(false);
+            }
+        }
+        let (name, shown) = (&other.name, shown(other));
+        Err(io::Error::other(format!(
+            "the file of {name} ({shown}) is out of sight, and may be the same file on another filesystem"
+        )))
+    }
+}
+
+/// Looks for the file of a loop device before it counts as out of sight.
+const LOOKS: u32 = 10;
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// The same bytes with another beginning.
+fn moved(bytes: &Range<u64>, by: u64) -> Range<u64> {
+    bytes.start.saturating_add(by)..bytes.end.saturating_add(by)
+}
+
+/// Path of a loop device's file as the kernel shows it here.
+fn shown(device: &Device) -> String {
+    device.attribute("loop/backing_file").unwrap_or_default()
+}
+
+/// The place of a loop device's bytes; `None` for a free one, which is not even opened, and for other devices.
+pub(crate) fn behind_loop(system: &System, device: &Device) -> io::Result<Option<Behind>> {
+    let is_attached = || device.folder.join("loop/backing_file").exists();
+    if !is_attached() {
         return Ok(None);
     }
-    system.nodes.behind_loop(&system.dev.join(&device.name))
+    match system.nodes.behind_loop(&system.dev.join(&device.name)) {
+        Err(_) if !is_attached() => Ok(None),
+        Err(error) => {
+            let text = format!("the file of {} cannot be asked for: {error}", device.name);
+            Err(io::Error::new(error.kind(), text))
+        }
+        answer => answer,
+    }
 }
 
 /// Other nodes of a disk: paths of multipath have one world-wide name, or one serial number.

@@ -10,13 +10,14 @@
 
 use crate::error::{Error, Result};
 use crate::export::Place;
-use crate::loop_device::Candidate;
+use crate::loop_device::{Candidate, LoopLock};
 use crate::state::{self, Draft};
 use crate::sysfs::{self, System};
 use content::{Change, Content, FORMAT, Line, Owner, load};
 use owners::{is_alive, start_ticks, wait_until_gone};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -35,7 +36,7 @@ mod tests;
 
 pub(crate) use allowed::{SYSCTLS, sysctl};
 pub use lock::{holder, lock};
-pub(crate) use settable::settable_while_free;
+pub(crate) use settable::{settable, settable_while_free};
 
 /// Part of the name of the list of a served device.
 pub const OF_SERVED: &str = "-served-";
@@ -170,6 +171,8 @@ pub struct Undo {
     system: System,
     list: Option<(PathBuf, File)>,
     content: Content,
+    /// Locks of loop devices by name, until their settings are as they were.
+    locks: BTreeMap<String, LoopLock>,
 }
 
 /// Result of [`restore`].
@@ -200,7 +203,7 @@ impl Undo {
         // would take it for the list of a run that died.
         let draft = Draft::beside(path);
         let list = Some((path.to_owned(), state::create(&draft.0)?));
-        let mut undo = Self { system: system.clone(), list, content: Content::default() };
+        let mut undo = Self { list, ..Self::in_memory(system) };
         let boot = system.boot_id()?;
         undo.append(&[Line::Header { format: FORMAT, run: run.to_owned(), boot }])?;
         undo.add_owner(system.own_pid())?;
@@ -218,8 +221,8 @@ impl Undo {
     pub fn open(system: &System, path: &Path) -> Result<Self> {
         let mut file = state::open_own(path)?;
         let content = load(&mut file, path)?;
-        let mut undo =
-            Self { system: system.clone(), list: Some((path.to_owned(), file)), content };
+        let list = Some((path.to_owned(), file));
+        let mut undo = Self { list, content, ..Self::in_memory(system) };
         if undo.content.torn {
             undo.append_text("\n")?;
         }
@@ -229,7 +232,8 @@ impl Undo {
     /// A list without a file, for places whose kernel ends with the trial.
     #[must_use]
     pub fn in_memory(system: &System) -> Self {
-        Self { system: system.clone(), list: None, content: Content::default() }
+        let (content, locks) = (Content::default(), BTreeMap::new());
+        Self { system: system.clone(), list: None, content, locks }
     }
 
     /// Its file, if it has one.
@@ -282,16 +286,47 @@ impl Undo {
     }
 
     /// The same for a loop device that is free now and will be attached: both attaching and
-    /// detaching change its settings, so they go back when it is free again. Those of one that another process took
+    /// detaching change its settings, so they go back when it is free again. Until then its lock is kept, so that no other
+    /// Seekwell takes it for free and notes what this one has set. Settings of one that another process took
     /// are forgotten: they are that process's to put back, and may be its own by the time they are noted.
     ///
     /// # Errors
     /// When the list cannot be written or there is no such device.
     pub fn record_candidate(&mut self, candidate: Candidate<'_>) -> Result<()> {
         match candidate {
-            Candidate::Free(device) => self.record_settings(device, true),
-            Candidate::Taken(device) => self.forget_free(device),
+            Candidate::Free(device, lock) => {
+                self.record_settings(device, true)?;
+                self.locks.insert(device.to_owned(), lock.clone());
+            }
+            Candidate::Taken(device) => self.forget_free(device)?,
         }
+        self.unlock();
+        Ok(())
+    }
+
+    /// Keeps the locks of loop devices alone whose settings are still to be put back.
+    fn unlock(&mut self) {
+        let mut locks = std::mem::take(&mut self.locks);
+        locks.retain(|device, _| self.free_of(device).next().is_some());
+        self.locks = locks;
+    }
+
+    /// Locks the free loop devices among these for as long as they are put back. Those that another Seekwell has locked
+    /// have that one's settings by now: their changes are returned apart.
+    fn lock_free(&self, changes: Vec<Change>) -> (Vec<Change>, Vec<Change>, Vec<LoopLock>) {
+        let mut locks = BTreeMap::new();
+        for device in changes.iter().filter(|change| change.free).filter_map(|one| one.target.device()) {
+            if !self.locks.contains_key(device) && !locks.contains_key(device) {
+                let lock = self.system.nodes.lock_loop(&self.system.dev, device);
+                locks.insert(device.to_owned(), lock);
+            }
+        }
+        let is_theirs = |change: &Change| {
+            let device = change.target.device().filter(|_| change.free);
+            device.is_some_and(|device| matches!(locks.get(device), Some(Ok(None))))
+        };
+        let (theirs, ours) = changes.into_iter().partition(is_theirs);
+        (ours, theirs, locks.into_values().filter_map(|lock| lock.ok().flatten()).collect())
     }
 
     fn forget_free(&mut self, device: &str) -> Result<()> {
@@ -311,7 +346,7 @@ impl Undo {
         if self.list.is_none() {
             return Ok(());
         }
-        let settable = if free { settable_while_free } else { settable::settable };
+        let settable = if free { settable_while_free } else { settable };
         let targets = settable(&self.system, device)?;
         self.record_all(&targets, free)
     }
@@ -384,7 +419,9 @@ impl Undo {
             .into_iter()
             .partition(|change| allowed::check(&self.system, &change.target, self.path()).is_ok());
         restored.problems.extend(foreign.iter().map(allowed::refusal));
-        let done = put_back::all(&self.system, &legal, &mut restored);
+        let (legal, theirs, _locks) = self.lock_free(legal);
+        let mut done = put_back::all(&self.system, &legal, &mut restored);
+        done.extend(theirs.into_iter().map(|change| change.target));
         // A full disk must not keep the other values from being put back. What cannot be marked is
         // put back once more some time, which changes nothing.
         let marks: Vec<Line> =
@@ -395,6 +432,7 @@ impl Undo {
         for target in &done {
             self.content.forget(target);
         }
+        self.unlock();
         Ok(restored)
     }
 

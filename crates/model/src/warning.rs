@@ -225,6 +225,9 @@ warnings! {
     SettingNotRestored "setting-not-restored" Stack Doubt
         "A setting of a device that the run used differs from before the run."
         "set it back by hand, and report this with the run file"
+    SettingChangedByOthers "setting-changed-by-others" Stack Doubt
+        "Another program changed a setting of a device that the run used, after Seekwell had restored it."
+        "set it back by hand if need be, find the program (tuned, a udev rule), and run again without it"
     SettingChangedElsewhere "setting-changed-elsewhere" Stack Note
         "A setting of another device, or a sysctl, changed during the run."
         "nothing: this run did not touch that device"

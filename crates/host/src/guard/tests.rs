@@ -10,6 +10,7 @@ use crate::fixture::Machine;
 use seekwell_model::units::Bytes;
 use std::fs;
 
+mod hidden;
 mod kernel;
 mod tokens;
 mod trees;
@@ -109,7 +110,7 @@ type Change = fn(&mut Machine);
 type Put = fn(&mut Machine, Kind);
 
 /// Name, what the guard must say, how the state comes about.
-const STATES: [(&str, RefusalKind, Put); 32] = [
+const STATES: [(&str, RefusalKind, Put); 33] = [
     ("mounted", RefusalKind::Mounted, |machine, kind| {
         machine.mount("1", kind.number(), "/mnt", "ext4", &format!("/dev/{}", kind.target()));
     }),
@@ -218,6 +219,10 @@ const STATES: [(&str, RefusalKind, Put); 32] = [
         let (twin, _) = twin(machine, kind);
         machine.disk("md5", "9:5", 100);
         machine.stack("md5", twin);
+    }),
+    ("another node of the same bytes is busy for a reason that nothing shows", RefusalKind::Busy, |machine, kind| {
+        let (twin, _) = twin(machine, kind);
+        machine.busy(twin);
     }),
     ("another node of the same bytes is open for writing", RefusalKind::Busy, |machine, kind| {
         let (twin, _) = twin(machine, kind);
@@ -720,4 +725,42 @@ fn a_layer_is_written_only_if_everything_below_it_may_be() {
     token::only_above(path, &mapped, &names(&["sdx", "sdy"])).unwrap();
     let refusal = token::only_above(path, &mapped, &names(&["sdy"])).unwrap_err();
     assert!(refusal.to_string().contains("sdx is below it"), "{refusal}");
+}
+
+#[test]
+fn nothing_is_claimed_or_written_where_a_pid_namespace_hides_processes() {
+    let machine = machine(Kind::Disk);
+    claim_it(&machine, "sdb");
+    let token = look(&machine, "sdb", Purpose::Write).unwrap().permit().unwrap();
+    machine.hide_processes();
+    let refusals = [Purpose::Claim, Purpose::Write].map(|purpose| look(&machine, "sdb", purpose));
+    for refusal in refusals.map(Result::unwrap_err).into_iter().chain(token.recheck().err()) {
+        assert_eq!(refusal.kind, RefusalKind::Unreadable, "{refusal}");
+        assert!(refusal.reason.contains("PID namespace"), "{refusal}");
+    }
+    assert!(token.recheck().is_err());
+}
+
+#[test]
+fn a_second_path_in_use_by_the_multipath_device_itself_is_no_reason() {
+    let mut machine = machine(Kind::Mapped);
+    machine.attribute("dm-3", "wwid", "naa.5000c500a1b2c3d4");
+    machine.disk("sdq", "65:0", SECTORS);
+    machine.attribute("sdq", "wwid", "naa.5000c500a1b2c3d4");
+    machine.stack("dm-3", "sdq");
+    // The paths are opened exclusively by the device that joins them.
+    machine.busy("sdq");
+    look(&machine, "dm-3", Purpose::Claim).unwrap();
+}
+
+#[test]
+fn a_disk_with_another_partition_in_use_is_no_reason() {
+    let mut machine = machine(Kind::Partition);
+    machine.partition("sdb", "sdb2", "8:18", 2048 + SECTORS, 1024);
+    // The kernel opens neither the disk nor that partition exclusively.
+    machine.busy("sdb");
+    machine.busy("sdb2");
+    look(&machine, "sdb1", Purpose::Claim).unwrap();
+    machine.busy("sdb1");
+    assert_eq!(look(&machine, "sdb1", Purpose::Claim).unwrap_err().kind, RefusalKind::Busy);
 }

@@ -1,11 +1,11 @@
 //! The right to write, and who gets it.
 
 use super::usage::Suspect;
-use super::{Verified, block_device, exclusive_identity, same};
+use super::{Verified, block_device, same};
 use crate::device::Device;
 use crate::identity::Identity;
 use crate::loop_device::LoopDevice;
-use crate::nodes::{BehindLoop, FileId};
+use crate::nodes::{BehindLoop, FIRST_PID_NAMESPACE, FileId};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::sysfs::System;
 use rustix::fs::{FileType, Mode, OFlags, XattrFlags, fgetxattr, fsetxattr, fstat, open, stat};
@@ -16,9 +16,6 @@ use std::path::{Path, PathBuf};
 
 /// Extended attribute of files that Seekwell made; its value is the id of the run.
 pub const FILE_MARK: &str = "user.seekwell.run";
-
-/// `PROC_PID_INIT_INO` of the kernel: the inode of the first PID namespace.
-const FIRST_PID_NAMESPACE: u64 = 0xEFFF_FFFC;
 
 /// The right to write to one device or file. Only the guard gives it; it is looked at again with
 /// [`WriteToken::recheck`] immediately before each use.
@@ -97,7 +94,7 @@ impl WriteToken {
             Subject::Claimed(verified) => verified.recheck(),
             Subject::Scratch { system, identity, image } => {
                 let (node, device) = block_device(system, &self.path)?;
-                let now = unused_identity(system, &node, &device)?;
+                let now = image_identity(system, &node, &device)?;
                 same(&self.path, identity, &now)?;
                 backed_by(system, &self.path, &node, image)
             }
@@ -196,7 +193,7 @@ pub(super) fn scratch_at(
     let image = image.map_err(|error| Refusal::unreadable(path, &error))?;
     let (node, found) = block_device(system, path)?;
     backed_by(system, path, &node, &image)?;
-    let identity = Box::new(unused_identity(system, &node, &found)?);
+    let identity = Box::new(image_identity(system, &node, &found)?);
     let subject = Subject::Scratch { system: system.clone(), identity, image };
     let token = WriteToken { path: node, subject };
     token.recheck()?;
@@ -300,7 +297,14 @@ pub(super) fn only_above(path: &Path, device: &Device, below: &[String]) -> Resu
 fn unused_identity(system: &System, node: &Path, device: &Device) -> Result<Identity, Refusal> {
     let suspect = Suspect::new(system, node, device);
     suspect.not_used_by_kernel()?;
-    exclusive_identity(system, node, node, device)
+    suspect.exclusive_identity(node)
+}
+
+/// The same for a loop device over an image of the run.
+fn image_identity(system: &System, node: &Path, device: &Device) -> Result<Identity, Refusal> {
+    let suspect = Suspect::over_own_image(system, node, device);
+    suspect.not_used_by_kernel()?;
+    suspect.exclusive_identity(node)
 }
 
 fn backed_by(system: &System, path: &Path, node: &Path, image: &OwnedFd) -> Result<(), Refusal> {
@@ -308,7 +312,7 @@ fn backed_by(system: &System, path: &Path, node: &Path, image: &OwnedFd) -> Resu
     let behind = behind.map_err(|error| Refusal::unreadable(path, &error))?;
     let facts = fstat(image).map_err(|error| Refusal::unreadable(path, &error))?;
     let image = FileId { device: facts.st_dev, inode: facts.st_ino };
-    if behind == Some(BehindLoop::File(image)) {
+    if behind.is_some_and(|behind| behind.what == BehindLoop::File(image)) {
         return Ok(());
     }
     Err(Refusal::new(

@@ -2,17 +2,26 @@
 
 use crate::device::Device;
 use crate::error::Error;
+use crate::identity::Identity;
 use crate::mounts::{self, MountLine};
-use crate::nodes::{DeviceNumber, NodeKind};
+use crate::nodes::{BehindLoop, DeviceNumber, NodeKind, Probe};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::sysfs::{self, System};
 use crate::tree::{self, Twins};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
 
 /// Mount points of the running system.
 const SYSTEM_MOUNTS: [&str; 6] = ["/", "/boot", "/boot/efi", "/usr", "/var", "/home"];
+
+/// Target of the link to a descriptor of an io_uring.
+const RING: &str = "anon_inode:[io_uring]";
+/// Looks at a ring before it counts as one that does not name its files, and the pause before each.
+const RING_TRIES: u32 = 200;
+const RING_PAUSE: Duration = Duration::from_millis(5);
 
 /// A device that may be in use, and everything that a write to it can reach.
 pub(crate) struct Suspect<'a> {
@@ -28,7 +37,20 @@ pub(crate) struct Suspect<'a> {
 
 impl<'a> Suspect<'a> {
     pub(crate) fn new(system: &'a System, target: &'a Path, device: &'a Device) -> Self {
-        let twins = tree::twins(system, device).map_err(|error| error.to_string());
+        Self::of(system, target, device, false)
+    }
+
+    /// A loop device over an image of the run.
+    pub(crate) fn over_own_image(
+        system: &'a System,
+        target: &'a Path,
+        device: &'a Device,
+    ) -> Self {
+        Self::of(system, target, device, true)
+    }
+
+    fn of(system: &'a System, target: &'a Path, device: &'a Device, is_own_image: bool) -> Self {
+        let twins = tree::twins(system, device, is_own_image).map_err(|error| error.to_string());
         let mut concerned = device.concerned();
         if let Ok(twins) = &twins {
             concerned.extend(twins.devices.iter().chain(&twins.around).cloned());
@@ -59,8 +81,12 @@ impl<'a> Suspect<'a> {
     /// True for the file that holds the bytes of the device.
     fn is_behind(&self, path: &Path) -> bool {
         let Ok(twins) = &self.twins else { return false };
-        !twins.files.is_empty()
-            && self.system.nodes.file_id(path).is_ok_and(|file| twins.files.contains(&file))
+        if twins.files.is_empty() {
+            return false;
+        }
+        let Ok(facts) = self.system.nodes.facts(path) else { return false };
+        // A file that vanishes between two looks is in use by nothing that is found by its path.
+        twins.files.iter().any(|file| file.is_also(self.system, path, facts.id) == Some(true))
     }
 
     /// Name of a device for messages, with its relation to the suspect if it is another node.
@@ -226,12 +252,21 @@ impl<'a> Suspect<'a> {
             }
         }
         for attached in crate::loop_device::attached(self.system) {
-            let backing = PathBuf::from(&attached.backing_file);
             // Another node of the same bytes, or the device itself, on what is under both.
             if self.concerned.iter().any(|device| device.name == attached.kernel_name) {
                 continue;
             }
-            if let Some(part) = self.part_at(&backing) {
+            let node = self.system.dev.join(&attached.kernel_name);
+            let part = match self.system.nodes.behind_loop(&node) {
+                Ok(Some(behind)) => match behind.what {
+                    BehindLoop::Device(number) => self.part(number),
+                    // One over another part of the same file: one over the same part is a twin.
+                    BehindLoop::File(_) => None,
+                },
+                Ok(None) => None,
+                Err(_) => self.part_at(Path::new(&attached.backing_file)),
+            };
+            if let Some(part) = part {
                 return Err(self.refuse(
                     RefusalKind::Held,
                     format!("{} is the backing device of {}", part.name, attached.kernel_name),
@@ -242,18 +277,85 @@ impl<'a> Suspect<'a> {
         Ok(())
     }
 
+    /// Its identity, if the kernel opens it and every other node of its bytes with `O_EXCL`. That is the one question that
+    /// the kernel answers for all namespaces, also for mounts that no namespace shows.
+    pub(crate) fn exclusive_identity(&self, node: &Path) -> Result<Identity, Refusal> {
+        let others = self.concerned.iter().filter(|part| part.name != self.device.name);
+        for part in others.filter(|part| !self.is_held_by_itself(part)) {
+            self.not_held_exclusively(part)?;
+        }
+        let probe = self.system.nodes.probe(node).map_err(|error| match error.raw_os_error() {
+            Some(libc::EBUSY) => self.busy("it"),
+            _ => Refusal::unreadable(self.target, &error),
+        })?;
+        self.is_still(&probe, self.device)?;
+        Ok(Identity::read(self.system, self.device, Some(&probe)))
+    }
+
+    /// True for the paths of a multipath device, which holds them.
+    fn is_held_by_itself(&self, part: &Device) -> bool {
+        let is_held = |part: &Device| part.holders().contains(&self.device.name);
+        is_held(part) || part.disk().as_ref().is_some_and(is_held)
+    }
+
+    fn not_held_exclusively(&self, part: &Device) -> Result<(), Refusal> {
+        let probe = |part: &Device| self.system.nodes.probe(&self.system.dev.join(&part.name));
+        // The kernel refuses a disk with a partition in use. It refuses all partitions of a disk in use as a whole.
+        let is_of_another_partition = || {
+            let partitions = part.partitions();
+            partitions.iter().any(|inner| self.part(inner.number).is_none())
+                && partitions.iter().any(|inner| probe(inner).is_ok())
+        };
+        match probe(part) {
+            Ok(found) => self.is_still(&found, part),
+            Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
+                match is_of_another_partition() {
+                    true => Ok(()),
+                    false => Err(self.busy(&self.named(part))),
+                }
+            }
+            Err(_) if !part.folder.exists() => Ok(()),
+            Err(error) => {
+                Err(Refusal::unreadable(self.target, &format!("{}: {error}", part.name)))
+            }
+        }
+    }
+
+    fn busy(&self, name: &str) -> Refusal {
+        self.refuse(
+            RefusalKind::Busy,
+            format!(
+                "the kernel says that {name} is in use (O_EXCL: EBUSY), though no mount or layer can be seen"
+            ),
+            "look in other containers and at lazily unmounted filesystems, or name another device",
+        )
+    }
+
+    fn is_still(&self, probe: &Probe, part: &Device) -> Result<(), Refusal> {
+        if probe.number == part.number {
+            return Ok(());
+        }
+        let (name, number) = (&part.name, probe.number);
+        let what = if part.name == self.device.name { "it" } else { name.as_str() };
+        Err(self.refuse(
+            RefusalKind::Changed,
+            format!("{what} became {number} while it was checked"),
+            "check again",
+        ))
+    }
+
     /// A virtual machine that uses a raw disk holds it by nothing but an open descriptor, and a
     /// database by a mapping whose descriptor is closed. Whoever only reads is no concern: a monitor,
     /// or a process that has locked the device for others.
     fn not_open_elsewhere(&self) -> Result<(), Refusal> {
         let own = self.system.own_pid();
-        for process in processes(self.system).into_iter().filter(|process| *process != own) {
+        for process in self.system.processes().into_iter().filter(|process| *process != own) {
             let folder = self.system.proc.join(process.to_string());
             let descriptors = tables(self.system, &folder, process);
-            let opened = descriptors.iter().find_map(|table| self.opened_in(table));
-            let what = opened.map(|part| (part, "open for writing"));
-            let what = what.or_else(|| Some((self.mapped_in(&folder)?, "mapped for writing")));
-            let Some((part, how)) = what else { continue };
+            let opened = descriptors.iter().find_map(|table| self.opened_in(&folder, table));
+            let mapped =
+                || Some((self.mapped_in(&folder, process)?, "mapped for writing".to_owned()));
+            let Some((part, how)) = opened.or_else(mapped) else { continue };
             let name = sysfs::read_optional(&folder.join("comm")).unwrap_or_default();
             return Err(self.refuse(
                 RefusalKind::Busy,
@@ -264,13 +366,63 @@ impl<'a> Suspect<'a> {
         Ok(())
     }
 
-    /// Names the device, part or backing file that a table of descriptors has open for writing.
-    /// `folder` has `fd` and `fdinfo`.
-    fn opened_in(&self, folder: &Path) -> Option<String> {
-        sysfs::names(&folder.join("fd")).into_iter().find_map(|descriptor| {
-            let part = self.at_link(&folder.join("fd").join(&descriptor))?;
-            opened_for_writing(&folder.join("fdinfo").join(&descriptor)).then_some(part)
+    /// Names the device, part or backing file that a table of descriptors has open for writing, and how. `table` has `fd`
+    /// and `fdinfo`, `process` the root.
+    fn opened_in(&self, process: &Path, table: &Path) -> Option<(String, String)> {
+        sysfs::names(&table.join("fd")).into_iter().find_map(|descriptor| {
+            let link = table.join("fd").join(&descriptor);
+            let information = table.join("fdinfo").join(&descriptor);
+            match self.at_link(&link) {
+                Some(part) if opened_for_writing(&information) => {
+                    Some((part, "open for writing".to_owned()))
+                }
+                Some(_) => None,
+                None => {
+                    let is_ring = fs::read_link(&link).is_ok_and(|to| to == Path::new(RING));
+                    is_ring.then(|| self.registered_in(process, &information))?
+                }
+            }
         })
+    }
+
+    /// Names the device, part or backing file that is registered with an io_uring, whose descriptor may be closed. The ring
+    /// does not tell whether for writing.
+    fn registered_in(&self, process: &Path, information: &Path) -> Option<(String, String)> {
+        let registered = |part: String| (part, "registered with an io_uring".to_owned());
+        for _ in 0..RING_TRIES {
+            let text = sysfs::read_optional(information)?;
+            let mut lines = text.lines().skip_while(|line| !line.starts_with("UserFiles:"));
+            // The kernel leaves the files out while a thread is inside the ring.
+            if lines.next().is_some() {
+                let mut files = lines.map_while(|line| {
+                    let (slot, path) = line.trim_start().split_once(": ")?;
+                    slot.parse::<u32>().ok().map(|_| mounts::unescape(path))
+                });
+                return files.find_map(|path| self.at_shown(process, &path)).map(registered);
+            }
+            sleep(RING_PAUSE);
+        }
+        Some((
+            "files".to_owned(),
+            "registered with an io_uring that is too busy to name them".to_owned(),
+        ))
+    }
+
+    /// Names the device, part or backing file that a process has open under this path. Some kernels show the last component
+    /// alone.
+    fn at_shown(&self, process: &Path, shown: &Path) -> Option<String> {
+        let shown = shown.to_str()?.trim_end_matches(" (deleted)");
+        let below = process.join("root").join(shown.trim_start_matches('/'));
+        if shown.starts_with('/') && self.system.nodes.kind(&below).is_ok() {
+            return self.at_link(&below);
+        }
+        let name = Path::new(shown).file_name()?;
+        if let Some(part) = self.concerned.iter().find(|part| name == part.name.as_str()) {
+            return Some(self.named(part));
+        }
+        let mut files = self.twins.as_ref().ok()?.files.iter().filter_map(|file| file.path.as_ref());
+        let is_file = files.any(|path| path.file_name() == Some(name));
+        is_file.then(|| format!("the file behind {}", self.device.name))
     }
 
     fn at_link(&self, link: &Path) -> Option<String> {
@@ -281,9 +433,18 @@ impl<'a> Suspect<'a> {
         Some(self.named(part))
     }
 
-    /// Names the device, part or backing file that a process has mapped for writing.
-    fn mapped_in(&self, folder: &Path) -> Option<String> {
-        let maps = sysfs::read_optional(&folder.join("maps"))?;
+    /// Names the device, part or backing file that a process has mapped for writing. The first thread of a process may have
+    /// ended; then another one has its memory.
+    fn mapped_in(&self, folder: &Path, process: u32) -> Option<String> {
+        let maps = |folder: &Path| {
+            let text = sysfs::read_optional(&folder.join("maps")).filter(|text| !text.is_empty());
+            text.map(|text| (folder.to_owned(), text))
+        };
+        let others = || {
+            let mut others = threads(folder).into_iter().filter(|thread| *thread != process);
+            others.find_map(|thread| maps(&self.system.proc.join(thread.to_string())))
+        };
+        let (folder, maps) = maps(folder).or_else(others)?;
         maps.lines().find_map(|line| {
             let mut words = line.split_whitespace();
             let (range, permissions) = (words.next()?, words.next()?);
@@ -293,7 +454,7 @@ impl<'a> Suspect<'a> {
             }
             let link = folder.join("map_files").join(range);
             let part = self.at_link(&link)?;
-            (permissions.contains('w') || may_be_written(folder, range)).then_some(part)
+            (permissions.contains('w') || may_be_written(&folder, range)).then_some(part)
         })
     }
 }
@@ -302,15 +463,16 @@ impl<'a> Suspect<'a> {
 /// another one.
 fn tables(system: &System, folder: &Path, process: u32) -> Vec<PathBuf> {
     let mut tables = vec![folder.to_owned()];
-    let tasks = folder.join("task");
-    let threads = sysfs::names(&tasks).into_iter().filter(|name| {
-        let number: Option<u32> = name.parse().ok();
-        number.is_some_and(|thread| {
-            thread != process && !system.nodes.share_descriptors(process, thread)
-        })
+    let with_own = threads(folder).into_iter().filter(|thread| {
+        *thread != process && !system.nodes.share_descriptors(process, *thread)
     });
-    tables.extend(threads.map(|name| tasks.join(name)));
+    tables.extend(with_own.map(|thread| folder.join("task").join(thread.to_string())));
     tables
+}
+
+/// Numbers of the threads of a process.
+fn threads(folder: &Path) -> Vec<u32> {
+    sysfs::names(&folder.join("task")).iter().filter_map(|name| name.parse().ok()).collect()
 }
 
 /// True when a mapping that is read-only now may be made writable: `mw` of its `VmFlags`.
@@ -328,10 +490,6 @@ fn without_device(system: &System) -> BTreeSet<String> {
     named.map(|name| name.trim().to_owned()).chain(["rootfs".to_owned()]).collect()
 }
 
-fn processes(system: &System) -> Vec<u32> {
-    sysfs::names(&system.proc).iter().filter_map(|name| name.parse().ok()).collect()
-}
-
 /// Mounts of every mount namespace that can be seen, with a process that sees it. Process 1 and this
 /// one must be readable; one that ends meanwhile is no error.
 fn all_mounts(system: &System) -> Result<Vec<(u32, Vec<MountLine>)>, Error> {
@@ -339,7 +497,7 @@ fn all_mounts(system: &System) -> Result<Vec<(u32, Vec<MountLine>)>, Error> {
     let mut all = vec![(1, mounts::of(&system.proc.join("1/mountinfo"))?)];
     all.push((own, mounts::of_self(system)?));
     let mut namespaces = BTreeSet::new();
-    for process in processes(system) {
+    for process in system.processes() {
         let folder = system.proc.join(process.to_string());
         if let Ok(namespace) = fs::read_link(folder.join("ns/mnt"))
             && !namespaces.insert(namespace)

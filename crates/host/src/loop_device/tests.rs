@@ -3,7 +3,7 @@
 use super::*;
 use crate::fixture;
 use crate::image;
-use crate::nodes::{BehindLoop, FileId, Kernel, Nodes};
+use crate::nodes::{Behind, BehindLoop, FileId, Kernel, Nodes};
 use std::io::{Read, Seek, SeekFrom, Write};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -36,7 +36,8 @@ fn an_attached_image_is_direct_and_free_again_with_its_descriptor() {
             assert_eq!(sysfs::read_number::<u64>(&logical).unwrap(), Some(sector));
             let facts = rustix::fs::fstat(image.file()).unwrap();
             let file = FileId { device: facts.st_dev, inode: facts.st_ino };
-            assert_eq!(Kernel.behind_loop(device.path()).unwrap(), Some(BehindLoop::File(file)));
+            let behind = Behind { what: BehindLoop::File(file), offset: 0 };
+            assert_eq!(Kernel.behind_loop(device.path()).unwrap(), Some(behind));
             assert!(Kernel.has_our_image(device.path()));
             drop(device);
             wait_detached(&system, &name, TIMEOUT).unwrap();

@@ -28,7 +28,11 @@ fn what_a_run_touched_is_told_apart_from_what_others_changed() {
     let after = Settings::read(&machine.system());
     let (ours, others) = before.differences(&after, &touched("sda"));
     let text = |found: &[Difference]| found.iter().map(ToString::to_string).collect::<Vec<_>>();
-    assert_eq!(text(&ours), ["sda: read_ahead_kb was 128 before the run and is 1024 now"]);
+    let by_others = "; another program changed it after Seekwell had restored it";
+    assert_eq!(
+        text(&ours),
+        [format!("sda: read_ahead_kb was 128 before the run and is 1024 now{by_others}")]
+    );
     assert_eq!(
         text(&others),
         [
@@ -40,6 +44,51 @@ fn what_a_run_touched_is_told_apart_from_what_others_changed() {
     machine.attribute("sdb", "diskseq", "8");
     let (_, others) = before.differences(&Settings::read(&machine.system()), &touched("sda"));
     assert_eq!(others.len(), 1);
+}
+
+#[test]
+fn a_setting_that_no_undo_list_has_is_not_laid_to_another_program() {
+    let mut machine = Machine::new();
+    machine.disk("sdb", "8:16", 4096);
+    for (name, value) in [("read_ahead_kb", "128"), ("discard_max_bytes", "4096")] {
+        machine.attribute("sdb", &format!("queue/{name}"), value);
+    }
+    let before = Settings::read(&machine.system());
+    for (name, value) in [("read_ahead_kb", "64"), ("discard_max_bytes", "0")] {
+        machine.attribute("sdb", &format!("queue/{name}"), value);
+    }
+    let (ours, _) = before.differences(&Settings::read(&machine.system()), &touched("sdb"));
+    let found: Vec<(&str, bool)> =
+        ours.iter().map(|found| (found.attribute.as_str(), found.by_others)).collect();
+    assert_eq!(found, [("discard_max_bytes", false), ("read_ahead_kb", true)]);
+}
+
+#[test]
+fn loop_devices_that_other_programs_have_are_left_out() {
+    let mut machine = Machine::new();
+    for (name, number) in [("loop3", "7:3"), ("loop4", "7:4"), ("loop5", "7:5")] {
+        machine.disk(name, number, 4096);
+        machine.attribute(name, "queue/read_ahead_kb", "128");
+    }
+    let before = Settings::read(&machine.system());
+    for name in ["loop3", "loop4", "loop5"] {
+        machine.attribute(name, "queue/read_ahead_kb", "2560");
+    }
+    // Both have had an image of the run; now one is another program's, and the other is locked by another Seekwell.
+    let used = BTreeSet::from(["loop3".to_owned(), "loop4".to_owned()]);
+    for name in ["loop3", "loop4"] {
+        machine.attribute(name, "diskseq", "8");
+    }
+    let devices = |machine: &Machine| {
+        let (ours, others) = before.differences(&Settings::read(&machine.system()), &used);
+        let all = ours.into_iter().chain(others);
+        all.map(|found| found.device).collect::<Vec<_>>()
+    };
+    assert_eq!(devices(&machine), ["loop3", "loop4", "loop5"]);
+    machine.attribute("loop3", "loop/backing_file", "/somebody/elses.img");
+    machine.locked("loop4");
+    machine.locked("loop5");
+    assert_eq!(devices(&machine), [""; 0]);
 }
 
 #[test]

@@ -58,7 +58,7 @@ impl Stranger {
     }
 }
 
-fn run(program: &str, arguments: &[&str]) {
+pub(super) fn run(program: &str, arguments: &[&str]) {
     let output = Command::new(program).args(arguments).output().unwrap();
     assert!(output.status.success(), "{program} {arguments:?}: {output:?}");
 }
@@ -291,14 +291,14 @@ fn a_scratch_file_with_a_name_needs_the_mark() {
 }
 
 /// A disk with one partition, as the kernel shows it; taken apart again whatever happens.
-struct Partitioned {
+pub(super) struct Partitioned {
     folder: TempDir,
     disk: String,
 }
 
 impl Partitioned {
     /// `None` where the kernel makes no partitions on loop devices.
-    fn new() -> Option<Self> {
+    pub(super) fn new() -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("disk.img");
         File::create(&file).unwrap().set_len(40 << 20).unwrap();
@@ -313,7 +313,11 @@ impl Partitioned {
         added.success().then_some(made)
     }
 
-    fn partition(&self) -> String {
+    pub(super) fn file(&self) -> std::path::PathBuf {
+        self.folder.path().join("disk.img")
+    }
+
+    pub(super) fn partition(&self) -> String {
         format!("{}p1", self.disk)
     }
 }
@@ -360,21 +364,25 @@ fn a_real_partition_concerns_its_disk() {
 }
 
 /// Another process that does something with a device and stays until it is dropped.
-struct Elsewhere(std::process::Child);
+pub(super) struct Elsewhere(std::process::Child, [u8; 6]);
 
 impl Elsewhere {
     /// Runs a Python script that prints a line when it is ready.
-    fn python(script: &str, path: &Path) -> Self {
+    pub(super) fn python(script: &str, path: &Path) -> Self {
         let child = Command::new("python3")
             .args(["-c", script, path.to_str().unwrap()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut process = Self(child);
-        let mut ready = [0; 6];
-        std::io::Read::read_exact(process.0.stdout.as_mut().unwrap(), &mut ready).unwrap();
+        let mut process = Self(child, [0; 6]);
+        std::io::Read::read_exact(process.0.stdout.as_mut().unwrap(), &mut process.1).unwrap();
         process
+    }
+
+    /// True if it said that the kernel lacks what it needs.
+    pub(super) fn is_absent(&self) -> bool {
+        self.1 == *b"absent"
     }
 }
 
@@ -385,7 +393,7 @@ impl Drop for Elsewhere {
     }
 }
 
-const OPENED: &str = "
+pub(super) const OPENED: &str = "
 import os, sys
 fd = os.open(sys.argv[1], os.O_RDWR)
 print('ready', flush=True); sys.stdin.read()";

@@ -113,11 +113,16 @@ fn build(disks: &[Disk]) -> (Machine, Vec<(String, bool)>) {
             0 => (0..names.len()).any(in_use),
             place => in_use(0) || in_use(place),
         };
+        // A disk is busy as a whole, or because of one of its partitions, which is another one than this.
+        let busy = |place: usize| match disk.busy.filter(|busy| *busy < names.len()) {
+            None => false,
+            Some(0) => place == 0 || names.len() == 2,
+            Some(busy) => place == 0 || place == busy,
+        };
         for (place, path) in paths.iter().enumerate() {
-            verdicts.push((path.clone(), !concerned(place)));
+            verdicts.push((path.clone(), !concerned(place) && !busy(place)));
         }
         loops(&mut machine, index, disk.loops, &mut verdicts);
-        let busy = |place: usize| disk.busy == Some(place);
         verdicts.push((name.clone(), !concerned(0) && !disk.read_only && !busy(0)));
         for (place, partition) in names.iter().enumerate().skip(1) {
             let free = !concerned(place) && !busy(place);

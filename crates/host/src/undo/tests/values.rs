@@ -2,7 +2,7 @@
 //! come back.
 
 use super::*;
-use crate::loop_device::Candidate;
+use crate::loop_device::{Candidate, LoopLock};
 
 fn queue(attribute: &str) -> Target {
     Target::Queue { device: "sda".into(), attribute: attribute.into() }
@@ -86,7 +86,7 @@ fn everything_that_can_be_set_is_noted_and_of_a_free_loop_device_less() {
         let path = machine.path("run/one.undo");
         let mut undo = Undo::create(&system, &path, "run-1").unwrap();
         if free {
-            undo.record_candidate(Candidate::Free(device)).unwrap();
+            undo.record_candidate(Candidate::Free(device, &LoopLock::of_nothing())).unwrap();
         } else {
             undo.record_queue(device).unwrap();
         }
@@ -158,9 +158,9 @@ fn settings_of_a_loop_device_that_another_process_took_are_forgotten() {
     let mut undo = Undo::create(&system, &path, "run-1").unwrap();
     // Noted while the other process had it: not what a person has set up.
     machine.attribute("sda", "queue/nr_requests", "32");
-    undo.record_candidate(Candidate::Free("sda")).unwrap();
+    undo.record_candidate(Candidate::Free("sda", &LoopLock::of_nothing())).unwrap();
     undo.record_candidate(Candidate::Taken("sda")).unwrap();
-    assert_eq!(undo.content.changes, []);
+    assert_eq!((undo.content.changes.len(), undo.locks.len()), (0, 0));
     machine.attribute("sda", "queue/nr_requests", "128");
     assert_eq!(restore(&system, &path).unwrap(), Restored::default());
     assert_eq!(value(&machine, "nr_requests"), "128");
@@ -358,6 +358,24 @@ fn settings_of_a_free_loop_device_come_back_when_it_is_free_again() {
     let restored = restore(&system, &path).unwrap();
     assert_eq!(value(&machine, "nr_requests"), "256");
     assert_eq!((restored.done.len(), restored.problems.len()), (1, 0), "{restored:?}");
+}
+
+#[test]
+fn settings_of_a_free_loop_device_that_another_seekwell_has_locked_are_left_to_it() {
+    let (machine, system) = machine();
+    let path = machine.path("run/one.undo");
+    let mut undo = Undo::create(&system, &path, "run-1").unwrap();
+    let lock = LoopLock::of_nothing();
+    undo.record_candidate(Candidate::Free("sda", &lock)).unwrap();
+    assert_eq!(undo.locks.len(), 1, "kept until the settings are back");
+    machine.attribute("sda", "queue/nr_requests", "32");
+    machine.locked("sda");
+    // The list alone, as the guardian of a killed agent has it.
+    assert_eq!(restore(&system, &path).unwrap(), Restored::default());
+    assert_eq!(value(&machine, "nr_requests"), "32");
+    // The process with the lock itself.
+    undo.restore_where(|_| true).unwrap();
+    assert_eq!((value(&machine, "nr_requests"), undo.locks.len()), ("256".into(), 0));
 }
 
 #[test]
