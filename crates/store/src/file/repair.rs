@@ -65,7 +65,7 @@ fn in_memory(path: &Path) -> Result<Connection> {
     let unread = |source| StoreError::Io { action: "read", path: path.to_owned(), source };
     if !std::fs::metadata(path).map_err(unread)?.is_file() {
         // A device or a pipe may have no end.
-        return Err(StoreError::NotARun { path: path.to_owned(), what: "no regular file" });
+        return Err(StoreError::NotARun { path: path.to_owned(), what: "not a regular file" });
     }
     let bytes = std::fs::read(path).map_err(unread)?;
     let mut connection = Connection::open_in_memory().map_err(failed)?;
