@@ -63,4 +63,4 @@ pub use schema::json_schema;
 pub use sentence::decision_word;
 pub use terminal::terminal;
 pub use view::{RunView, shown_metrics};
-pub use watch_text::{WatchedLatency, iostat_columns, watch_header, watch_line};
+pub use watch_text::{WatchedLatency, columns_that_fit, iostat_columns, watch_header, watch_line};
