@@ -19,7 +19,7 @@ use seekwell_host::sysfs::System;
 use seekwell_host::undo::{self, Undo};
 use seekwell_model::FORMAT;
 use seekwell_model::agent::{AgentMessage, DeviceHandle, QueueDefaults, TrialPart, TrialRequest};
-use seekwell_model::backend::{Backend, BackendError};
+use seekwell_model::backend::{Backend, BackendError, ImageProgress};
 use seekwell_model::layers::{Layer, Naming};
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::Record;
@@ -45,6 +45,8 @@ const AGENT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbi
 /// Longest wait of a run for the lock of the machine.
 const LOCK_PATIENCE: Duration = Duration::from_secs(15);
 const LOCK_POLL: Duration = Duration::from_millis(50);
+/// Time between two messages about an image that is being written.
+const BETWEEN_PROGRESS: Duration = Duration::from_millis(200);
 /// Bytes of an agent's output that are kept for the message about its failure.
 const KEPT_TALK: usize = 4096;
 
@@ -187,8 +189,8 @@ impl HostBackend {
         Ok(backend)
     }
 
-    /// Runs one trial. An agent that dies without a record is started once more; dies it again,
-    /// the trial has failed.
+    /// Runs one trial. An agent that dies without a record is started once more; a second death
+    /// fails the trial.
     ///
     /// # Errors
     /// When the host backend cannot continue.
@@ -294,23 +296,39 @@ impl HostBackend {
         let others = device.into_iter().chain(journal);
         for (name, backing) in others.chain(members(stack)).chain(fast(stack)) {
             if backing.is_image() && !self.images.contains_key(&name) {
-                progress(&format!("writing the image of {name}"));
-                let image = self.make_image(&name, backing)?;
+                let image = self.make_image(&name, backing, progress)?;
                 self.images.insert(name, image);
             }
         }
         Ok(())
     }
 
-    fn make_image(&self, name: &str, backing: &Backing) -> Result<Image, HostBackendError> {
+    fn make_image(
+        &self,
+        name: &str,
+        backing: &Backing,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Image, HostBackendError> {
         let seed = self.image_seed;
+        let mut told: Option<Instant> = None;
+        let mut writing = |written: Bytes, size: Bytes| {
+            if told.is_none_or(|told| told.elapsed() >= BETWEEN_PROGRESS) {
+                told = Some(Instant::now());
+                let image = ImageProgress { name: name.to_owned(), written, size };
+                progress(&image.to_string());
+            }
+        };
         let made = match backing {
             Backing::Loop { size, directory, .. } => {
                 let directory = directory.as_ref().unwrap_or(&self.options.scratch);
-                image::create(directory, *size, seed, &mut |_| {})
+                writing(Bytes(0), *size);
+                image::create(directory, *size, seed, &mut |written| writing(written, *size))
             }
             Backing::Ram { size, .. } => {
-                image::create_in_ram(&self.system, *size, seed, &mut |_| {})
+                writing(Bytes(0), *size);
+                image::create_in_ram(&self.system, *size, seed, &mut |written| {
+                    writing(written, *size);
+                })
             }
             Backing::Disk { .. } | Backing::Partition { .. } | Backing::Model { .. } => {
                 return Err(HostBackendError::Stack(format!("{name} has no image")));

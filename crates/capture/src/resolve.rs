@@ -33,7 +33,7 @@ pub(crate) struct Resolver {
     own: u32,
     /// On-CPU time before each call that is the recording's own.
     around_ns: u64,
-    /// True when the processes run on this kernel, which tells of them what no record does.
+    /// True if the processes run on this kernel, so that its `/proc` completes the records.
     is_here: bool,
     /// Directories that the trace is limited to; empty for all.
     limits: Vec<String>,

@@ -3,13 +3,17 @@
 mod devices;
 mod elsewhere;
 mod examples;
+mod files;
+mod help;
 mod traces;
 
 pub use devices::{DeviceCommand, DeviceCompareArgs, DeviceImportArgs, DeviceServeArgs, ProbeArgs};
 pub use elsewhere::{
-    ClientArgs, ClientsArgs, ClusterArgs, DoctorArgs, ManifestArgs, MergeArgs, WorkArgs,
+    ClientArgs, ClientsArgs, ClusterArgs, ClusterCommand, DoctorArgs, ManifestArgs, MergeArgs,
+    WorkArgs,
 };
-
+pub use files::{ExtractArgs, FileCommand, RepairArgs, VerifyArgs};
+pub use help::{command, documented, whole};
 pub use traces::{
     CaptureArgs, TraceCommand, TraceExportArgs, TraceExportFormat, TraceFilterArgs, TraceFormat,
     TraceImportArgs, TraceInfoArgs, TraceMergeArgs, TracePackArgs, TraceRequestsArgs,
@@ -17,20 +21,22 @@ pub use traces::{
 };
 
 use clap::builder::PossibleValuesParser;
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 use seekwell_model::units::{Bytes, Nanos, UnitError};
 use seekwell_session::{Advised, Change, CpuCharge, More, Options, Price, Tried, backends};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Help of a command: its purpose, examples, then usage.
-const TEMPLATE: &str = "{about-with-newline}{after-help}\n\n{usage-heading} {usage}\n\n{all-args}";
-
-/// Finds the filesystem, mkfs and mount options, I/O scheduler, journal placement and device that
-/// run your workload fastest, and says how sure that is and why.
+/// The command line.
 #[derive(Debug, Parser)]
-#[command(name = "seekwell", version, max_term_width = 100)]
+#[command(
+    name = "seekwell",
+    version,
+    about = "Which filesystem, options, I/O scheduler and device run your workload fastest?",
+    max_term_width = 100,
+    disable_help_subcommand = true
+)]
 pub struct Cli {
     /// Command.
     #[command(subcommand)]
@@ -40,60 +46,77 @@ pub struct Cli {
 /// Commands, `bench` excepted: its flags come from the catalogue of workloads.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// List what this machine can measure, with the command that installs each missing part
+    /// List what this machine can measure and what is missing
     Doctor(DoctorArgs),
-    /// Write a lab from six answers: workload, device, filesystems, time …
+    /// Compare filesystems and schedulers for one command, now
+    Try(TryArgs),
+    /// Write a lab from six answers: workload, device, time …
     Init(InitArgs),
-    /// Print the trials, order, predicted time and bytes written of a lab; touch nothing
+    /// Show trials, time and bytes written of a lab; touch nothing
     Plan(PlanArgs),
     /// Run a lab and name the verdict
     Run(RunArgs),
-    /// Print the objects that run a lab in a Kubernetes cluster
-    Manifest(ManifestArgs),
-    /// Measure shared storage with many clients in step, in the terms of mdtest and IOR
-    Clients(ClientsArgs),
-    /// Compare filesystems and schedulers for one command, without a lab file
-    Try(TryArgs),
-    /// Tell what changing the stack would gain a recorded load
+    /// Say what another stack would gain for a recorded load
     Advise(AdviseArgs),
-    /// Print the report of a run, or write it as HTML, Markdown, CSV, JSON or Parquet
-    Report(ReportArgs),
-    /// Show live what a block device does: iostat's columns, latencies, queue, sizes, seeks
+    /// Show a device live: iostat's columns, latencies, sizes, map
     Watch(WatchArgs),
-    /// Record the file system calls and block requests of running programs
+    /// Record file system calls and block requests of programs
     Capture(CaptureArgs),
-    /// Tell what kind of load a trace holds
+    /// Print a run's report, or write HTML, Markdown, CSV, JSON …
+    Report(ReportArgs),
+    /// Compare two runs of a lab, as before and after an update
+    Compare(CompareArgs),
+    /// Describe, cut, import and export recorded loads
     #[command(subcommand)]
     Trace(TraceCommand),
-    /// Compare two runs of one lab stack by stack, such as before and after an update
-    Compare(CompareArgs),
-    /// Run the experiments of published studies, and compare the results with the published ones
-    Replicate(ReplicateArgs),
-    /// Extract the original run file from an HTML report
-    Extract(ExtractArgs),
-    /// Check that a run file was not changed, and judge its trials again
-    Verify(VerifyArgs),
-    /// Join the files of parts of one run, each checked, into a new one
-    Merge(MergeArgs),
-    /// Save the good trials of a damaged run file into a new one
-    Repair(RepairArgs),
-    /// Build the kernel of the virtual backend, or list built kernels
-    #[command(subcommand)]
-    Kernel(KernelCommand),
-    /// List the modelled devices of the virtual backend, or show the behaviour of one
+    /// List and draw modelled devices, or probe a disk for one
     #[command(subcommand)]
     Device(DeviceCommand),
-    /// Learn how a rotating disk behaves, and write a device file that models it
-    Probe(ProbeArgs),
-    /// Measure the CPU time to charge on the virtual backend
-    Calibrate(CalibrateArgs),
-    /// Allow Seekwell to destroy the contents of a disk or partition; no run writes to an unclaimed
-    /// one
+    /// Allow Seekwell to destroy the contents of a disk
     Claim(ClaimArgs),
     /// Take a claim back
     Release(ReleaseArgs),
+    /// Verify, repair, merge or extract run files
+    #[command(subcommand)]
+    File(FileCommand),
+    /// Measure shared storage, or run labs in Kubernetes
+    #[command(subcommand)]
+    Cluster(ClusterCommand),
+    /// Build the virtual backend's kernel, measure its CPU cost
+    #[command(subcommand)]
+    Kernel(KernelCommand),
     /// Print shell completions
     Completions(CompletionsArgs),
+    /// Print the help of a command with all of its options
+    #[command(hide = true)]
+    Help(HelpArgs),
+    /// The same as `cluster manifest`
+    #[command(hide = true)]
+    Manifest(ManifestArgs),
+    /// The same as `cluster clients`
+    #[command(hide = true)]
+    Clients(ClientsArgs),
+    /// The same as `device replicate`
+    #[command(hide = true)]
+    Replicate(ReplicateArgs),
+    /// The same as `device probe`
+    #[command(hide = true)]
+    Probe(ProbeArgs),
+    /// The same as `file extract`
+    #[command(hide = true)]
+    Extract(ExtractArgs),
+    /// The same as `file verify`
+    #[command(hide = true)]
+    Verify(VerifyArgs),
+    /// The same as `file merge`
+    #[command(hide = true)]
+    Merge(MergeArgs),
+    /// The same as `file repair`
+    #[command(hide = true)]
+    Repair(RepairArgs),
+    /// The same as `kernel calibrate`
+    #[command(hide = true)]
+    Calibrate(CalibrateArgs),
     /// Write man pages and completions below a directory, or print the command reference
     #[command(hide = true)]
     Documents(DocumentsArgs),
@@ -103,7 +126,7 @@ pub enum Command {
     /// Draw the live screen of a capture: reads states on standard input
     #[command(hide = true)]
     CaptureScreen,
-    /// Run one client of `clients`
+    /// Run one client of `cluster clients`
     #[command(hide = true)]
     Client(ClientArgs),
     /// Run trials of a run on a node of a cluster
@@ -111,43 +134,48 @@ pub enum Command {
     Work(WorkArgs),
 }
 
+/// Arguments of `help`.
+#[derive(Args, Debug)]
+pub struct HelpArgs {
+    /// Command, with that of its group
+    pub words: Vec<String>,
+}
+
 /// Backend that runs the trials of a lab, and its settings.
 #[derive(Args, Debug)]
 pub struct BackendArgs {
-    /// Backend. `host` runs trials on this machine's kernel and disks; `virtual` runs them in guests on
-    /// modelled disks in virtual time, needs no root, and gives the same result on every machine [default:
-    /// host; virtual with --on]
+    /// Run on this machine (`host`) or on modelled disks in virtual time (`virtual`). The latter needs no root
+    /// and gives the same result on every machine [default: host; virtual with --on]
     #[arg(long, value_parser = PossibleValuesParser::new(backends::names()))]
     pub place: Option<String>,
-    /// Virtual backend: replace the lab's devices by this modelled one: a name from `device list`, or
-    /// the path of a device file
-    #[arg(long, value_name = "MODEL")]
+    /// Replace the lab's devices by this modelled one: a name from `device list`, or the path of a device
+    /// file
+    #[arg(long, value_name = "MODEL", help_heading = VIRTUAL)]
     pub model: Option<String>,
-    /// Virtual backend: run the lab on this modelled device instead of its own; given more than once, the
-    /// device is an axis of the verdict. `slurm` is no device: it runs the trials on the nodes of a cluster, on
-    /// the virtual backend unless --place host is given; `workers` waits for workers that something else
-    /// starts, such as the pods of `seekwell manifest`
+    /// Run the lab on this modelled device instead of its own. Give it more than once to compare devices.
+    /// `slurm` runs the trials on the nodes of a cluster; `workers` waits for workers that something else starts,
+    /// such as the pods of `cluster manifest`
     #[arg(long, value_name = "MODEL")]
     pub on: Vec<String>,
     /// Price of one of the run's devices in whole units of your currency: the report shows it with the
     /// stacks and compares devices by it; may be given more than once
-    #[arg(long = "price", value_name = "DEVICE=NUMBER")]
+    #[arg(long = "price", value_name = "DEVICE=NUMBER", help_heading = MORE)]
     pub prices: Vec<Price>,
-    /// Virtual backend: the lab kernel to run [default: that of `kernel build`]
-    #[arg(long, value_name = "ID")]
+    /// Lab kernel to run [default: that of `kernel build`]
+    #[arg(long, value_name = "ID", help_heading = VIRTUAL)]
     pub kernel: Option<String>,
-    /// Virtual backend: copy a program of this machine into the guests; may be given more than once
-    #[arg(long, value_name = "PATH")]
+    /// Copy a program of this machine into the guests; may be given more than once
+    #[arg(long, value_name = "PATH", help_heading = VIRTUAL)]
     pub bring: Vec<PathBuf>,
-    /// Virtual backend: change a parameter of a modelled device, for example to a bound of its range
-    #[arg(long = "set", value_name = "DEVICE:KEY=NUMBER")]
+    /// Change a parameter of a modelled device, for example to a bound of its range
+    #[arg(long = "set", value_name = "DEVICE:KEY=NUMBER", help_heading = VIRTUAL)]
     pub changes: Vec<Change>,
-    /// Host: replace the lab's devices by this one: a claimed disk or partition by stable path, or
-    /// loop:SIZE, ram:SIZE
+    /// Use this claimed disk, loop:SIZE or ram:SIZE instead of the lab's devices. A disk or partition is named
+    /// by its stable path
     #[arg(long, value_name = "DEVICE")]
     pub device: Option<String>,
-    /// Host: replace the lab's external journal devices by this one
-    #[arg(long, value_name = "DEVICE", requires = "device")]
+    /// Replace the lab's external journal devices by this one
+    #[arg(long, value_name = "DEVICE", requires = "device", help_heading = MORE)]
     pub journal_device: Option<String>,
 }
 
@@ -176,6 +204,10 @@ impl BackendArgs {
     }
 }
 
+/// Headings of options that `seekwell help COMMAND` shows and `--help` leaves out.
+pub const MORE: &str = "More options";
+const VIRTUAL: &str = "Virtual backend";
+
 /// Actions on lab kernels.
 #[derive(Debug, Subcommand)]
 pub enum KernelCommand {
@@ -183,6 +215,8 @@ pub enum KernelCommand {
     Build(KernelBuildArgs),
     /// List the lab kernels that were built
     List,
+    /// Measure the CPU time to charge on the virtual backend
+    Calibrate(CalibrateArgs),
 }
 
 /// Arguments of `kernel build`.
@@ -262,14 +296,13 @@ pub struct PlanArgs {
 pub struct RunArgs {
     /// Lab file; with --resume it may be left out
     pub lab: Option<PathBuf>,
-    /// Run file to write [default: NAME.seekwell in the current directory]
+    /// Run file to write [default: NAME.seekwell]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Continue an interrupted run with its missing trials; start a new run if the run file does
-    /// not exist
+    /// Continue an interrupted run with its missing trials. Starts a new run if the run file does not exist
     #[arg(long)]
     pub resume: bool,
-    /// With --resume: add rounds for this long, even to a finished run
+    /// With --resume: add rounds for this long. A finished run gets more rounds, too
     #[arg(
         long = "for",
         value_name = "TIME",
@@ -279,44 +312,43 @@ pub struct RunArgs {
         allow_hyphen_values = true
     )]
     pub time: Option<Nanos>,
-    /// With --resume: add rounds until the verdict is clear, even to a finished run
+    /// With --resume: add rounds until the verdict is clear. A finished run gets more rounds, too
     #[arg(long, requires = "resume", requires = "at_most")]
     pub until_decided: bool,
-    /// Longest time of --until-decided, which it implies
+    /// The longest time for --until-decided, which it implies
     #[arg(long, value_name = "TIME", requires = "resume", conflicts_with = "time", value_parser = some_time, allow_hyphen_values = true)]
     pub at_most: Option<Nanos>,
     /// Backend.
     #[command(flatten)]
     pub at: BackendArgs,
-    /// Virtual backend: run every trial twice and report the first event that differs
-    #[arg(long)]
+    /// Run every trial twice and report the first event that differs
+    #[arg(long, help_heading = VIRTUAL)]
     pub check: bool,
-    /// Virtual backend: number of parallel trials [default: one for each CPU]; does not affect
-    /// results
-    #[arg(long, value_name = "N")]
+    /// Number of parallel trials [default: one for each CPU]; does not affect results
+    #[arg(long, value_name = "N", help_heading = VIRTUAL)]
     pub jobs: Option<usize>,
-    /// Virtual backend: CPU time charged for a system call and for each KiB copied, in
-    /// nanoseconds, as `calibrate` measures it [default: none]
-    #[arg(long, value_name = "CALL,KIB")]
+    /// CPU time charged for a system call and for each KiB copied, in nanoseconds, as `kernel calibrate`
+    /// measures it [default: none]
+    #[arg(long, value_name = "CALL,KIB", help_heading = VIRTUAL)]
     pub cpu: Option<CpuCharge>,
-    /// Virtual backend: record the calls of the measured commands in the first round: a trace of each
-    /// trial, in this folder; needs the lab kernel of the set recording
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["check", "ranges"])]
+    /// Record the calls of the measured commands in the first round: a trace of each trial, in this
+    /// folder; needs the lab kernel of the set recording
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["check", "ranges"], help_heading = VIRTUAL)]
     pub record: Option<PathBuf>,
-    /// Virtual backend: run the lab again with every undetermined number of its devices at both bounds
-    /// of its range, and report where the verdict changes; exit status 4 if it does
-    #[arg(long, requires = "lab", conflicts_with_all = ["json", "time", "until_decided", "at_most"])]
+    /// Run the lab again with every undetermined number of its devices at both bounds of its range, and
+    /// report where the verdict changes; exit status 4 if it does
+    #[arg(long, requires = "lab", conflicts_with_all = ["json", "time", "until_decided", "at_most"], help_heading = VIRTUAL)]
     pub ranges: bool,
-    /// Directory for scratch images [default: that of the run file]; on the virtual backend, for data
-    /// that does not fit in memory
+    /// Directory for scratch images. On the virtual backend for data that does not fit in memory [default: that
+    /// of the run file]
     #[arg(long, value_name = "DIR")]
     pub scratch: Option<PathBuf>,
     /// Workers of the cluster.
     #[command(flatten)]
     pub cluster: ClusterArgs,
-    /// With --on slurm: the nodes share no directory with this machine; program and lab kernel come by sbcast, into --scratch of
+    /// The nodes share no directory with this machine: program and lab kernel come by sbcast, into --scratch of
     /// each node or its /tmp, and records go back over standard output
-    #[arg(long, requires = "on")]
+    #[arg(long, requires = "on", help_heading = elsewhere::CLUSTER)]
     pub sbcast: bool,
     /// Print the whole run as JSON on standard output
     #[arg(long)]
@@ -370,13 +402,13 @@ pub struct TryArgs {
     /// I/O schedulers to compare
     #[arg(long = "sched", value_name = "LIST", value_delimiter = ',', default_value = "none")]
     pub schedulers: Vec<String>,
-    /// Time limit for all trials together; the run ends earlier if the verdict is clear
+    /// Time limit for all trials together. The run ends earlier if the verdict is clear
     #[arg(long = "for", value_name = "TIME", default_value = "2min", value_parser = some_time, allow_hyphen_values = true)]
     pub time: Nanos,
     /// Size of the scratch image
     #[arg(long, value_name = "SIZE", default_value = "512MiB")]
     pub size: Bytes,
-    /// Run file to write; the lab is written next to it [default: try.seekwell, or try-2.seekwell …]
+    /// Run file to write. The lab is written next to it [default: try.seekwell, or try-2.seekwell …]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Backend.
@@ -439,7 +471,7 @@ pub struct AdviseArgs {
         default_value = ADVISED_SCHEDULERS
     )]
     pub schedulers: Vec<String>,
-    /// Run file to write; the lab is written next to it [default: advise.seekwell, or
+    /// Run file to write. The lab is written next to it [default: advise.seekwell, or
     /// advise-2.seekwell …]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -546,14 +578,14 @@ pub struct CompareArgs {
     pub json: bool,
 }
 
-/// A time in which something can happen.
+/// A time above 0.
 ///
 /// # Errors
 /// A message when it is no time, or zero.
 pub fn some_time(text: &str) -> Result<Nanos, String> {
     let time = any_time(text)?;
     match time.0 {
-        0 => Err("nothing can happen in no time; write a longer one, such as 2min".to_owned()),
+        0 => Err("the time must be above 0, for example 2min".to_owned()),
         _ => Ok(time),
     }
 }
@@ -565,18 +597,18 @@ pub fn some_time(text: &str) -> Result<Nanos, String> {
 pub fn some_trace(text: &str) -> Result<Bytes, String> {
     let size: Bytes = text.parse().map_err(|error: UnitError| error.to_string())?;
     match size.0 {
-        0 => Err("a trace of no size holds nothing; write a larger one, such as 500MiB".to_owned()),
+        0 => Err("the size must be above 0, for example 500MiB".to_owned()),
         _ => Ok(size),
     }
 }
 
-/// A time, also of no length.
+/// A time of 0 or more.
 ///
 /// # Errors
 /// A message when it is no time, or negative.
 pub fn any_time(text: &str) -> Result<Nanos, String> {
     if let Some(time) = text.strip_prefix('-').filter(|time| time.parse::<Nanos>().is_ok()) {
-        return Err(format!("no time is negative; write {time}"));
+        return Err(format!("a time cannot be negative; write {time}"));
     }
     text.parse().map_err(|error: UnitError| error.to_string())
 }
@@ -591,8 +623,10 @@ const SHORTEST_INTERVAL: Nanos = Nanos(10_000_000);
 fn interval(text: &str) -> Result<Nanos, String> {
     let time = any_time(text)?;
     if time < SHORTEST_INTERVAL {
-        return Err("the kernel counts busy time in milliseconds; write 10ms or more, such as 1s"
-            .to_owned());
+        return Err(
+            "an interval must be 10ms or more, because the kernel counts busy time in milliseconds"
+                .to_owned(),
+        );
     }
     Ok(time)
 }
@@ -627,23 +661,21 @@ pub struct ReplicateArgs {
     /// Run the quick set: smaller labs, minutes instead of hours
     #[arg(long)]
     pub quick: bool,
-    /// Backend. `virtual` runs trials in guests on modelled disks, `host` on this machine's
-    /// kernel and on --device
+    /// Backend: guests on modelled disks, or this machine's kernel with --device
     #[arg(long, default_value = "virtual", value_parser = PossibleValuesParser::new(backends::names()))]
     pub place: String,
-    /// Host: device to use instead of the modelled ones: a claimed disk or partition by stable
-    /// path, or loop:SIZE, ram:SIZE
-    #[arg(long, value_name = "DEVICE")]
+    /// Device to use instead of the modelled ones: a claimed disk or partition by stable path, or
+    /// loop:SIZE, ram:SIZE
+    #[arg(long, value_name = "DEVICE", help_heading = MORE)]
     pub device: Option<String>,
-    /// Host: replace the lab's external journal devices by this one
-    #[arg(long, value_name = "DEVICE", requires = "device")]
+    /// Replace the lab's external journal devices by this one
+    #[arg(long, value_name = "DEVICE", requires = "device", help_heading = MORE)]
     pub journal_device: Option<String>,
-    /// Virtual backend: the lab kernel to run [default: that of `kernel build`]
-    #[arg(long, value_name = "ID")]
+    /// Lab kernel to run [default: that of `kernel build`]
+    #[arg(long, value_name = "ID", help_heading = VIRTUAL)]
     pub kernel: Option<String>,
-    /// Virtual backend: number of parallel trials [default: one for each CPU]; does not affect
-    /// results
-    #[arg(long, value_name = "N")]
+    /// Number of parallel trials [default: one for each CPU]; does not affect results
+    #[arg(long, value_name = "N", help_heading = VIRTUAL)]
     pub jobs: Option<usize>,
     /// Directory of labs and run files; finished runs in it are kept and not repeated
     #[arg(short, long, value_name = "DIR", default_value = "replications")]
@@ -653,14 +685,14 @@ pub struct ReplicateArgs {
     #[arg(long)]
     pub kept: bool,
     /// Also run the labs with every undetermined parameter at both bounds of its range
-    #[arg(long)]
+    #[arg(long, help_heading = MORE)]
     pub ranges: bool,
     /// Fit the modelled devices to the published values reserved for it, and print the parameters
     /// found
-    #[arg(long, conflicts_with_all = ["kept", "ranges", "device"])]
+    #[arg(long, conflicts_with_all = ["kept", "ranges", "device"], help_heading = MORE)]
     pub fit: bool,
     /// Read the studies from this directory instead of the built-in ones
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = MORE)]
     pub from: Option<PathBuf>,
     /// Write the comparison as one HTML page
     #[arg(long, value_name = "FILE")]
@@ -669,7 +701,7 @@ pub struct ReplicateArgs {
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
     /// Markdown file to insert before the comparison
-    #[arg(long, value_name = "FILE", requires = "markdown")]
+    #[arg(long, value_name = "FILE", requires = "markdown", help_heading = MORE)]
     pub introduction: Option<PathBuf>,
     /// Replace existing files even if they are not earlier comparisons
     #[arg(long)]
@@ -679,16 +711,6 @@ pub struct ReplicateArgs {
     pub json: bool,
 }
 
-/// Arguments of `extract`.
-#[derive(Args, Debug)]
-pub struct ExtractArgs {
-    /// HTML report
-    pub report: PathBuf,
-    /// Run file to write [default: the report's name with .seekwell]
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-}
-
 /// Arguments of `calibrate`.
 #[derive(Args, Debug)]
 pub struct CalibrateArgs {
@@ -696,29 +718,6 @@ pub struct CalibrateArgs {
     /// compression by lzop. Only the lab kernel of the set layers charges it
     #[arg(long)]
     pub layers: bool,
-}
-
-/// Arguments of `verify`.
-#[derive(Args, Debug)]
-pub struct VerifyArgs {
-    /// Run file
-    pub run: PathBuf,
-    /// Sign the file, if it is intact, with this private key of OpenSSH: writes FILE.sig
-    #[arg(long, value_name = "KEY", conflicts_with = "key")]
-    pub sign: Option<PathBuf>,
-    /// Check FILE.sig with this public key of OpenSSH (KEY.pub)
-    #[arg(long, value_name = "KEY")]
-    pub key: Option<PathBuf>,
-}
-
-/// Arguments of `repair`.
-#[derive(Args, Debug)]
-pub struct RepairArgs {
-    /// Damaged run file; it stays as it is
-    pub run: PathBuf,
-    /// Run file to write [default: its name with -repaired, in the current directory]
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
 }
 
 /// Arguments of `claim`.
@@ -763,31 +762,6 @@ pub struct DocumentsArgs {
     /// Print the JSON Schema of the JSON of a run
     #[arg(long)]
     pub schema: bool,
-}
-
-/// The whole command line, `bench` included.
-#[must_use]
-pub fn command() -> clap::Command {
-    let all = Cli::command().subcommand(crate::bench_flags::command());
-    examples_first(all, "seekwell").mut_subcommands(|command| {
-        let name = command.get_name().to_owned();
-        let command = examples_first(command, &name);
-        if name != "bench" && name != "trace" {
-            return command;
-        }
-        command.mut_subcommands(|kind| {
-            let name = format!("{name} {}", kind.get_name());
-            examples_first(kind, &name)
-        })
-    })
-}
-
-/// Help that opens with worked examples, where a command has some.
-fn examples_first(command: clap::Command, name: &str) -> clap::Command {
-    match examples::of(name) {
-        Some(text) => command.help_template(TEMPLATE).after_help(text),
-        None => command,
-    }
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ const LAB_ONLY: &[&str] = &["steady", "step"];
 pub fn command() -> Command {
     let kinds = WORKLOAD_KINDS.iter().filter(|kind| !LAB_KINDS.contains(&kind.name));
     Command::new("bench")
-        .about("Run one workload now on a file or device, which is only read unless --write or --mix is given, or in a new folder of a directory")
+        .about("Run one workload now on a file, a device or a directory")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommands(kinds.map(|kind| kind_command(kind)))

@@ -2,6 +2,8 @@
 //! the fix.
 
 use crate::terminal;
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue};
 use seekwell_session::{Kind, SessionError};
 use seekwell_store::StoreError;
 use std::error::Error;
@@ -105,8 +107,20 @@ pub fn chain(error: &(dyn Error + 'static)) -> String {
 }
 
 /// Shows what clap has to say: help and version on standard output with 0, mistakes with 2.
-pub fn usage(error: &clap::Error) -> ExitCode {
-    // Nothing can be done when the terminal is gone.
-    let _ = error.print();
+pub fn usage(mut error: clap::Error) -> ExitCode {
+    // An option that a command does not have is no value of another one: that tip leads nowhere.
+    let is_tip = |tip: &StyledStr| tip.to_string().contains("as a value");
+    if matches!(error.get(ContextKind::Suggested), Some(ContextValue::StyledStrs(tips)) if tips.iter().any(is_tip))
+    {
+        error.remove(ContextKind::Suggested);
+    }
+    let text = error.render().to_string();
+    let is_wide = |room| text.lines().any(|line| line.chars().count() > room);
+    if error.use_stderr() && terminal::talk_columns().is_some_and(is_wide) {
+        terminal::talk(&text);
+    } else {
+        // Nothing can be done when the terminal is gone.
+        let _ = error.print();
+    }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }

@@ -14,6 +14,7 @@ mod screen;
 mod stop;
 mod terminal;
 
+use args::{DeviceCommand, KernelCommand};
 use clap::FromArgMatches;
 use failure::{Exit, Failure};
 use seekwell_session::Session;
@@ -29,7 +30,7 @@ fn main() -> ExitCode {
     let _ = seekwell_host::namespace::close_on_exec();
     let matches = match args::command().try_get_matches_from(words) {
         Ok(matches) => matches,
-        Err(error) => return failure::usage(&error),
+        Err(error) => return failure::usage(error),
     };
     let done = match matches.subcommand() {
         Some(("bench", bench)) => {
@@ -37,7 +38,7 @@ fn main() -> ExitCode {
         }
         _ => match args::Cli::from_arg_matches(&matches) {
             Ok(cli) => dispatch(cli.command),
-            Err(error) => return failure::usage(&error),
+            Err(error) => return failure::usage(error),
         },
     };
     match done {
@@ -78,55 +79,68 @@ fn doctor(arguments: &args::DoctorArgs) -> Result<Exit, Failure> {
 fn dispatch(command: args::Command) -> Result<Exit, Failure> {
     use args::Command;
     match command {
-        Command::Extract(arguments) => commands::extract::run(&arguments),
-        Command::Verify(arguments) => commands::verify::run(&arguments),
-        Command::Repair(arguments) => commands::repair::run(&arguments),
-        Command::Merge(arguments) => commands::merge::run(&arguments),
-        Command::Manifest(arguments) => commands::manifest::run(&arguments),
-        Command::Client(arguments) => commands::clients::client(&arguments),
-        Command::Capture(arguments) => commands::capture::run(&arguments),
+        Command::Doctor(words) => doctor(&words),
+        Command::Try(words) => on_this_machine(|session| commands::tried::run(session, &words)),
+        Command::Init(words) => on_this_machine(|session| commands::init::run(session, &words)),
+        Command::Plan(words) => on_this_machine(|session| commands::plan::run(session, &words)),
+        Command::Run(words) => on_this_machine(|session| commands::run::run(session, &words)),
+        Command::Advise(words) => {
+            on_this_machine(|session| commands::advised::run(session, &words))
+        }
+        Command::Watch(words) => {
+            on_this_machine(|session| commands::watch::run(session.machine(), &words))
+        }
+        Command::Capture(words) => commands::capture::run(&words),
+        Command::Report(words) => on_this_machine(|_| commands::report::run(&words)),
+        Command::Compare(words) => on_this_machine(|_| commands::compare::run(&words)),
         Command::Trace(command) => commands::trace::run(&command),
+        Command::Device(command) => {
+            on_this_machine(|session| commands::device::run(session, &command))
+        }
+        Command::Claim(words) => {
+            on_this_machine(|session| commands::claim::claim(session.machine(), &words))
+        }
+        Command::Release(words) => {
+            on_this_machine(|session| commands::claim::release(session.machine(), &words))
+        }
+        Command::File(command) => file(command),
+        Command::Cluster(command) => cluster(command),
+        Command::Kernel(command) => {
+            on_this_machine(|session| commands::kernel::run(session.machine(), &command))
+        }
+        Command::Completions(words) => commands::documents::completions(&words),
+        Command::Help(words) => commands::documents::help(&words),
+        Command::Documents(words) => commands::documents::documents(&words),
         Command::Screen => progress::live::run(),
         Command::CaptureScreen => progress::recording::run(),
-        Command::Completions(arguments) => commands::documents::completions(&arguments),
-        Command::Documents(arguments) => commands::documents::documents(&arguments),
-        Command::Doctor(arguments) => doctor(&arguments),
-        other => on_this_machine(|session| on_session(session, other)),
+        Command::Client(words) => commands::clients::client(&words),
+        Command::Work(words) => on_this_machine(|session| commands::work::run(session, &words)),
+        Command::Manifest(words) => cluster(args::ClusterCommand::Manifest(words)),
+        Command::Clients(words) => cluster(args::ClusterCommand::Clients(words)),
+        Command::Replicate(words) => dispatch(Command::Device(DeviceCommand::Replicate(words))),
+        Command::Probe(words) => dispatch(Command::Device(DeviceCommand::Probe(words))),
+        Command::Extract(words) => file(args::FileCommand::Extract(words)),
+        Command::Verify(words) => file(args::FileCommand::Verify(words)),
+        Command::Merge(words) => file(args::FileCommand::Merge(words)),
+        Command::Repair(words) => file(args::FileCommand::Repair(words)),
+        Command::Calibrate(words) => dispatch(Command::Kernel(KernelCommand::Calibrate(words))),
     }
 }
 
-fn on_session(session: &Session, command: args::Command) -> Result<Exit, Failure> {
-    use args::Command;
+fn file(command: args::FileCommand) -> Result<Exit, Failure> {
     match command {
-        Command::Init(arguments) => commands::init::run(session, &arguments),
-        Command::Plan(arguments) => commands::plan::run(session, &arguments),
-        Command::Run(arguments) => commands::run::run(session, &arguments),
-        Command::Advise(arguments) => commands::advised::run(session, &arguments),
-        Command::Try(arguments) => commands::tried::run(session, &arguments),
-        Command::Report(arguments) => commands::report::run(&arguments),
-        Command::Probe(arguments) => commands::probe::run(session, &arguments),
-        Command::Replicate(arguments) => commands::replicate::run(session, &arguments),
-        Command::Watch(arguments) => commands::watch::run(session.machine(), &arguments),
-        Command::Compare(arguments) => commands::compare::run(&arguments),
-        Command::Claim(arguments) => commands::claim::claim(session.machine(), &arguments),
-        Command::Release(arguments) => commands::claim::release(session.machine(), &arguments),
-        Command::Kernel(command) => commands::kernel::run(session.machine(), &command),
-        Command::Device(command) => commands::device::run(session, &command),
-        Command::Calibrate(arguments) => commands::calibrate::run(session.machine(), &arguments),
-        Command::Work(arguments) => commands::work::run(session, &arguments),
-        Command::Clients(arguments) => commands::clients::run(session, &arguments),
-        Command::Doctor(_)
-        | Command::Extract(_)
-        | Command::Verify(_)
-        | Command::Repair(_)
-        | Command::Manifest(_)
-        | Command::Merge(_)
-        | Command::Client(_)
-        | Command::Capture(_)
-        | Command::Trace(_)
-        | Command::Screen
-        | Command::CaptureScreen
-        | Command::Completions(_)
-        | Command::Documents(_) => Ok(Exit::Done),
+        args::FileCommand::Verify(words) => commands::verify::run(&words),
+        args::FileCommand::Repair(words) => commands::repair::run(&words),
+        args::FileCommand::Merge(words) => commands::merge::run(&words),
+        args::FileCommand::Extract(words) => commands::extract::run(&words),
+    }
+}
+
+fn cluster(command: args::ClusterCommand) -> Result<Exit, Failure> {
+    match command {
+        args::ClusterCommand::Manifest(words) => commands::manifest::run(&words),
+        args::ClusterCommand::Clients(words) => {
+            on_this_machine(|session| commands::clients::run(session, &words))
+        }
     }
 }

@@ -11,19 +11,23 @@ use crate::screen;
 use crate::terminal;
 use child::ScreenProcess;
 use left::TimeLeft;
+use seekwell_model::backend::ImageProgress;
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::{Record, Status};
 use seekwell_model::units::Nanos;
 use seekwell_runner::execute::Event;
 use seekwell_runner::staged::Part;
-use state::State;
+use state::{ImageState, State};
 use std::path::Path;
+use std::time::Instant;
 
 /// Shows the events of a run.
 pub struct Progress<'a> {
     plan: &'a Plan,
     state: State,
     left: TimeLeft<'a>,
+    /// Start of the image that is being written.
+    image: Option<Instant>,
     screen: Option<ScreenProcess>,
     /// Lines that only the screen showed; they are printed again after it closes.
     unsaid: Vec<String>,
@@ -37,13 +41,11 @@ impl<'a> Progress<'a> {
         let screen = (on_screen && screen::possible())
             .then(|| ScreenProcess::start("screen").ok())
             .flatten();
-        Self {
-            plan,
-            state: State::new(plan, backend, scratch),
-            left: TimeLeft::new(plan),
-            screen,
-            unsaid: Vec::new(),
-        }
+        let state = State::new(plan, backend, scratch);
+        let left = TimeLeft::new(plan);
+        let mut progress = Self { plan, state, left, image: None, screen, unsaid: Vec::new() };
+        progress.redraw();
+        progress
     }
 
     /// Shows one event.
@@ -52,10 +54,7 @@ impl<'a> Progress<'a> {
             Event::Began { trial, done, total, left_ns } => {
                 self.began(trial, *done, *total, *left_ns)
             }
-            Event::Step { name, .. } => {
-                self.state.current.step = (*name).to_owned();
-                self.redraw();
-            }
+            Event::Step { name, .. } => self.step(name),
             Event::Ended { trial, record } => self.ended(trial, record),
             Event::Quarantined { trial, reason } => self.line(&format!(
                 "{}: failed {} times in a row and is not run again: {reason}",
@@ -111,6 +110,34 @@ impl<'a> Progress<'a> {
                 Nanos(left_ns)
             ));
         }
+    }
+
+    fn step(&mut self, name: &str) {
+        name.clone_into(&mut self.state.current.step);
+        match ImageProgress::from_step(name) {
+            Some(image) => self.image(&image),
+            None if self.image.take().is_some() => {
+                self.state.image = None;
+                self.left.began_now();
+            }
+            None => {}
+        }
+        self.redraw();
+    }
+
+    fn image(&mut self, image: &ImageProgress) {
+        // The next image of a trial begins at 0 again.
+        if self.image.is_none() || image.written.0 == 0 {
+            self.image = Some(Instant::now());
+            if self.screen.is_none() {
+                terminal::talk(&format!("writing the image of {}: {}", image.name, image.size));
+            }
+        }
+        let spent_ns = self.image.map_or(0, |begun| begun.elapsed().as_nanos());
+        let rest = u128::from(image.size.0.saturating_sub(image.written.0));
+        let left_ns = (spent_ns * rest).checked_div(u128::from(image.written.0));
+        let left_ns = left_ns.and_then(|left| u64::try_from(left).ok());
+        self.state.image = Some(ImageState { left_ns });
     }
 
     fn ended(&mut self, trial: &PlannedTrial, record: &Record) {

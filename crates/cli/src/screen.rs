@@ -54,6 +54,18 @@ pub fn possible() -> bool {
     stderr().is_terminal() && large && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
 }
 
+/// The first of these texts that fits a width, else the last, which is the shortest.
+pub fn fitting(texts: &[String], width: u16) -> String {
+    let fits = |text: &&String| text.chars().count() <= usize::from(width);
+    texts.iter().find(fits).or(texts.last()).cloned().unwrap_or_default()
+}
+
+/// The lines of a text that is wrapped to a width.
+pub fn lines_of(text: &str, width: u16) -> Vec<String> {
+    let text = crate::terminal::fitted(text, 2, Some(usize::from(width).max(20)));
+    text.lines().map(str::to_owned).collect()
+}
+
 /// A terminal that is a screen until this is dropped, also by a panic.
 pub struct Screen {
     terminal: Terminal<CrosstermBackend<File>>,

@@ -262,7 +262,7 @@ fn a_run_file_comes_out_of_its_page_as_it_went_in() {
     let again = seekwell(folder.path(), &["extract", "page.html"]);
     assert_eq!(again.status.code(), Some(1));
     let said = String::from_utf8_lossy(&again.stderr);
-    assert!(said.contains("page.seekwell exists and is not written"), "{said}");
+    assert!(said.contains("page.seekwell exists; name another file"), "{said}");
 
     well(&seekwell(folder.path(), &["report", "run.seekwell", "--html", "lean.html", "--lean"]));
     let lean = seekwell(folder.path(), &["extract", "lean.html"]);

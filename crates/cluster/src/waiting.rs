@@ -43,7 +43,7 @@ impl Waiting {
     }
 }
 
-/// Returns true for the reason of a job that no end of other jobs lets begin.
+/// Returns true if a job with this reason never starts, whichever other jobs end.
 pub(crate) fn is_in_vain(reason: &str) -> bool {
     IN_VAIN.contains(&reason)
 }

@@ -25,7 +25,7 @@ pub(crate) use trial::{Load, Places, Stream, Trial, stream};
 /// Draws a device: what it presents, where its data moves how fast, how long requests take by size and depth, and how
 /// writes slow down.
 ///
-/// At most 100 columns, lines ended by `\n`. Takes from some milliseconds to about a second.
+/// At most 80 columns below the title, lines ended by `\n`. Takes from some milliseconds to about a second.
 #[must_use]
 pub fn draw(file: &DeviceFile) -> String {
     let mut text = head(file);
@@ -193,8 +193,9 @@ fn tail(file: &DeviceFile) -> &'static str {
     let has_figure = file.published().iter().any(|row| row.figure == Figure::ReadLatency);
     match is_alike && !has_figure {
         true => {
-            "\n  No source has percentiles of this device's reads. In its model all reads of one size take the\n  \
-             same time when nothing else runs, so that the 99th percentile is near the median.\n"
+            "\n  No source has percentiles of this device's reads. In its model all reads of\n  \
+             one size take the same time when nothing else runs, so that the 99th\n  \
+             percentile is near the median.\n"
         }
         false => "",
     }

@@ -143,7 +143,7 @@ pub enum Error {
         why: String,
     },
     /// A file for the user that would be written elsewhere, or over something else.
-    #[error("{} {why} and is not written; {remedy}", path.display())]
+    #[error("{} {why}; {remedy}", path.display())]
     Output {
         /// As it was named.
         path: PathBuf,

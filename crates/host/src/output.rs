@@ -227,10 +227,10 @@ fn same_kind(path: &Path, existing: &File, kind: Kind, new: &[u8]) -> Result<()>
     }
     Err(Error::Output {
         path: path.to_owned(),
-        why: format!("exists and is not an earlier {} output of Seekwell", kind.word()),
+        why: format!("exists and is not a {} that Seekwell wrote", kind.word()),
         remedy: match kind {
             Kind::LoadPage => "name another file, or remove it",
-            _ => "name another file, or give --force to replace it",
+            _ => "name another file, or replace it with --force",
         },
     })
 }

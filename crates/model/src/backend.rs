@@ -5,7 +5,9 @@
 
 use crate::plan::{Plan, PlannedTrial};
 use crate::record::Record;
+use crate::units::Bytes;
 use std::error::Error;
+use std::fmt;
 
 /// Error after which a backend cannot continue; contains the backend's own typed error.
 pub type BackendError = Box<dyn Error + Send + Sync>;
@@ -57,3 +59,50 @@ pub trait Backend {
         Ok(())
     }
 }
+
+/// Progress of an image that is written in full before the first trial on it; a backend gives it as the
+/// name of a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImageProgress {
+    /// Name of the device.
+    pub name: String,
+    /// Bytes written so far.
+    pub written: Bytes,
+    /// Size of the image.
+    pub size: Bytes,
+}
+
+const WRITING: &str = "writing the image of ";
+const UNITS: [(&str, u64); 3] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+
+impl fmt::Display for ImageProgress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let unit = UNITS.into_iter().find(|(_, unit)| self.size.0 >= *unit);
+        let (unit, bytes) = unit.unwrap_or(("B", 1));
+        let number = |value: Bytes| {
+            let text = format!("{:.1}", value.0 as f64 / bytes as f64);
+            text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        };
+        let (written, size) = (number(self.written), number(self.size));
+        write!(f, "{WRITING}{}: {written} of {size} {unit}", self.name)
+    }
+}
+
+impl ImageProgress {
+    /// The progress that is the name of a step, to a tenth of its unit; `None` for any other step.
+    #[must_use]
+    pub fn from_step(step: &str) -> Option<Self> {
+        let (name, progress) = step.strip_prefix(WRITING)?.rsplit_once(": ")?;
+        let (written, size) = progress.split_once(" of ")?;
+        let (size, unit) = size.split_once(' ')?;
+        let bytes = UNITS.into_iter().find(|(name, _)| *name == unit).map_or(1, |(_, bytes)| bytes);
+        let number = |text: &str| {
+            let value: f64 = text.parse().ok()?;
+            Some(Bytes((value * bytes as f64) as u64))
+        };
+        Some(Self { name: name.to_owned(), written: number(written)?, size: number(size)? })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -322,8 +322,8 @@ warnings! {
         "Some calls of a replay had another result than recorded."
         "compare with the calls that the warning names"
     ProgramNote "program-note" Step Doubt
-        "A program that the step runs did something else than it was told, by its own words."
-        "read the program's words: the result may be that of another setting"
+        "A program that a step runs reported that it did not do what it was told."
+        "read its message: the result may be that of another setting"
     NotANumber "not-a-number" Step Missing
         "A metric was infinite or not a number and is left out."
         "report this as a defect, with the lab"

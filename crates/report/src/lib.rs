@@ -62,4 +62,4 @@ pub use sentence::decision_word;
 pub use terminal::terminal;
 pub use text::is_harmful;
 pub use view::{RunView, shown_metrics};
-pub use watch_text::{WatchedLatency, iostat_columns, watch_header, watch_line};
+pub use watch_text::{WatchedLatency, columns_that_fit, iostat_columns, watch_header, watch_line};

@@ -2,7 +2,7 @@
 
 use crate::factor::list;
 use crate::terminal::warnings;
-use crate::text::{Palette, Table, harmless, paragraph};
+use crate::text::{self, Palette, Table, harmless, paragraph};
 use crate::view::count;
 use seekwell_model::lab::Effort;
 use seekwell_model::plan::{Plan, PlannedTrial};
@@ -10,6 +10,12 @@ use seekwell_model::units::{Bytes, Nanos};
 
 /// Trials of the first round that are listed; a longer round says how many more it has.
 const LISTED: usize = 40;
+/// A longer list gets two columns where they fit.
+const LONG: usize = 6;
+/// Blanks between these columns.
+const BETWEEN: usize = 4;
+/// Looks of a race that are listed one by one.
+const MOST_LOOKS: usize = 6;
 /// Kinds of combinations left out that are listed.
 const LEFT_OUT: usize = 30;
 
@@ -28,7 +34,7 @@ pub fn plan_text(plan: &Plan, effects: &[String], width: usize) -> String {
     out.push_str(&left_out(plan, width));
     out.push_str(&warnings(&plan.warnings, width, Palette { colour: false }));
     out.push_str(&effects_text(effects, width));
-    out.push_str("\nNothing was touched.\n");
+    out.push_str("Nothing was touched.\n");
     out
 }
 
@@ -57,7 +63,7 @@ fn size(plan: &Plan) -> String {
         let finalists = race.finalists - if plan.control.is_some() { 2 } else { 0 };
         let stages = match race.pilot.len() {
             // Few stacks: all of them start in the final.
-            0 => "Rounds of all stacks that are not out yet, which".to_owned(),
+            0 => "Each round runs the stacks that are not out yet; it".to_owned(),
             pilot => format!(
                 "A pilot of {} in {}; a screen that keeps the better half until {finalists} remain; \
                  a final of fresh rounds among them, which",
@@ -65,8 +71,8 @@ fn size(plan: &Plan) -> String {
                 count(race.pilot_rounds as usize, "round"),
             ),
         };
-        let looks = list(&race.looks.iter().map(u32::to_string).collect::<Vec<_>>());
-        return format!("{shape} in a race: {trials}. {stages} may end after {looks} rounds.");
+        let looks = looks(&race.looks);
+        return format!("{shape} in a race: {trials}. {stages} can end after {looks}.");
     }
     let rounds = count(plan.rounds() as usize, "round");
     let effort = match plan.lab.judge.effort {
@@ -74,6 +80,16 @@ fn size(plan: &Plan) -> String {
         Effort::Budget(budget) => format!("about {rounds} in the budget of {budget}"),
     };
     format!("{shape}, {effort}: {}.", count(plan.trials.len(), "trial"))
+}
+
+/// The rounds after which a race looks, many of them in short.
+fn looks(all: &[u32]) -> String {
+    match all {
+        [first, second, third, .., last] if all.len() > MOST_LOOKS => {
+            format!("{first}, {second}, {third} … {last} rounds ({} looks)", all.len())
+        }
+        _ => format!("{} rounds", list(&all.iter().map(u32::to_string).collect::<Vec<_>>())),
+    }
 }
 
 fn cost(plan: &Plan) -> String {
@@ -115,41 +131,63 @@ fn order(plan: &Plan, width: usize) -> String {
     if first.is_empty() {
         return "No trials to run.\n".to_owned();
     }
+    // The only workload needs no column.
+    let only = if plan.workloads.len() == 1 { plan.workloads.first() } else { None };
+    let of = only.map_or_else(String::new, |only| format!(" of {}", harmless(&only.name)));
     let mut out = paragraph(
         "",
         &format!(
-            "Order: every round has each pair once, in random order drawn from seed {}; the same \
-             seed gives the same order. Round 1 of {}:",
-            plan.lab.seed,
-            plan.rounds()
+            "Round 1 of {}{of}, in an order drawn from seed {}; each round has its own:",
+            plan.rounds(),
+            plan.lab.seed
         ),
         width,
     );
     let mut table = Table::default();
     table.column("stack", "", false);
-    table.column("workload", "", false);
+    if only.is_none() {
+        table.column("workload", "", false);
+    }
     table.column("time", "", true);
     table.column("written", "", true);
     for trial in first.iter().take(LISTED) {
         let (stack, workload) = plan.pair(trial);
         let cost = plan.costs.get(trial.candidate as usize);
-        table.row(
-            None,
-            vec![
-                stack.label.clone(),
-                workload.name.clone(),
-                cost.map_or("-".to_owned(), |cost| Nanos(cost.time_ns).to_string()),
-                cost.and_then(|cost| cost.written).map_or("-".to_owned(), about),
-            ],
-        );
+        let workload = only.is_none().then(|| workload.name.clone());
+        let cells = [Some(stack.label.clone()), workload].into_iter().flatten().chain([
+            cost.map_or("-".to_owned(), |cost| Nanos(cost.time_ns).to_string()),
+            cost.and_then(|cost| cost.written).map_or("-".to_owned(), about),
+        ]);
+        table.row(None, cells.collect());
     }
-    let columns = 4;
-    let (text, _) = table.render(width.saturating_sub(2), columns, Palette { colour: false });
-    out.extend(text.lines().map(|line| format!("  {line}\n")));
+    let columns = if only.is_some() { 3 } else { 4 };
+    let room = width.saturating_sub(2);
+    let (text, _) = table.render(room, columns, Palette { colour: false });
+    out.extend(in_columns(&text, room).iter().map(|line| format!("  {line}\n")));
     if first.len() > LISTED {
         out.push_str(&format!("  and {} more\n", first.len() - LISTED));
     }
     out
+}
+
+/// The lines of a table, in two columns if it is long and they fit: the second half to the right of the
+/// first, below the same head.
+fn in_columns(table: &str, room: usize) -> Vec<String> {
+    let lines: Vec<&str> = table.lines().collect();
+    let Some((head, rows)) = lines.split_first() else { return Vec::new() };
+    let widest = lines.iter().map(|line| text::width(line)).max().unwrap_or(0);
+    let column = widest + BETWEEN;
+    if rows.len() <= LONG || column + widest > room {
+        return lines.iter().map(|line| (*line).to_owned()).collect();
+    }
+    let pair = |left: &str, right: &str| {
+        format!("{left}{}{right}", " ".repeat(column.saturating_sub(text::width(left))))
+    };
+    let half = rows.len().div_ceil(2);
+    let rest = rows[half..].iter().copied().chain(std::iter::repeat(""));
+    let rows = rows[..half].iter().zip(rest).map(|(left, right)| pair(left, right));
+    let all = std::iter::once(pair(head, head)).chain(rows);
+    all.map(|line| line.trim_end().to_owned()).collect()
 }
 
 fn effects_text(effects: &[String], width: usize) -> String {

@@ -41,42 +41,76 @@ pub fn iostat_columns(sample: &Sample) -> [(&'static str, String); 13] {
     ]
 }
 
-const WIDTHS: [usize; 13] = [8, 10, 8, 8, 8, 8, 10, 8, 8, 8, 7, 7, 6];
+/// Columns of the time of a sample.
+const TIME: usize = 8;
 
-/// The titles of [`watch_line`]; the last four columns exist only with block events.
+/// Width of each column of [`iostat_columns`], then of the four of block events.
+const WIDTHS: [usize; 17] = [8, 10, 8, 8, 8, 8, 10, 8, 8, 8, 7, 7, 6, 7, 7, 6, 5];
+
+/// Columns of [`iostat_columns`] and of block events in the order in which a narrow terminal gives them
+/// up, the last one first.
+const ORDER: [usize; 17] = [12, 0, 5, 1, 6, 3, 8, 11, 14, 4, 9, 13, 15, 16, 10, 2, 7];
+
+/// Indices of the columns with these widths that fit `room`, each with a blank before it, in their own
+/// order: `%util`, rates and latencies before sizes, merges and flushes.
 #[must_use]
-pub fn watch_header(with_events: bool) -> String {
-    let mut line = format!("{:>8}", "time_s");
-    for ((title, _), width) in iostat_columns(&Sample::default()).iter().zip(WIDTHS) {
-        line.push_str(&format!(" {title:>width$}"));
-    }
-    if with_events {
-        line.push_str("  p50_us  p99_us  depth  seq%");
+pub fn columns_that_fit(widths: &[usize], room: usize) -> Vec<usize> {
+    let mut used = 0;
+    let mut fitting: Vec<usize> = ORDER
+        .into_iter()
+        .filter(|column| *column < widths.len())
+        .take_while(|column| {
+            used += widths[*column] + 1;
+            used <= room
+        })
+        .collect();
+    fitting.sort_unstable();
+    fitting
+}
+
+/// Cells in a line of a terminal with so many columns, or all of them.
+fn line(time: &str, cells: &[String], columns: Option<usize>) -> String {
+    // A blank less before the time, so that the queue has its place in 80 columns.
+    let (time_width, room) = columns.map_or((TIME, usize::MAX), |columns| (TIME - 1, columns));
+    let mut line = format!("{time:>time_width$}");
+    for column in columns_that_fit(&WIDTHS[..cells.len()], room.saturating_sub(time_width)) {
+        line.push_str(&format!(" {:>width$}", cells[column], width = WIDTHS[column]));
     }
     line
 }
 
-/// A sample in one line; time in seconds since watching began.
+/// The titles of [`watch_line`] in a terminal of `columns`, or all of them; the last four exist only with
+/// block events.
 #[must_use]
-pub fn watch_line(sample: &Sample, latency: Option<&WatchedLatency>) -> String {
-    let mut line = format!("{:>8.1}", sample.at_ns as f64 / 1e9);
-    for ((_, value), width) in iostat_columns(sample).iter().zip(WIDTHS) {
-        line.push_str(&format!(" {value:>width$}"));
-    }
+pub fn watch_header(with_events: bool, columns: Option<usize>) -> String {
+    let titles = iostat_columns(&Sample::default()).map(|(title, _)| title.to_owned());
+    let events = ["p50_us", "p99_us", "depth", "seq%"].map(str::to_owned);
+    let events = events.into_iter().filter(|_| with_events);
+    line("time_s", &titles.into_iter().chain(events).collect::<Vec<_>>(), columns)
+}
+
+/// A sample in one line of a terminal of `columns`, or whole; time in seconds since watching began.
+#[must_use]
+pub fn watch_line(
+    sample: &Sample,
+    latency: Option<&WatchedLatency>,
+    columns: Option<usize>,
+) -> String {
+    let mut cells: Vec<String> =
+        iostat_columns(sample).into_iter().map(|(_, value)| value).collect();
     if let Some(latency) = latency {
         let micros = |value: Option<u64>| {
             value.map_or("-".to_owned(), |value| format!("{:.0}", value as f64 / 1e3))
         };
         let share = latency.sequential;
-        line.push_str(&format!(
-            " {:>7} {:>7} {:>6} {:>5}",
+        cells.extend([
             micros(latency.p50_ns),
             micros(latency.p99_ns),
-            latency.most_in_flight,
+            latency.most_in_flight.to_string(),
             share.map_or("-".to_owned(), |share| format!("{:.0}", share * 100.0)),
-        ));
+        ]);
     }
-    line
+    line(&format!("{:.1}", sample.at_ns as f64 / 1e9), &cells, columns)
 }
 
 #[cfg(test)]

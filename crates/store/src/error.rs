@@ -29,7 +29,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// The file is something else.
-    #[error("{} is not a run file of seekwell but {what}; give the path of a file that 'seekwell run' wrote", path.display())]
+    #[error("{} is {what}, so it is not a run file; give the path of a file that 'seekwell run' wrote", path.display())]
     NotARun {
         /// Path of the file.
         path: PathBuf,

@@ -20,6 +20,10 @@ pub enum DeviceCommand {
     /// Compare a run on a device file with the same lab on the device itself, and keep the error in the
     /// file
     Compare(DeviceCompareArgs),
+    /// Learn how a rotating disk behaves, and write a device file that models it
+    Probe(ProbeArgs),
+    /// Run the experiments of published studies, and compare the results with the published ones
+    Replicate(super::ReplicateArgs),
 }
 
 /// Arguments of `device compare`.
@@ -41,7 +45,7 @@ pub struct DeviceCompareArgs {
 pub struct DeviceServeArgs {
     /// Name of the device, NAME@BUS for one of its buses, or path of a device file
     pub name: String,
-    /// Seed of what a data sheet does not tell: the angle of the disk at its start, slower cells
+    /// Seed of what no data sheet says, such as the angle of the disk at its start
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
 }
@@ -75,7 +79,7 @@ pub struct ProbeArgs {
     /// lost. The disk must be claimed, as for a run
     #[arg(long)]
     pub write: bool,
-    /// Flash: most that is written, in GiB. Write cliff, steady state and erase block of a solid-state disk
+    /// Flash: the most to write, in GiB. Write cliff, steady state and erase block of a solid-state disk
     /// need six times its capacity
     #[arg(long, value_name = "GIB", default_value_t = 64, requires = "write")]
     pub most_written: u64,

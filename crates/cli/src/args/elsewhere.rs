@@ -1,7 +1,7 @@
 //! Arguments of runs on other machines: on the nodes of Slurm, in the pods of Kubernetes, and of a worker there.
 
 use crate::terminal;
-use clap::Args;
+use clap::{Args, Subcommand};
 use seekwell_model::clients::ClientsPlan;
 use seekwell_model::units::{Bytes, Nanos};
 use seekwell_session::{InCluster, Launch, OnCluster, Say, Workers};
@@ -19,22 +19,34 @@ pub(super) fn is_named(word: &str) -> bool {
     [SLURM, WORKERS].contains(&word)
 }
 
+/// Heading of the options of a cluster.
+pub(super) const CLUSTER: &str = "With --on slurm";
+
+/// Actions of a cluster.
+#[derive(Debug, Subcommand)]
+pub enum ClusterCommand {
+    /// Measure shared storage with many clients in step, in the terms of mdtest and IOR
+    Clients(ClientsArgs),
+    /// Print the objects that run a lab in a Kubernetes cluster
+    Manifest(ManifestArgs),
+}
+
 /// Workers on the nodes of a cluster.
 #[derive(Args, Debug)]
 pub struct ClusterArgs {
-    /// With --on slurm: number of workers, each with one CPU; with --place host each with a node of its own;
-    /// of clients the number of nodes
-    #[arg(long, value_name = "N", requires = "on", default_value = "4", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    /// Number of workers, each with one CPU, and with --place host each with a node of its own; for clients
+    /// the number of nodes
+    #[arg(long, value_name = "N", requires = "on", help_heading = CLUSTER, default_value = "4", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub nodes: u32,
-    /// With --on slurm: partition of the cluster [default: the cluster's own]
-    #[arg(long, value_name = "NAME", requires = "on")]
+    /// Partition of the cluster [default: the cluster's own]
+    #[arg(long, value_name = "NAME", requires = "on", help_heading = CLUSTER)]
     pub partition: Option<String>,
-    /// With --on slurm: account to charge [default: the user's own]
-    #[arg(long, value_name = "NAME", requires = "on")]
+    /// Account to charge [default: the user's own]
+    #[arg(long, value_name = "NAME", requires = "on", help_heading = CLUSTER)]
     pub account: Option<String>,
-    /// With --on slurm: further option of sbatch (of clients: of srun), for example --sbatch=--time=60; may be given more than
+    /// Further option of sbatch, for clients of srun, for example --sbatch=--time=60; may be given more than
     /// once
-    #[arg(long, value_name = "OPTION", requires = "on", allow_hyphen_values = true)]
+    #[arg(long, value_name = "OPTION", requires = "on", help_heading = CLUSTER, allow_hyphen_values = true)]
     pub sbatch: Vec<String>,
 }
 
@@ -78,10 +90,10 @@ pub struct MergeArgs {
 /// Arguments of `doctor`.
 #[derive(Args, Debug)]
 pub struct DoctorArgs {
-    /// Look into the cluster that this machine submits to instead of the machine
+    /// Examine the cluster that this machine submits to instead of the machine
     #[arg(long, value_name = "CLUSTER", value_parser = [SLURM])]
     pub on: Option<String>,
-    /// With --on slurm: partition to look into [default: the cluster's own]
+    /// With --on slurm: partition to examine [default: the cluster's own]
     #[arg(long, value_name = "NAME", requires = "on")]
     pub partition: Option<String>,
     /// With --on slurm: number of workers
@@ -122,7 +134,7 @@ pub struct ClientsArgs {
     /// The nodes.
     #[command(flatten)]
     pub cluster: ClusterArgs,
-    /// Files that each client makes, looks at, reads and removes; 0 for none
+    /// Files that each client makes, reads and removes; 0 for none
     #[arg(long, value_name = "N", default_value = "1000")]
     pub files: u32,
     /// Size of each of these files

@@ -1,8 +1,14 @@
 //! Worked examples of every command: help opens with them, man pages and the reference hold them.
 
+/// Groups whose commands are also understood without the name of the group.
+const MOVED: [&str; 4] = ["file ", "cluster ", "device ", "kernel "];
+
 /// The examples of a command by its name; the whole program's by `seekwell`.
 pub fn of(name: &str) -> Option<&'static str> {
-    EXAMPLES.iter().find(|(command, _)| *command == name).map(|(_, text)| *text)
+    let by_name =
+        |name: &str| EXAMPLES.iter().find(|(command, _)| *command == name).map(|(_, text)| *text);
+    let moved = || MOVED.iter().find_map(|group| by_name(&format!("{group}{name}")));
+    by_name(name).or_else(moved)
 }
 
 const EXAMPLES: &[(&str, &str)] = &[
@@ -11,8 +17,8 @@ const EXAMPLES: &[(&str, &str)] = &[
         r#"Examples:
   seekwell init                        six questions become a lab, mine.toml
   seekwell doctor                      what this machine can measure
-  seekwell plan labs/demo.toml         trials, order, time and bytes written; touches nothing
-  seekwell run labs/demo.toml          runs the lab on scratch images and names the verdict
+  seekwell plan labs/demo.toml         trials, time and bytes; touches nothing
+  seekwell run labs/demo.toml          on scratch images; names the verdict
   seekwell report demo.seekwell --html demo.html
   seekwell compare before.seekwell after.seekwell
   seekwell watch /dev/sdb              what a disk does now
@@ -26,7 +32,7 @@ Exit status: 0 done or verdict reached, 1 error, 2 usage, 3 refused for safety,
         r#"Examples:
   seekwell doctor                      filesystems, schedulers, programs, rights
   sudo seekwell doctor                 the same as root, who can measure more
-  seekwell doctor --on slurm --partition batch --nodes 40 --folder /shared/runs"#,
+  seekwell doctor --on slurm --nodes 40 --folder /shared/runs"#,
     ),
     (
         "init",
@@ -41,7 +47,6 @@ Without a terminal the answers come from the flags, then line by line from stand
         r#"Examples:
   sudo seekwell try mail               ext4, xfs and btrfs, two minutes at most
   sudo seekwell try mail --fs ext4,xfs --sched none,bfq --for 1min
-  sudo seekwell try stream --fs ext4 --sched none,mq-deadline
 
 With your own command; it runs inside the mounted filesystem, whose path is {dir}:
     sudo seekwell try 'tar xf /src/linux.tar' --fs ext4,xfs,btrfs --for 5min
@@ -51,7 +56,7 @@ The run file and the lab that was run are kept: change the lab and run it again.
     (
         "advise",
         r#"Examples:
-  seekwell advise orders.trace         says what can help, and prints the lab that decides it
+  seekwell advise orders.trace         what can help, and a lab that decides
   sudo seekwell advise orders.trace --for 5min
   seekwell advise orders.trace --for 5min --place virtual --model NAME
 
@@ -68,9 +73,8 @@ Exit status: 0 winner or tie, or nothing to compare, 4 inconclusive, 1 error or 
     (
         "run",
         r#"Examples:
-  sudo seekwell run labs/demo.toml     writes demo.seekwell and prints the verdict
+  sudo seekwell run labs/demo.toml     writes demo.seekwell, prints the verdict
   sudo seekwell run mine.toml -o before.seekwell --scratch /mnt/disk-to-measure
-  sudo seekwell run --resume -o before.seekwell
   sudo seekwell run --resume -o before.seekwell --until-decided --at-most 1h
   sudo seekwell run mine.toml --resume -o mine.seekwell --for 10min
 
@@ -80,11 +84,11 @@ the current trial, a second Ctrl-C at once. Either way the machine's settings ar
 Exit status: 0 winner or tie, 4 inconclusive, 1 error or stopped, 3 refused for safety."#,
     ),
     (
-        "manifest",
+        "cluster manifest",
         r#"Examples:
-  seekwell manifest mine.toml --workers 40 --image registry.example/seekwell:1 > mine.yaml
+  seekwell cluster manifest mine.toml --workers 40 > mine.yaml
   kubectl apply -f mine.yaml
-  seekwell manifest mine.toml --claim shared --option=--model=wd-raptor-wd740gd
+  seekwell cluster manifest mine.toml --option=--model=wd-raptor-wd740gd
 
 A pod with the run and one per worker share a volume. For labs on modelled devices."#,
     ),
@@ -101,7 +105,7 @@ and no table is made from it."#,
     (
         "watch",
         r#"Examples:
-  seekwell watch /dev/sda              on a terminal a screen, elsewhere a line per second
+  seekwell watch /dev/sda              a screen, or without a terminal lines
   seekwell watch sda -n 60 --record busy.seekwell
   seekwell watch /dev/nvme0n1 --interval 200ms --json
 
@@ -113,7 +117,7 @@ kernel's block events, which need root and tracefs; without them only the counte
         r#"Examples:
   sudo seekwell capture -o /dev/shm/build.trace -- make -j4
   sudo seekwell capture -o /dev/shm/db.trace --unit postgresql --for 5min
-  sudo seekwell capture -o /dev/shm/mail.trace --pid 1234 --path /var/mail --for 60s
+  sudo seekwell capture -o /dev/shm/mail.trace --pid 1234 --for 60s
   seekwell trace info /dev/shm/db.trace
 
 Needs root or CAP_BPF, CAP_PERFMON and CAP_SYS_RESOURCE, and a kernel with BTF. Paths, sizes,
@@ -138,16 +142,15 @@ results and times are recorded, never contents or arguments."#,
   seekwell trace requests db.trace --call write --path /var/lib/postgresql
   seekwell trace requests db.trace --process 1234 --longest 1000 --json
 
-Calls and requests are joined by time and process. A request is a call's own when the call's process
-issued it meanwhile. One of a process without calls in the trace, as the kernel's thread of the
-journal, may be of every call in progress then, and is listed for each of them."#,
+A request belongs to a call if the call's process issued it meanwhile. A request of a process without
+calls in the trace, such as the journal's kernel thread, is listed with every call in progress then."#,
     ),
     (
         "trace synthesize",
         r#"Examples:
-  seekwell trace synthesize db.trace -o db.load        for those who may not share traces
-  seekwell trace synthesize load.json -o other         from the description that another made
-  seekwell run db.load/lab.toml                        its replay on two filesystems
+  seekwell trace synthesize db.trace -o db.load    to share instead of a trace
+  seekwell trace synthesize load.json -o other     from a description
+  seekwell run db.load/lab.toml                    its replay on two filesystems
 
 The description has counts, sizes, times and the shape of the tree; no path, process or program name.
 The table shows how far the made load is from the recorded one, by the figures of `trace info`."#,
@@ -162,7 +165,7 @@ The table shows how far the made load is from the recorded one, by the figures o
     (
         "trace import",
         r#"Examples:
-  strace -f -ttt -T -yy -o log make    as any user, without eBPF; slows the program down
+  strace -f -ttt -T -yy -o log make    as any user, without eBPF; slows it down
   seekwell trace import strace log -o make.trace"#,
     ),
     (
@@ -177,19 +180,17 @@ The table shows how far the made load is from the recorded one, by the figures o
   seekwell compare before.seekwell after.seekwell
   seekwell compare before.seekwell after.seekwell --fail-above 5%
   seekwell compare before.seekwell after.seekwell --reference ext4/none
-  seekwell compare --before b1.seekwell b2.seekwell b3.seekwell --after a1.seekwell a2.seekwell a3.seekwell
+  seekwell compare --before b1.seekwell b2.seekwell b3.seekwell \
+                   --after a1.seekwell a2.seekwell a3.seekwell
 
-Runs share no rounds, so they are compared as independent samples. With one run per side the trials
-are the sample, and a difference may come from the machine; while something else kept the processors
-busy during one of the runs, none is named. With three or more runs per side each run is one value,
-and a reference stack cancels changes of the whole machine: then a difference comes from the change.
-Other changes between the runs (kernel, firmware, settings in force) are listed. Runs that judge
-another metric, run another workload or ran on another backend are refused. Worse by 5% means 1.05 times a metric that
-should be low, or 1/1.05 of one that should be high.
+With one run per side a difference may come from the machine. With three or more runs per side, made
+in turn, each run is one value, and a reference stack cancels changes of the whole machine. Runs with
+another metric, workload or backend are refused. Worse by 5% means 1.05 times a metric that should be
+low, or 1/1.05 of one that should be high.
 
 Exit status: 0 every stack is better, worse or the same; with --fail-above none is worse by more.
-4 inconclusive for some stack. 5 a stack is certainly worse by more than the threshold.
-1 not comparable, or a run cannot be read. 6 a run file was changed."#,
+4 inconclusive for some stack. 5 a stack is worse by more than the threshold. 1 not comparable, or
+a run cannot be read. 6 a run file was changed."#,
     ),
     (
         "claim",
@@ -216,83 +217,102 @@ The claim is the file .seekwell-claim in it. A directory that is not empty is re
   seekwell bench stream ./large-file --cache cold
   seekwell bench seek ./large-file --size 16k --threads 4 --json
 
-A doubtful result says why and what to do: served from a cache, too short, device busy."#,
+Files and devices are only read unless --write or --mix is given; in a directory a new folder is
+used. A doubtful result says why and what to do: served from a cache, too short, device busy."#,
     ),
     (
-        "replicate",
+        "device replicate",
         r#"Examples:
-  seekwell replicate --quick           all studies on modelled devices; takes minutes
-  seekwell replicate 003 -o kept       one study in full; continues with the runs in the folder
-  seekwell replicate --kept -o kept --markdown replications.md
-  sudo seekwell replicate 003 --quick --place host --device loop:4GiB"#,
+  seekwell device replicate --quick        all studies on models; minutes
+  seekwell device replicate 003 -o kept    one study in full; continues
+  seekwell device replicate --kept -o kept --markdown replications.md
+  sudo seekwell device replicate 003 --quick --place host --device loop:4GiB"#,
     ),
     (
-        "extract",
+        "file",
         r#"Examples:
-  seekwell extract demo.html           writes demo.seekwell
-  seekwell extract demo.html -o again.seekwell
+  seekwell file verify demo.seekwell       was it changed? judged again
+  seekwell file repair demo.seekwell       writes demo-repaired.seekwell
+  seekwell file merge monday.seekwell tuesday.seekwell -o both.seekwell
+  seekwell file extract demo.html          writes demo.seekwell"#,
+    ),
+    (
+        "cluster",
+        r#"Examples:
+  seekwell cluster clients /shared/scratch --on slurm --nodes 8
+  seekwell cluster manifest mine.toml --workers 40 > mine.yaml
+
+A lab runs on the nodes of Slurm with `seekwell run LAB --on slurm`."#,
+    ),
+    (
+        "file extract",
+        r#"Examples:
+  seekwell file extract demo.html           writes demo.seekwell
+  seekwell file extract demo.html -o again.seekwell
 
 A page whose run was changed gives no file: exit status 6."#,
     ),
     (
-        "verify",
+        "file verify",
         r#"Examples:
-  seekwell verify demo.seekwell        ends with 6 when anything was changed
-  seekwell verify demo.seekwell --sign ~/.ssh/id_ed25519
-  seekwell verify demo.seekwell --key author.pub"#,
+  seekwell file verify demo.seekwell        status 6 if anything was changed
+  seekwell file verify demo.seekwell --sign ~/.ssh/id_ed25519
+  seekwell file verify demo.seekwell --key author.pub"#,
     ),
     (
-        "clients",
+        "cluster clients",
         r#"Examples:
-  seekwell clients /shared/scratch --processes 4
-  seekwell clients /shared/scratch --on slurm --nodes 8 --processes 16 --files 10000 --block 4GiB
-  seekwell clients /shared/scratch --on slurm --nodes 8 --block 0 --stonewall 30s --json
+  seekwell cluster clients /shared/scratch --processes 4
+  seekwell cluster clients /shared/scratch --on slurm --nodes 8 --block 4GiB
+  seekwell cluster clients /shared/scratch --on slurm --stonewall 30s --json
 
-Clients read what those of the next node wrote, so that it comes from the storage and not from their own cache."#,
+Clients read what those of the next node wrote: it comes from the storage, not from their own cache."#,
     ),
     (
-        "merge",
+        "file merge",
         r#"Examples:
-  seekwell merge monday.seekwell tuesday.seekwell -o both.seekwell
+  seekwell file merge monday.seekwell tuesday.seekwell -o both.seekwell
 
 The files hold trials of one plan: copies of a run that were continued apart. A trial that several
 have is kept once. Each file is checked first, and one that was changed ends with status 6; the new one
 holds their seals."#,
     ),
     (
-        "repair",
+        "file repair",
         r#"Examples:
-  seekwell repair demo.seekwell        writes demo-repaired.seekwell"#,
+  seekwell file repair demo.seekwell        writes demo-repaired.seekwell"#,
     ),
     (
         "kernel",
         r#"Examples:
-  seekwell kernel build                the kernel of the virtual backend, once per machine
-  seekwell kernel list"#,
+  seekwell kernel build                once per machine; takes minutes
+  seekwell kernel list
+  seekwell kernel calibrate            the value for `run --cpu`"#,
     ),
     (
         "device",
         r#"Examples:
-  seekwell device list                      modelled devices, each with a description
-  seekwell device show wd-raptor-wd740gd    what it does: seeks, bandwidth, latency, writes
-  seekwell device import ibm18es.diskspecs -o ibm18es.toml
+  seekwell device list                      modelled devices
+  seekwell device show wd-raptor-wd740gd    seeks, bandwidth, latency, writes
+  sudo seekwell device probe /dev/sdb -o mine.toml
+  seekwell device replicate --quick         published studies on the models
   seekwell device compare mine.toml predicted.seekwell real.seekwell"#,
     ),
     (
-        "probe",
+        "device probe",
         r#"Examples:
-  sudo seekwell probe /dev/sdb -o mine.toml      only reads; three to seven minutes
-  seekwell device show mine.toml                 what the model of the file does
-  seekwell probe --model wd-raptor-wd740gd       the same on a model, in a few seconds
-  sudo seekwell probe /dev/sdb --write           also learns the write cache; destroys what is on it
+  sudo seekwell device probe /dev/sdb -o mine.toml   only reads; minutes
+  sudo seekwell device probe /dev/sdb --write        destroys its content
+  seekwell device probe --model wd-raptor-wd740gd    the same on a model
+  seekwell device show mine.toml                     what the model does
 
 No other process should use the disk meanwhile."#,
     ),
     (
-        "calibrate",
+        "kernel calibrate",
         r#"Examples:
-  seekwell calibrate                   prints the value for `run --cpu`
-  seekwell calibrate --layers          with the work of LUKS, RAID and zram"#,
+  seekwell kernel calibrate                   prints the value for `run --cpu`
+  seekwell kernel calibrate --layers   with LUKS, RAID and zram"#,
     ),
     (
         "bench seek",
@@ -306,13 +326,13 @@ No other process should use the disk meanwhile."#,
         r#"Examples:
   seekwell bench stream ./large-file --cache cold
   seekwell bench stream . --file-size 1GiB --size 1MiB --write
-  seekwell bench stream . --write --append --size 512B --sync fsync     a log, line by line"#,
+  seekwell bench stream . --write --append --size 512B --sync fsync    a log"#,
     ),
     (
         "bench sweep",
         r#"Examples:
   seekwell bench sweep /dev/sdb --html sweep.html
-  seekwell bench sweep /dev/sdb /dev/sdc   are two devices alike, and where do they cross?"#,
+  seekwell bench sweep /dev/sdb /dev/sdc   two devices compared at every size"#,
     ),
     (
         "bench seekrw",
@@ -396,8 +416,10 @@ No other process should use the disk meanwhile."#,
     (
         "bench capacity",
         r#"Examples:
-  sudo seekwell bench capacity /dev/sdb            some blocks, restored afterwards; claim it first
-  sudo seekwell bench capacity /dev/sdb --full     every block; destroys the content"#,
+  sudo seekwell bench capacity /dev/sdb            some blocks, then restored
+  sudo seekwell bench capacity /dev/sdb --full     every block; destroys all
+
+The device must be claimed."#,
     ),
     (
         "bench defragment",

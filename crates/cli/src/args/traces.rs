@@ -5,9 +5,13 @@ use seekwell_model::units::{Bytes, Nanos};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+/// Usage of `capture`: what clap makes of the group is too long for a line.
+const USAGE: &str = "seekwell capture [OPTIONS] -o <DIR> -- <COMMAND>...\n       \
+                     seekwell capture [OPTIONS] -o <DIR> --pid|--unit|--container|--system …";
+
 /// Arguments of `capture`.
 #[derive(Args, Debug)]
-#[command(group = ArgGroup::new("target").required(true))]
+#[command(group = ArgGroup::new("target").required(true), override_usage = USAGE)]
 pub struct CaptureArgs {
     /// Folder of the trace to write; it must not exist or be empty
     #[arg(short, long, value_name = "DIR")]
@@ -25,11 +29,11 @@ pub struct CaptureArgs {
     /// Record every process of a systemd unit
     #[arg(long, value_name = "NAME", group = "target")]
     pub unit: Option<String>,
-    /// Record every process of a container of docker, podman or Kubernetes, by its name (there POD,
-    /// POD/CONTAINER or NAMESPACE/POD/CONTAINER) or the first 12 or more digits of its id
+    /// Record every process of a container of docker, podman or Kubernetes, by its name (in Kubernetes POD,
+    /// POD/CONTAINER or NAMESPACE/POD/CONTAINER) or 12 or more digits of its id
     #[arg(long, value_name = "NAME|ID", group = "target")]
     pub container: Option<String>,
-    /// Record every process but this one
+    /// Record every process except this one
     #[arg(long, group = "target")]
     pub system: bool,
     /// Keep only calls on files below this directory; may be given more than once
@@ -39,26 +43,26 @@ pub struct CaptureArgs {
     #[arg(long = "for", alias = "time", value_name = "TIME", value_parser = super::some_time, allow_hyphen_values = true)]
     pub time: Option<Nanos>,
     /// Leave out block requests
-    #[arg(long)]
+    #[arg(long, help_heading = super::MORE)]
     pub no_block: bool,
     /// Allow the trace inside a traced directory or on its device; it adds to the load there
-    #[arg(long)]
+    #[arg(long, help_heading = super::MORE)]
     pub same_device: bool,
     /// Leave out the state of the traced directories (without --path: of the working directory of a
     /// command) before the start
-    #[arg(long)]
+    #[arg(long, help_heading = super::MORE)]
     pub no_walk: bool,
-    /// Write words without meaning for the names of files and programs; sizes, times and numbers of processes stay
-    #[arg(long)]
+    /// Replace the names of files and programs by meaningless words; sizes, times and process numbers stay
+    #[arg(long, help_heading = super::MORE)]
     pub anonymize: bool,
     /// End when the trace has this size
-    #[arg(long, value_name = "SIZE", value_parser = super::some_trace)]
+    #[arg(long, value_name = "SIZE", value_parser = super::some_trace, help_heading = super::MORE)]
     pub max_size: Option<Bytes>,
     /// Write parts of this size, each a trace in a folder of its own: DIR/part-000001 and so on
-    #[arg(long, value_name = "SIZE", value_parser = super::some_trace)]
+    #[arg(long, value_name = "SIZE", value_parser = super::some_trace, help_heading = super::MORE)]
     pub rotate: Option<Bytes>,
     /// Keep this many of the newest parts and remove the others
-    #[arg(long, value_name = "N", requires = "rotate", default_value_t = 10,
+    #[arg(long, value_name = "N", requires = "rotate", default_value_t = 10, help_heading = super::MORE,
           value_parser = clap::value_parser!(u32).range(1..))]
     pub keep: u32,
 }
@@ -66,7 +70,7 @@ pub struct CaptureArgs {
 /// Actions on traces.
 #[derive(Debug, Subcommand)]
 pub enum TraceCommand {
-    /// Tell what kind of load a trace holds: three sentences, then numbers
+    /// Describe the load in a trace: three sentences, then numbers
     Info(TraceInfoArgs),
     /// Show which block requests single calls caused, such as the writes of an fsync
     Requests(TraceRequestsArgs),
@@ -76,9 +80,9 @@ pub enum TraceCommand {
     Import(TraceImportArgs),
     /// Write a trace as records of another program
     Export(TraceExportArgs),
-    /// Make one trace of several: parts of a long one, or traces of one machine
+    /// Merge traces: the parts of a long one, or several of one machine
     Merge(TraceMergeArgs),
-    /// Make several traces of one: one for each process or directory
+    /// Split a trace into one for each process or directory
     Split(TraceSplitArgs),
     /// Write a trace as one file, which every command reads as it is
     Pack(TracePackArgs),
@@ -95,7 +99,7 @@ pub struct TraceSynthesizeArgs {
     /// described; it must not exist or be empty
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
-    /// Number of the made trace: the same one makes the same trace
+    /// Seed of the trace: the same number makes the same trace
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
 }
@@ -160,7 +164,7 @@ pub struct TraceRequestsArgs {
     /// Look only at calls of this process; may be given more than once
     #[arg(long = "process", value_name = "PID")]
     pub processes: Vec<u32>,
-    /// Show so many calls, those that took longest
+    /// Number of calls to show, those that took longest
     #[arg(long, value_name = "N", default_value_t = 10,
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub longest: u32,
@@ -185,29 +189,29 @@ pub struct TraceImportArgs {
 /// Records that can be imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum TraceFormat {
-    /// Output of `strace -f -ttt -T -yy -o FILE COMMAND`; -t, -tt, -r, -k, -i, -n and -C are read too
+    /// `strace -f -ttt -T -yy`; -t, -tt, -r, -k, -i, -n, -C too
     Strace,
-    /// Output of `perf trace -o FILE COMMAND`
+    /// `perf trace -o FILE COMMAND`
     Perf,
-    /// Binary files of blktrace: one of them, or their name without .blktrace.N
+    /// Binary files: one, or their name without .blktrace.N
     Blktrace,
     /// Text of `blkparse -i DEVICE`
     Blkparse,
     /// I/O log of fio, version 2 or 3 (write_iolog)
     Iolog,
-    /// Block trace of MSR Cambridge: filetime,host,disk,Read|Write,offset,bytes,response time
+    /// MSR Cambridge: filetime,host,disk,Read|Write,offset,bytes,response time
     Msr,
-    /// Block trace of Alibaba (2020): device,R|W,offset,bytes,microseconds
+    /// Alibaba (2020): device,R|W,offset,bytes,microseconds
     Alibaba,
-    /// Block trace of Tencent: seconds,sector,sectors,0|1,volume
+    /// Tencent: seconds,sector,sectors,0|1,volume
     Tencent,
-    /// Block trace in the form of SPC, as those of UMass: unit,sector,bytes,r|w,seconds
+    /// SPC, as UMass: unit,sector,bytes,r|w,seconds
     Spc,
-    /// Block trace of MQSim: nanoseconds, device, sector, sectors, 0 for a write or 1 for a read
+    /// MQSim: nanoseconds, device, sector, sectors, 0 for a write or 1 for a read
     Mqsim,
-    /// Block trace of SNIA Systor '17: seconds,response,R|W,LUN,offset,bytes
+    /// SNIA Systor '17: seconds,response,R|W,LUN,offset,bytes
     Systor,
-    /// Block trace of FIU: nanoseconds, process, its name, sector, sectors, R|W, major, minor, hash
+    /// FIU: nanoseconds, process, its name, sector, sectors, R|W, major, minor, hash
     Fiu,
 }
 
@@ -254,10 +258,10 @@ pub struct TraceFilterArgs {
     /// Folder of the trace to write; it must not exist or be empty
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
-    /// Leave out what began before this time of the trace
+    /// Leave out events that began before this time of the trace
     #[arg(long, value_name = "TIME", value_parser = super::any_time, allow_hyphen_values = true)]
     pub from: Option<Nanos>,
-    /// Leave out what began at this time of the trace or later
+    /// Leave out events that began at this time of the trace or later
     #[arg(long, value_name = "TIME", value_parser = super::any_time, allow_hyphen_values = true)]
     pub to: Option<Nanos>,
     /// Keep only calls on files below this directory; may be given more than once

@@ -32,12 +32,14 @@ pub fn run(session: &Session, command: &DeviceCommand) -> Result<Exit, Failure> 
         }
         DeviceCommand::Show { name } => {
             let file = session.device(name)?;
-            terminal::data(&terminal::harmless(&seekwell_device::draw(&file)));
-            terminal::data(&terminal::harmless(&seekwell_device::catalogue::origins(&file)));
+            let text = seekwell_device::draw(&file) + &seekwell_device::catalogue::origins(&file);
+            terminal::data(&terminal::fitted(&terminal::harmless(&text), 0, terminal::columns()));
         }
         DeviceCommand::Serve(arguments) => serve::run(session, arguments)?,
         DeviceCommand::Import(arguments) => import(arguments)?,
         DeviceCommand::Compare(arguments) => compare(arguments)?,
+        DeviceCommand::Probe(arguments) => return super::probe::run(session, arguments),
+        DeviceCommand::Replicate(arguments) => return super::replicate::run(session, arguments),
     }
     Ok(Exit::Done)
 }

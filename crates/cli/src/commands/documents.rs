@@ -3,7 +3,7 @@
 
 mod reference;
 
-use crate::args::{self, CompletionsArgs, DocumentsArgs};
+use crate::args::{self, CompletionsArgs, DocumentsArgs, HelpArgs};
 use crate::failure::{Exit, Failure};
 use crate::{output, terminal};
 use clap_complete::Shell;
@@ -34,11 +34,26 @@ fn completion_text(shell: Shell) -> String {
 
 /// The command line without what the program starts itself.
 fn visible() -> clap::Command {
-    let all = args::command();
+    let all = args::documented();
     let commands: Vec<clap::Command> =
         all.get_subcommands().filter(|one| !one.is_hide_set()).cloned().collect();
     let about = all.get_about().cloned().unwrap_or_default();
     clap::Command::new("seekwell").about(about).version(all.render_version()).subcommands(commands)
+}
+
+/// Prints the help of a command with all of its options.
+///
+/// # Errors
+/// When there is no such command.
+pub fn help(arguments: &HelpArgs) -> Result<Exit, Failure> {
+    let help = args::whole(&arguments.words);
+    if help.use_stderr() {
+        let name = arguments.words.join(" ");
+        return Err(Failure::Usage(format!("no command is named '{name}'; see seekwell --help")));
+    }
+    // A closed pipe is the reader's choice.
+    let _ = help.print();
+    Ok(Exit::Done)
 }
 
 /// Prints the reference, or writes man pages and completions.
@@ -51,7 +66,7 @@ pub fn documents(arguments: &DocumentsArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Done);
     }
     if arguments.reference {
-        terminal::data(&reference::markdown(&args::command()));
+        terminal::data(&reference::markdown(&args::documented()));
         return Ok(Exit::Done);
     }
     let Some(directory) = &arguments.directory else {
@@ -66,18 +81,24 @@ pub fn documents(arguments: &DocumentsArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// One page for the program and one per visible command.
+/// One page for the program, one per visible command and one per command of a group.
 fn man_pages() -> Result<Vec<(PathBuf, Vec<u8>)>, Failure> {
-    let mut all = args::command();
-    all.build();
-    let commands: Vec<clap::Command> =
-        all.get_subcommands().filter(|one| !one.is_hide_set()).cloned().collect();
-    let mut pages = vec![page("seekwell".to_owned(), all)?];
-    for command in commands {
-        if command.get_name() != "help" {
-            pages.push(page(format!("seekwell-{}", command.get_name()), command)?);
+    fn below(
+        name: String,
+        command: &clap::Command,
+        pages: &mut Vec<(PathBuf, Vec<u8>)>,
+    ) -> Result<(), Failure> {
+        let is_shown = |one: &&clap::Command| !one.is_hide_set() && one.get_name() != "help";
+        for one in command.get_subcommands().filter(is_shown) {
+            below(format!("{name}-{}", one.get_name()), one, pages)?;
         }
+        pages.push(page(name, command.clone())?);
+        Ok(())
     }
+    let mut all = args::documented();
+    all.build();
+    let mut pages = Vec::new();
+    below("seekwell".to_owned(), &all, &mut pages)?;
     Ok(pages)
 }
 

@@ -18,6 +18,7 @@ pub fn run(machine: &Machine, command: &KernelCommand) -> Result<Exit, Failure> 
     match command {
         KernelCommand::Build(arguments) => build(machine, arguments),
         KernelCommand::List => list(machine),
+        KernelCommand::Calibrate(arguments) => super::calibrate::run(machine, arguments),
     }
 }
 

@@ -57,7 +57,8 @@ fn info(arguments: &TraceInfoArgs) -> Result<Exit, Failure> {
             .map_err(|error| Failure::Error(format!("cannot write JSON: {error}")))?;
         terminal::data(&json);
     } else {
-        terminal::data(&terminal::harmless(&text(&summary)));
+        let text = terminal::harmless(&text(&summary));
+        terminal::data(&terminal::fitted(&text, 0, terminal::columns()));
     }
     Ok(Exit::Done)
 }
@@ -170,7 +171,8 @@ fn requests(arguments: &TraceRequestsArgs) -> Result<Exit, Failure> {
             .map_err(|error| Failure::Error(format!("cannot write JSON: {error}")))?;
         terminal::data(&json);
     } else {
-        terminal::data(&terminal::harmless(&caused::text(&found)));
+        let text = terminal::harmless(&caused::text(&found));
+        terminal::data(&terminal::fitted(&text, 0, terminal::columns()));
     }
     Ok(Exit::Done)
 }

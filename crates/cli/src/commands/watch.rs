@@ -131,12 +131,13 @@ fn in_lines(watch: &mut Watch, arguments: &WatchArgs, stop: &AtomicBool) -> Resu
         if arguments.json {
             terminal::data(&watch.seen.json());
         } else {
-            let with_events = Some(watch.seen.picture.is_some());
+            let (with_events, columns) = (Some(watch.seen.picture.is_some()), terminal::columns());
             if lines.is_multiple_of(LINES_PER_TITLE) || with_events != titled {
-                terminal::data(&seekwell_report::watch_header(with_events == Some(true)));
+                let header = seekwell_report::watch_header(with_events == Some(true), columns);
+                terminal::data(&header);
                 titled = with_events;
             }
-            terminal::data(&watch.seen.line());
+            terminal::data(&watch.seen.line(columns));
         }
         lines += 1;
     }

@@ -50,6 +50,13 @@ impl<'a> TimeLeft<'a> {
         Some(rest.saturating_add(round.saturating_mul(later)))
     }
 
+    /// The trial under way begins only now: an image was written before, which no other trial waits for.
+    pub fn began_now(&mut self) {
+        if let Some((_, begun)) = &mut self.current {
+            *begun = Instant::now();
+        }
+    }
+
     /// The trial that began ended.
     pub fn ended(&mut self) {
         if let Some((candidate, begun)) = self.current.take()

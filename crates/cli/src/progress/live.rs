@@ -29,8 +29,7 @@ pub fn run() -> Result<Exit, Failure> {
     let stop = signals()?;
     let states = states();
     let mut screen = Screen::open().map_err(gone)?;
-    let mut shown =
-        Shown { state: State::default(), since: Instant::now(), devices: Devices::default() };
+    let mut shown = Shown::new();
     let mut due = Instant::now();
     while !stop.load(Ordering::Relaxed) {
         if let Some('q' | 'Q' | '\u{1b}') = screen.key(LOOK) {
@@ -52,12 +51,19 @@ pub fn run() -> Result<Exit, Failure> {
 /// Content of the screen.
 struct Shown {
     state: State,
-    /// Start of the running trial.
+    /// Start of the run, or of its continuation.
+    started: Instant,
+    /// Start of the running trial, without its image.
     since: Instant,
     devices: Devices,
 }
 
 impl Shown {
+    fn new() -> Self {
+        let now = Instant::now();
+        Self { state: State::default(), started: now, since: now, devices: Devices::default() }
+    }
+
     /// Takes the latest state; whether there was one. An error when the run is over.
     fn take(&mut self, states: &Receiver<State>) -> Result<bool, ()> {
         let mut changed = false;
@@ -67,6 +73,9 @@ impl Shown {
                     if state.current.trial != self.state.current.trial {
                         self.since = Instant::now();
                         self.devices.new_trial();
+                    }
+                    if self.state.image.is_some() && state.image.is_none() {
+                        self.since = Instant::now();
                     }
                     self.state = state;
                     changed = true;

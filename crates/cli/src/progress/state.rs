@@ -24,8 +24,12 @@ pub struct State {
     pub done: u64,
     pub total: u64,
     pub round: u32,
-    /// Time left when the trial under way began; `None` before the first one.
+    /// Trials done before this session.
+    pub done_before: u64,
+    /// Time left when the trial under way began, without its image; `None` before the first one.
     pub left_ns: Option<u64>,
+    /// The image that is being written.
+    pub image: Option<ImageState>,
     pub current: Current,
     /// In the order of the lab, which says nothing about who leads.
     pub stacks: Vec<StackState>,
@@ -40,6 +44,13 @@ pub struct Current {
     pub trial: Option<u32>,
     pub name: String,
     pub step: String,
+}
+
+/// An image that is written before the trial under way begins.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ImageState {
+    /// Time until it is written, at the speed so far; `None` before there is one.
+    pub left_ns: Option<u64>,
 }
 
 /// Outcomes of the trials of a stack so far.
@@ -68,6 +79,7 @@ impl State {
             scratch: std::fs::canonicalize(scratch).unwrap_or_else(|_| scratch.to_owned()),
             disks: disks.into_iter().collect(),
             total: plan.trials.len() as u64,
+            current: Current { step: "getting ready".to_owned(), ..Current::default() },
             stacks: plan
                 .stacks
                 .iter()
@@ -78,6 +90,9 @@ impl State {
     }
 
     pub fn began(&mut self, trial: &PlannedTrial, name: String, of: (u64, u64), left_ns: u64) {
+        if self.left_ns.is_none() {
+            self.done_before = of.0;
+        }
         (self.done, self.total) = of;
         self.round = trial.round + 1;
         self.left_ns = Some(left_ns);

@@ -90,11 +90,10 @@ fn every_command_line_of_the_book_exists() {
             let call = call.split(" #").next().unwrap();
             let mut words = call.split_whitespace();
             let command = words.next().unwrap();
-            let mut asked = vec![command];
-            if ["bench", "kernel"].contains(&command) {
+            let mut asked = vec!["help", command];
+            if ["bench", "kernel", "trace", "device", "file", "cluster"].contains(&command) {
                 asked.extend(words.clone().next());
             }
-            asked.push("--help");
             let output = seekwell(directory.path()).args(&asked).output().unwrap();
             assert!(output.status.success(), "{}: {line}", file.display());
             let help = data(&output);

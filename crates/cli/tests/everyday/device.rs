@@ -35,7 +35,7 @@ fn an_imported_specification_is_a_device_that_can_be_shown() {
     assert_eq!(again.status.code(), Some(1));
     assert_eq!(
         talk(&again),
-        "seekwell: error: made-up.toml exists and is not written; name another file, or remove it\n"
+        "seekwell: error: made-up.toml exists; name another file, or remove it\n"
     );
 }
 

@@ -54,19 +54,27 @@ impl Terminal {
         command
     }
 
-    /// All that the program writes to this terminal, of so many columns, as its standard output.
+    /// All that the program writes to this terminal of `columns`, as its standard output.
     fn output(&self, columns: u16, words: &[&str]) -> String {
+        let (text, code) = self.everything(columns, Path::new("/"), words);
+        assert_eq!(code, Some(0), "{words:?}: {text}");
+        text
+    }
+
+    /// All that the program writes to this terminal of `columns`, as its standard output and error, and its
+    /// exit status.
+    fn everything(&self, columns: u16, place: &Path, words: &[&str]) -> (String, Option<i32>) {
         let size = Winsize { ws_row: 40, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
         tcsetwinsize(&self.slave, size).unwrap();
-        let stdout = Stdio::from(self.slave.try_clone().unwrap());
-        let mut command = seekwell(Path::new("/"));
-        command.args(words).env("TERM", "xterm").stdin(Stdio::null()).stdout(stdout);
-        assert!(command.status().unwrap().success(), "{words:?}");
+        let terminal = || Stdio::from(self.slave.try_clone().unwrap());
+        let mut command = seekwell(place);
+        command.args(words).env("TERM", "xterm").env("NO_COLOR", "1").stdin(Stdio::null());
+        let status = command.stdout(terminal()).stderr(terminal()).status().unwrap();
         // Its own mark at the end: what a terminal shows comes when it likes.
         let end = "-- that is all --";
         rustix::io::write(&self.slave, end.as_bytes()).unwrap();
         self.wait_for(end);
-        self.text().replace(end, "").replace('\r', "")
+        (self.text().replace(end, "").replace('\r', ""), status.code())
     }
 
     fn text(&self) -> String {
@@ -122,6 +130,122 @@ fn lists_fit_a_terminal_of_80_columns_and_are_whole_in_a_file() {
     }
 }
 
+/// A line that is longer than the terminal and is neither one word nor a command to copy, nor ends with a
+/// path.
+fn wide(text: &str, columns: u16) -> Option<&str> {
+    let is_path =
+        |line: &str| line.split(' ').next_back().is_some_and(|word| word.starts_with('/'));
+    let is_command = |line: &str| {
+        let line = line.trim_start();
+        line.starts_with("seekwell ") || line.starts_with("sudo seekwell ")
+    };
+    let mut lines = text.lines().filter(|line| line.chars().count() > usize::from(columns));
+    lines.find(|line| line.trim().contains(' ') && !is_command(line) && !is_path(line))
+}
+
+/// A trace of two processes with long paths.
+fn trace(folder: &Path) {
+    let path = "/srv/a/folder/with/a/long/name/of/its/own";
+    let calls = format!(
+        "7 1700000000.000000 openat(AT_FDCWD, \"{path}/one\", O_RDWR|O_CREAT, 0644) = 3<{path}/one> <0.000100>\n\
+         7 1700000000.010000 write(3<{path}/one>, \"x\", 4096) = 4096 <0.000200>\n\
+         7 1700000000.020000 fsync(3<{path}/one>) = 0 <0.020000>\n\
+         8 1700000001.000000 openat(AT_FDCWD, \"{path}/two\", O_RDONLY) = 3<{path}/two> <0.000100>\n\
+         8 1700000001.010000 read(3<{path}/two>, \"x\", 4096) = 4096 <0.000200>\n"
+    );
+    std::fs::write(folder.join("log"), calls).unwrap();
+    let import = ["trace", "import", "strace", "log", "-o", "t"];
+    let imported = seekwell(folder).args(import).output().unwrap();
+    assert!(imported.status.success(), "{}", super::talk(&imported));
+}
+
+#[test]
+fn texts_fit_terminals_of_80_100_and_120_columns_without_broken_words() {
+    // A run that another test kills would be put back here, with messages of its own.
+    let _alone = super::MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = tempfile::tempdir().unwrap();
+    trace(folder.path());
+    let trace = folder.path().join("t");
+    let trace = trace.to_str().unwrap();
+    let absent = folder.path().join("a-run-file-with-a-long-name-that-is-not-there.seekwell");
+    let absent = absent.to_str().unwrap();
+    let cases: [(&[&str], i32); 11] = [
+        (&["plan", "labs/demo.toml"], 0),
+        (&["trace", "info", trace], 0),
+        (&["trace", "requests", trace], 0),
+        (&["device", "show", "wd-raptor-wd740gd"], 0),
+        (&["--help"], 0),
+        (&["run", "--help"], 0),
+        (&["help", "run"], 0),
+        (&["watch", "no-such-device-of-this-machine-with-a-long-name"], 1),
+        (&["report", absent], 1),
+        (&["run", "labs/demo.toml", "--budget", "5s"], 2),
+        (&["try", "mail", "--for", "0s"], 2),
+    ];
+    for (words, code) in cases {
+        let output = seekwell(&root).args(words).output().unwrap();
+        let whole = super::data(&output) + &super::talk(&output);
+        assert!(!whole.contains("-- --budget"), "a tip that leads nowhere: {whole}");
+        let known: Vec<&str> = whole.split_whitespace().collect();
+        for columns in [80, 100, 120] {
+            let (text, status) = Terminal::new().everything(columns, &root, words);
+            assert_eq!(status, Some(code), "{words:?}: {text}");
+            assert_eq!(wide(&text, columns), None, "{words:?} in {columns} columns:\n{text}");
+            let broken: Vec<&str> =
+                text.split_whitespace().filter(|word| !known.contains(word)).collect();
+            assert!(
+                broken.is_empty(),
+                "{words:?} in {columns} columns: {broken:?}\n{text}\n{whole}"
+            );
+        }
+    }
+    let (plan, _) = Terminal::new().everything(80, &root, &["plan", "labs/demo.toml"]);
+    assert!(plan.lines().count() <= 24, "{}\n{plan}", plan.lines().count());
+}
+
+#[test]
+fn lines_of_watch_fit_the_terminal_and_keep_the_utilisation() {
+    let entries = std::fs::read_dir("/sys/block").into_iter().flatten().flatten();
+    let Some(device) = entries.filter_map(|entry| entry.file_name().into_string().ok()).min()
+    else {
+        return seekwell_testing::skip("lines_of_watch_fit_the_terminal", "no block device");
+    };
+    for columns in [80, 100, 120] {
+        let words = ["watch", &device, "--lines", "-n", "2", "-i", "50ms"];
+        let text = Terminal::new().output(columns, &words);
+        assert_eq!(wide(&text, columns), None, "{columns}:\n{text}");
+        assert!(text.contains(" %util"), "{text}");
+    }
+}
+
+#[test]
+fn a_run_and_a_try_fit_the_terminal() {
+    let _alone = super::MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    if !seekwell_testing::root() || seekwell_testing::tool("mkfs.ext2").is_none() {
+        return seekwell_testing::skip("a_run_and_a_try_fit", "needs root and mkfs.ext2");
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path();
+    std::fs::write(place.join("lab.toml"), LAB).unwrap();
+    let run = ["run", "lab.toml", "--no-screen"];
+    let tried = ["try", "touch {dir}/x", "--fs", "ext2", "--sched", "none,mq-deadline", "--size"];
+    let tried = [&tried[..], &["64MiB", "--for", "4s", "--no-screen"]].concat();
+    for (columns, words) in [
+        (80, &run[..]),
+        (100, &tried[..]),
+        (100, &["report", "lab.seekwell"]),
+        (120, &["report", "lab.seekwell"]),
+        (80, &["report", "try.seekwell"]),
+    ] {
+        let (text, status) = Terminal::new().everything(columns, place, words);
+        assert!(matches!(status, Some(0 | 4)), "{words:?}: {text}");
+        assert_eq!(wide(&text, columns), None, "{words:?} in {columns} columns:\n{text}");
+        let is_report = words[0] == "report";
+        assert_eq!(text.contains("writing the image of "), !is_report, "{words:?}: {text}");
+    }
+}
+
 fn signal(child: &Child, signal: rustix::process::Signal) {
     let pid = rustix::process::Pid::from_child(child);
     rustix::process::kill_process(pid, signal).unwrap();
@@ -164,6 +288,7 @@ fn the_screen_of_a_run_draws_what_it_is_told_and_ends_with_the_pipe() {
         "lab": "demo", "question": "which?", "metric": "unpack.elapsed", "backend": "host",
         "scratch": "/nowhere", "disks": [], "done": 3, "total": 54, "round": 1,
         "left_ns": 60_000_000_000_u64,
+        "done_before": 0, "image": null,
         "current": { "trial": 3, "name": "ext4/bfq", "step": "unpack" },
         "stacks": [{ "label": "ext4/bfq", "ok": 1, "marked": 0, "failed": 0 }],
         "notes": [],

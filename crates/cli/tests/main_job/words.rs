@@ -3,19 +3,19 @@
 use super::{data, seekwell, talk};
 
 #[test]
-fn help_opens_with_the_question_and_examples() {
+fn help_opens_with_the_question_and_says_how_to_start() {
     let directory = tempfile::tempdir().unwrap();
     let output = seekwell(directory.path()).arg("--help").output().unwrap();
     assert_eq!(output.status.code(), Some(0));
     let text = data(&output);
     assert!(
-        text.contains("workload fastest") && text.contains("seekwell plan labs/demo.toml"),
+        text.contains("workload fastest?") && text.contains("seekwell plan labs/demo.toml"),
         "{text}"
     );
 }
 
 #[test]
-fn no_arguments_is_a_usage_error_with_examples() {
+fn no_arguments_is_a_usage_error_that_says_how_to_start() {
     let directory = tempfile::tempdir().unwrap();
     let output = seekwell(directory.path()).output().unwrap();
     assert_eq!(output.status.code(), Some(2));

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 #[cfg(test)]
 mod tests;
 
-const COLUMNS: usize = 64;
+const COLUMNS: usize = 62;
 const ROWS: usize = 12;
 
 /// Quantity and range of an axis.

@@ -41,8 +41,9 @@ fixed = "test"
        64 KiB    0.228    0.256    0.510
       128 KiB    0.356    0.512    1.016
 
-      No source has percentiles of this device's reads. In its model all reads of one size take the
-      same time when nothing else runs, so that the 99th percentile is near the median.
+      No source has percentiles of this device's reads. In its model all reads of
+      one size take the same time when nothing else runs, so that the 99th
+      percentile is near the median.
     ");
 }
 
@@ -52,4 +53,13 @@ fn a_device_whose_reads_have_a_tail_or_published_percentiles_has_no_remark_on_th
     assert!(shown("ssd-nvme-512gb").contains("No source has percentiles"));
     assert!(!shown("ssd-nvme-3840gb-plp").contains("No source has percentiles"));
     assert!(!shown("sata-500gb-7200").contains("No source has percentiles"));
+}
+
+#[test]
+fn pictures_and_tables_fit_80_columns() {
+    for name in ["wd-raptor-wd740gd", "ssd-nvme-512gb", "usb2-stick-512mb", "fixed"] {
+        let text = draw(&catalogue().unwrap()[name]);
+        let wide = text.lines().skip(2).find(|line| line.chars().count() > 80);
+        assert_eq!(wide, None, "{name}");
+    }
 }

@@ -77,8 +77,8 @@ fn only_a_file_of_the_same_kind_is_replaced_without_force() {
     let path = folder.path().join("out");
     fs::write(&path, "thesis").unwrap();
     let error = page(&path).unwrap_err().to_string();
-    assert!(error.contains("exists and is not an earlier page output of Seekwell"), "{error}");
-    assert!(error.ends_with("name another file, or give --force to replace it"), "{error}");
+    assert!(error.contains("exists and is not a page that Seekwell wrote"), "{error}");
+    assert!(error.ends_with("name another file, or replace it with --force"), "{error}");
     assert_eq!(fs::read(&path).unwrap(), b"thesis");
     write(&path, Kind::Page, PAGE, Replace::AnyFile).unwrap();
     assert_eq!(fs::read(&path).unwrap(), PAGE);
@@ -172,7 +172,7 @@ fn a_new_file_replaces_nothing_and_a_lab_replaces_a_lab() {
     let lab = b"# a lab\n[lab]\nname = \"a\"\n";
     write(&path, Kind::Lab, lab, Replace::Nothing).unwrap();
     let error = write(&path, Kind::Lab, lab, Replace::Nothing).unwrap_err().to_string();
-    assert!(error.contains("exists and is not written"), "{error}");
+    assert!(error.contains("exists; name another file"), "{error}");
     write(&path, Kind::Lab, b"[lab]\n", Replace::SameKind).unwrap();
     fs::remove_file(&path).unwrap();
     // Without the mark of this writer, by its content.

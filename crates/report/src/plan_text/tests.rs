@@ -72,7 +72,7 @@ fn a_race_says_its_stages_and_its_range() {
         words.join(" "),
         "3 stacks × 1 workload in a race: 120 to 680 trials. A pilot of 2 stacks in 2 rounds; a \
          screen that keeps the better half until 8 remain; a final of fresh rounds among them, \
-         which may end after 10, 20, 40 and 80 rounds. Predicted, before anything was measured: 3 min 12 s to 18 min 08 s, at \
+         which can end after 10, 20, 40 and 80 rounds. Predicted, before anything was measured: 3 min 12 s to 18 min 08 s, at \
          most 29.9 GB written to the devices; judged on unpack.elapsed_durable."
     );
 
@@ -81,10 +81,15 @@ fn a_race_says_its_stages_and_its_range() {
     let text = plan_text(&plan, &[], 1000);
     assert!(
         text.contains(
-            "trials. Rounds of all stacks that are not out yet, which may end after 10, 20, 40 and 80 rounds."
+            "trials. Each round runs the stacks that are not out yet; it can end after 10, 20, 40 and 80 rounds."
         ),
         "{text}"
     );
+
+    // Many looks are one phrase.
+    plan.race.as_mut().unwrap().looks = vec![6, 8, 10, 13, 16, 20, 25, 1000];
+    let text = plan_text(&plan, &[], 1000);
+    assert!(text.contains("it can end after 6, 8, 10 … 1000 rounds (8 looks)."), "{text}");
 }
 
 #[test]
@@ -120,4 +125,28 @@ fn effects_are_listed_without_control_characters() {
     assert!(list.contains("  - runs mkfs: mkfs.ext4\n"), "{list}");
     assert!(list.contains("red whole") && !list.contains('\u{1b}'), "{list}");
     assert!(!plan_text(&small(), &[], 80).contains("as root:"));
+}
+
+#[test]
+fn nine_stacks_with_their_effects_fit_a_screen() {
+    let kinds = ["ext4", "xfs", "btrfs"];
+    let schedulers = ["none", "mq-deadline", "bfq"];
+    let stacks = kinds.iter().flat_map(|kind| schedulers.map(|one| fixture::stack(kind, one)));
+    let mut plan = fixture::plan(stacks.collect());
+    plan.race = Some(seekwell_model::plan::PlannedRace {
+        method: 1,
+        pilot: vec![],
+        pilot_rounds: 0,
+        screen: vec![],
+        finalists: 9,
+        looks: vec![6, 8, 10, 13, 16, 20, 25, 1000],
+    });
+    let effects = ["mkfs".repeat(30), "a".repeat(40), "b".repeat(40), "c".repeat(40)];
+    for width in [80, 100, 120] {
+        let text = plan_text(&plan, &effects, width);
+        assert!(text.lines().count() <= 23, "{}\n{text}", text.lines().count());
+        for stack in &plan.stacks {
+            assert!(text.contains(&stack.label), "{text}");
+        }
+    }
 }

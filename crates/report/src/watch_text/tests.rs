@@ -19,9 +19,9 @@ fn the_columns_stand_below_their_titles_and_nothing_is_never_zero() {
         sequential: Some(0.5),
     };
     let lines = [
-        watch_header(true),
-        watch_line(&sample, Some(&latency)),
-        watch_line(&Sample::default(), Some(&WatchedLatency::default())),
+        watch_header(true, None),
+        watch_line(&sample, Some(&latency), None),
+        watch_line(&Sample::default(), Some(&WatchedLatency::default()), None),
     ];
     assert_eq!(
         lines,
@@ -31,5 +31,23 @@ fn the_columns_stand_below_their_titles_and_nothing_is_never_zero() {
             "     0.0      0.0        0.0      0.0        -        -      0.0        0.0      0.0        -        -       -    0.00    0.0       -       -      0     -",
         ]
     );
-    assert_eq!(watch_header(false).len(), watch_line(&sample, None).len());
+    assert_eq!(watch_header(false, None).len(), watch_line(&sample, None, None).len());
+}
+
+#[test]
+fn a_narrow_terminal_gives_up_merges_and_sizes_and_keeps_the_utilisation() {
+    let titles = |columns| watch_header(true, Some(columns));
+    assert_eq!(
+        titles(80),
+        " time_s      r/s      rkB/s  r_await      w/s      wkB/s  w_await  aqu-sz  %util"
+    );
+    for columns in [60, 80, 100, 120, 160] {
+        let sample = Sample { utilisation_percent: 100.0, ..Sample::default() };
+        let latency = WatchedLatency::default();
+        let line = watch_line(&sample, Some(&latency), Some(columns));
+        assert!(titles(columns).len() <= columns && line.len() == titles(columns).len(), "{line}");
+        assert!(titles(columns).contains("%util") && line.contains(" 100.0"), "{line}");
+    }
+    assert!(titles(100).contains("p99_us") && !titles(100).contains("rrqm/s"), "{}", titles(100));
+    assert_eq!(titles(160).trim_start(), watch_header(true, None).trim_start());
 }

@@ -241,7 +241,7 @@ fn what_is_no_run_is_told_apart() {
     std::fs::write(&path, "[lab]\nname = \"mail\"\n".repeat(300)).unwrap();
     assert_eq!(
         told(RunFile::open(&path), &path),
-        "RUN is not a run file of seekwell but not an SQLite file; give the path of a file that 'seekwell run' wrote"
+        "RUN is not an SQLite file, so it is not a run file; give the path of a file that 'seekwell run' wrote"
     );
     std::fs::remove_file(&path).unwrap();
     let other = Connection::open(&path).unwrap();
@@ -249,7 +249,7 @@ fn what_is_no_run_is_told_apart() {
     drop(other);
     assert_eq!(
         told(RunFile::open(&path), &path),
-        "RUN is not a run file of seekwell but an SQLite file of another program; give the path of a file that 'seekwell run' wrote"
+        "RUN is an SQLite file of another program, so it is not a run file; give the path of a file that 'seekwell run' wrote"
     );
     assert_eq!(
         told(RunFile::open(folder.path()), folder.path()),

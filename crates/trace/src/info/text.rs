@@ -185,7 +185,7 @@ fn classes(out: &mut String, summary: &Summary) {
     line(
         out,
         &format!(
-            "{:<13}{:>11}{:>10}{:>12}{:>8}{:>11}{:>11}{:>11}",
+            "{:<13} {:>10} {:>7} {:>10} {:>7} {:>9} {:>8} {:>8}",
             "calls", "count", "failed", "time", "share", "p50", "p99", "max"
         ),
     );
@@ -198,7 +198,7 @@ fn classes(out: &mut String, summary: &Summary) {
         line(
             out,
             &format!(
-                "{:<13}{:>11}{:>10}{:>12}{share:>8}{}",
+                "{:<13} {:>10} {:>7} {:>10} {share:>7}{}",
                 class.class,
                 count(class.count),
                 count(class.failed),
@@ -210,14 +210,14 @@ fn classes(out: &mut String, summary: &Summary) {
     if summary.elsewhere > 0 {
         let (all, failed) = (count(summary.elsewhere), count(summary.elsewhere_failed));
         let time = time(summary.elsewhere_ns);
-        line(out, &format!("{:<13}{all:>11}{failed:>10}{time:>12}{UNKNOWN:>8}", "elsewhere"));
+        line(out, &format!("{:<13} {all:>10} {failed:>7} {time:>10} {UNKNOWN:>7}", "elsewhere"));
     }
     line(out, "");
 }
 
 fn spread(of: Spread, form: fn(u64) -> String) -> String {
     let cell = |value: Option<u64>| value.map_or_else(|| UNKNOWN.to_owned(), form);
-    format!("{:>11}{:>11}{:>11}", cell(of.p50), cell(of.p99), cell(of.max))
+    format!(" {:>9} {:>8} {:>8}", cell(of.p50), cell(of.p99), cell(of.max))
 }
 
 fn transfers(out: &mut String, summary: &Summary) {
@@ -225,7 +225,7 @@ fn transfers(out: &mut String, summary: &Summary) {
     line(
         out,
         &format!(
-            "{title:<10}{:>12}{:>12}{:>12}{:>10}{:>11}{:>11}{:>11}",
+            "{title:<8} {:>11} {:>9} {:>10} {:>7} {:>9} {:>8} {:>8}",
             "count", "bytes", "sequential", "aligned", "p50", "p99", "max"
         ),
     );
@@ -286,7 +286,7 @@ fn transfer(name: &str, of: &Transfer) -> String {
         if of.located == 0 { UNKNOWN.to_owned() } else { percent(ratio(part, of.located)) }
     };
     format!(
-        "{name:<10}{:>12}{:>12}{:>12}{:>10}{}",
+        "{name:<8} {:>11} {:>9} {:>10} {:>7}{}",
         count(of.count),
         bytes(of.bytes),
         part(of.sequential),
@@ -313,7 +313,7 @@ fn device(out: &mut String, summary: &Summary) {
     line(
         out,
         &format!(
-            "{:<10}{:>12}{:>12}{:>12}{:>11}{:>11}{:>11}{:>11}",
+            "{:<8} {:>11} {:>9} {:>10} {:>8} {:>9} {:>8} {:>8}",
             "requests", "count", "bytes", "sequential", "size p50", "p50", "p99", "max"
         ),
     );
@@ -339,7 +339,7 @@ fn device(out: &mut String, summary: &Summary) {
 
 fn operation(of: &OperationSummary) -> String {
     format!(
-        "{:<10}{:>12}{:>12}{:>12}{:>11}{}",
+        "{:<8} {:>11} {:>9} {:>10} {:>8}{}",
         of.operation,
         count(of.count),
         bytes(of.bytes),
@@ -353,10 +353,10 @@ fn shares(out: &mut String, title: &str, rows: &[Share]) {
     if rows.is_empty() {
         return;
     }
-    line(out, &format!("{:>12}{:>12}{:>12}  {title}", "time", "calls", "bytes"));
+    line(out, &format!("{:>9} {:>11} {:>9}  {title}", "time", "calls", "bytes"));
     for row in rows {
         let (time, calls, bytes) = (time(row.time_ns), count(row.calls), bytes(row.bytes));
-        line(out, &format!("{time:>12}{calls:>12}{bytes:>12}  {}", row.name));
+        line(out, &format!("{time:>9} {calls:>11} {bytes:>9}  {}", row.name));
     }
     line(out, "");
 }

@@ -25,6 +25,8 @@ fn every_command_has_examples() {
 fn every_example_is_a_command_line_that_is_taken() {
     let mut seen = 0;
     for (_, text) in super::EXAMPLES {
+        // A backslash continues a command in the next line.
+        let text: String = text.split("\\\n").map(str::trim_start).collect();
         for line in text.lines().filter_map(|line| line.strip_prefix("  ")) {
             let line = line.strip_prefix("sudo ").unwrap_or(line);
             if !line.starts_with("seekwell ") {
@@ -38,4 +40,12 @@ fn every_example_is_a_command_line_that_is_taken() {
         }
     }
     assert!(seen > 40, "{seen}");
+}
+
+#[test]
+fn every_line_of_a_list_fits_80_columns() {
+    let lines = super::EXAMPLES.iter().flat_map(|(_, text)| text.lines());
+    let wide: Vec<&str> =
+        lines.filter(|line| line.starts_with(' ') && line.chars().count() > 80).collect();
+    assert_eq!(wide, Vec::<&str>::new());
 }

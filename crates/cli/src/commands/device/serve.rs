@@ -53,7 +53,7 @@ fn wait_for_users(served: &mut Served, wish: &AtomicBool) {
         if waited >= PATIENCE && !said {
             said = true;
             terminal::talk(&format!(
-                "{} is still in use; unmount it, or end its users. Ctrl-C again ends it now, with errors for them",
+                "{} is still in use: unmount it or end the programs that use it. Ctrl-C again removes it now; they get I/O errors",
                 served.path().display()
             ));
         }
@@ -63,8 +63,8 @@ fn wait_for_users(served: &mut Served, wish: &AtomicBool) {
 fn of_floor(floor: Floor) -> String {
     let us = |ns: u64| ns as f64 / 1e3;
     format!(
-        "a read of 4 KiB that takes the model no time takes {:.0} us after a pause (median; 99 %: {:.0} us), {:.0} us right \
-         after another: every request takes about that much longer than the model says",
+        "serving adds about {:.0} us to a request after a pause (median; p99 {:.0} us) and {:.0} us to one right after \
+         another; measured with 4 KiB reads that the model answers at once",
         us(floor.median_ns),
         us(floor.p99_ns),
         us(floor.together_ns)
@@ -75,7 +75,7 @@ fn of_report(report: &Report) -> String {
     let us =
         |ns: Option<u64>| ns.map_or_else(|| "-".to_owned(), |ns| format!("{:.0}", ns as f64 / 1e3));
     format!(
-        "{} requests; answered later than the model by {} us (median), {} us (99 %), {} us (max)",
+        "{} requests; later than the model says by {} us (median), {} us (p99), {} us (max)",
         report.requests,
         us(report.late_median_ns),
         us(report.late_p99_ns),

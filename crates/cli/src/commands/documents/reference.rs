@@ -1,5 +1,6 @@
 //! The command reference as Markdown.
 
+use crate::args;
 use clap::{Arg, Command};
 use std::fmt::Write as _;
 
@@ -23,7 +24,7 @@ fn section(text: &mut String, command: &Command, name: &str, level: usize) {
         let _ = write!(text, "\n{}\n", plain(&about.to_string()));
     }
     if let Some(help) = command.get_after_help() {
-        let _ = write!(text, "\n```text\n{}\n```\n", help.to_string().trim_end());
+        paragraphs(text, &help.to_string());
     }
     let arguments: Vec<&Arg> = command.get_positionals().filter(|one| !one.is_hide_set()).collect();
     let options: Vec<&Arg> = command
@@ -37,6 +38,17 @@ fn section(text: &mut String, command: &Command, name: &str, level: usize) {
         if one.get_name() != "help" {
             section(text, one, &format!("{name} {}", one.get_name()), (level + 1).min(4));
         }
+    }
+}
+
+/// Lists in blocks of their own, prose as it is.
+fn paragraphs(text: &mut String, help: &str) {
+    for paragraph in help.trim_end().split("\n\n") {
+        let is_list = paragraph.lines().any(|line| line.starts_with(' '));
+        let _ = match is_list {
+            true => write!(text, "\n```text\n{paragraph}\n```\n"),
+            false => write!(text, "\n{paragraph}\n"),
+        };
     }
 }
 
@@ -81,6 +93,9 @@ fn option_name(arg: &Arg) -> String {
 fn meaning(arg: &Arg) -> String {
     let help = arg.get_long_help().or_else(|| arg.get_help());
     let mut text = plain(&help.map(ToString::to_string).unwrap_or_default());
+    if let Some(heading) = arg.get_help_heading().filter(|heading| *heading != args::MORE) {
+        text.insert_str(0, &format!("{heading}: "));
+    }
     let words: Vec<String> = arg
         .get_possible_values()
         .iter()

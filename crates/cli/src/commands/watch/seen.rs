@@ -98,10 +98,10 @@ impl Seen {
         })
     }
 
-    /// The last interval as a line.
-    pub fn line(&self) -> String {
+    /// The last interval as a line of a terminal of `columns`, or whole.
+    pub fn line(&self, columns: Option<usize>) -> String {
         let sample = self.samples.last().copied().unwrap_or_default();
-        seekwell_report::watch_line(&sample, self.latency().as_ref())
+        seekwell_report::watch_line(&sample, self.latency().as_ref(), columns)
     }
 
     /// The last interval as a line of JSON: the columns by iostat's names, and below `events` what

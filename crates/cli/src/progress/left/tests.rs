@@ -39,3 +39,16 @@ fn each_candidate_counts_with_its_own_mean() {
         assert_eq!(left.began(trial), Some(expected), "trial {}", trial.index);
     }
 }
+
+#[test]
+fn the_time_of_an_image_is_not_that_of_a_trial() {
+    let plan = plan();
+    let mut left = TimeLeft::new(&plan);
+    left.began(&plan.trials[0]);
+    let hour = std::time::Duration::from_secs(3600);
+    left.current = left.current.map(|(candidate, begun)| (candidate, begun - hour));
+    left.began_now();
+    left.ended();
+    let (time, count) = left.spent[plan.trials[0].candidate as usize];
+    assert!(u128::from(time) < hour.as_nanos() && count == 1, "{time} ns, {count}");
+}

@@ -26,6 +26,55 @@ fn sample(at_ns: u64) -> Sample {
     Sample { at_ns, reads_per_s: 100.0, utilisation_percent: 50.0, ..Sample::default() }
 }
 
+/// A second with two reads in it, and a rate of many digits.
+fn busy() -> Seen {
+    let mut seen = Seen::new(device(), false);
+    let event = |at_ns, complete, sector| BlockEvent {
+        at_ns,
+        complete,
+        sector,
+        sectors: 8,
+        operation: 'R',
+        pid: 1,
+    };
+    let batch = vec![
+        event(1_000, false, 80),
+        event(2_000, false, 88),
+        event(101_000, true, 80),
+        event(102_000, true, 88),
+    ];
+    let sample = Sample { read_kib_per_s: 12_902.0, ..sample(1_000_000_000) };
+    seen.add(sample, Some(batch));
+    seen
+}
+
+#[test]
+fn titles_columns_and_axes_are_whole_at_every_width() {
+    for width in [80, 100, 120] {
+        let text = shown(&busy(), width, 24);
+        let lines: Vec<&str> = text.lines().map(|line| line.trim_matches('"').trim_end()).collect();
+        let text = lines.join("\n").replace("device latency   depth", "latency, depth");
+        for word in [
+            "kB/s  max 12902",
+            "aqu-sz  max 0.0",
+            "%util  max 50",
+            "r_await",
+            "latency, depth 1.5, max 2",
+            "100 % sequential",
+            "place on the device",
+            "512 MB",
+            "0└",
+            "-1 s",
+            "q leaves",
+        ] {
+            assert!(text.contains(word), "{width}: {word} is missing:\n{text}");
+        }
+        for end in ["%util", " now"] {
+            assert!(lines.iter().any(|line| line.ends_with(end)), "{width}: {end}\n{text}");
+        }
+    }
+}
+
 #[test]
 fn with_events_latency_size_depth_and_place_are_there() {
     let mut seen = Seen::new(device(), false);
@@ -51,7 +100,7 @@ fn with_events_latency_size_depth_and_place_are_there() {
         "≤128 µs",
         "100%",
         "≤4 KiB",
-        "depth 1.5, most 2",
+        "depth 1.5, max 2",
         "100 % sequential",
         "place on the device",
         "q leaves",
