@@ -64,7 +64,9 @@ impl<'a> Progress<'a> {
             )),
             Event::Part { part, stacks } => self.line(&part_words(*part, *stacks)),
             Event::Outlook(outlook) => {
-                for line in seekwell_report::outlook_text(outlook, terminal::width()).lines() {
+                let is_virtual = self.state.backend != "host";
+                let text = seekwell_report::outlook_text(outlook, is_virtual, terminal::width());
+                for line in text.lines() {
                     self.line(line);
                 }
             }

@@ -7,24 +7,30 @@ use seekwell_model::plan::Outlook;
 use seekwell_model::units::Nanos;
 
 /// The differences a run will be able to show and the meaning of a tie, in `width` columns (at least
-/// 60 are used).
+/// 60 are used). Durations of a run in virtual time are no time to wait and are left out.
 #[must_use]
-pub fn outlook_text(outlook: &Outlook, width: usize) -> String {
+pub fn outlook_text(outlook: &Outlook, is_virtual: bool, width: usize) -> String {
     let width = width.max(60);
-    sentences(outlook).iter().map(|sentence| paragraph("", sentence, width)).collect()
+    sentences(outlook, is_virtual).iter().map(|sentence| paragraph("", sentence, width)).collect()
 }
 
 /// The same as sentences.
-pub(crate) fn sentences(outlook: &Outlook) -> Vec<String> {
-    let mut said = vec![noise(outlook)];
-    said.extend(resolution(outlook));
-    said.push(tie(outlook));
+fn sentences(outlook: &Outlook, is_virtual: bool) -> Vec<String> {
+    let mut said = vec![noise(outlook, is_virtual)];
+    said.extend(resolution(outlook, is_virtual));
+    said.push(tie(outlook, is_virtual));
     said
 }
 
-fn noise(outlook: &Outlook) -> String {
+/// ` (in 5 min)`; nothing for virtual time.
+fn within(ns: u64, is_virtual: bool) -> String {
+    if is_virtual { String::new() } else { format!(" (in {})", Nanos(ns)) }
+}
+
+fn noise(outlook: &Outlook, is_virtual: bool) -> String {
     let after = format!("After {}", count(outlook.trials as usize, "trial"));
-    let time = Nanos(outlook.trial_ns);
+    let clock = if is_virtual { " of virtual time" } else { "" };
+    let time = format!("{}{clock}", Nanos(outlook.trial_ns));
     let Some(spread) = outlook.spread else {
         return format!(
             "{after}: a trial takes {time}; the variation between trials is not known yet."
@@ -45,7 +51,7 @@ fn noise(outlook: &Outlook) -> String {
     )
 }
 
-fn resolution(outlook: &Outlook) -> Option<String> {
+fn resolution(outlook: &Outlook, is_virtual: bool) -> Option<String> {
     if outlook.spread == Some(0.0) {
         return Some("Every difference is detected, however small.".to_owned());
     }
@@ -54,15 +60,15 @@ fn resolution(outlook: &Outlook) -> Option<String> {
         .iter()
         .filter_map(|buys| {
             let difference = percent(buys.difference?);
-            let time = Nanos(buys.time_ns);
-            Some(format!("above {difference} with {} rounds (in {time})", buys.rounds))
+            let time = within(buys.time_ns, is_virtual);
+            Some(format!("above {difference} with {} rounds{time}", buys.rounds))
         })
         .collect();
     (!parts.is_empty())
         .then(|| format!("Differences that are detected in 9 of 10 runs: {}.", parts.join(", ")))
 }
 
-fn tie(outlook: &Outlook) -> String {
+fn tie(outlook: &Outlook, is_virtual: bool) -> String {
     let width = percent(outlook.tie);
     let meaning =
         format!("A tie means that no stack is better than the leader by more than {width}.");
@@ -75,8 +81,8 @@ fn tie(outlook: &Outlook) -> String {
                 ""
             };
             format!(
-                "{meaning} To show this for two equal stacks takes about {needed} rounds (in {}){beyond}.",
-                Nanos(time)
+                "{meaning} To show this for two equal stacks takes about {needed} rounds{}{beyond}.",
+                within(time, is_virtual)
             )
         }
         _ => meaning,

@@ -24,7 +24,7 @@ fn outlook() -> Outlook {
 
 #[test]
 fn it_says_noise_time_resolution_and_what_a_tie_would_mean() {
-    insta::assert_snapshot!(outlook_text(&outlook(), 80), @r"
+    insta::assert_snapshot!(outlook_text(&outlook(), false, 80), @r"
     After 12 trials: a trial takes 1.3 s, and the trials of a stack vary by 3.1 % (2
     % to 6.9 %).
     Differences that are detected in 9 of 10 runs: above 8.2 % with 10 rounds (in 2
@@ -43,16 +43,23 @@ fn exact_trials_promise_no_more_than_they_know() {
         buys: vec![Buys { rounds: 6, time_ns: 60_000_000_000, difference: Some(0.0) }],
         ..outlook()
     };
-    insta::assert_snapshot!(outlook_text(&exact, 80), @r"
+    insta::assert_snapshot!(outlook_text(&exact, false, 80), @r"
     After 12 trials: a trial takes 1.3 s, and the trials of a stack do not vary at
     all.
     Every difference is detected, however small.
     A tie means that no stack is better than the leader by more than 2 %.
     ");
     let unknown = Outlook { spread: None, buys: vec![], tie_rounds: None, ..outlook() };
-    insta::assert_snapshot!(outlook_text(&unknown, 80), @r"
+    insta::assert_snapshot!(outlook_text(&unknown, false, 80), @r"
     After 12 trials: a trial takes 1.3 s; the variation between trials is not known
     yet.
     A tie means that no stack is better than the leader by more than 2 %.
     ");
+}
+
+#[test]
+fn virtual_time_is_no_time_to_wait() {
+    let text = outlook_text(&outlook(), true, 400);
+    assert!(text.contains("a trial takes 1.3 s of virtual time"), "{text}");
+    assert!(text.contains("with 10 rounds, above") && !text.contains("(in "), "{text}");
 }
