@@ -2,6 +2,7 @@
 //! the fix.
 
 use crate::terminal;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use seekwell_session::{Kind, SessionError};
 use std::error::Error;
 use std::fmt::Write as _;
@@ -96,8 +97,25 @@ pub fn chain(error: &(dyn Error + 'static)) -> String {
     text
 }
 
-/// Shows what clap has to say: help and version on standard output with 0, mistakes with 2.
-pub fn usage(error: &clap::Error) -> ExitCode {
+/// Shows what clap has to say: help and version on standard output with 0, mistakes with 2. An unknown
+/// option is no value: the advice names the table of a lab that has such a key, if one has.
+pub fn usage(mut error: clap::Error) -> ExitCode {
+    if error.kind() == ErrorKind::UnknownArgument {
+        let key = match error.get(ContextKind::InvalidArg) {
+            Some(ContextValue::String(option)) => option.strip_prefix("--").map(str::to_owned),
+            _ => None,
+        };
+        let owner = key.and_then(|key| seekwell_spec::owner_of_key(&key.replace('-', "_")));
+        let mut advice = match error.remove(ContextKind::Suggested) {
+            Some(ContextValue::StyledStrs(advice)) => advice,
+            _ => Vec::new(),
+        };
+        advice.retain(|advice| !advice.to_string().contains("as a value, use"));
+        advice.extend(owner.map(|owner| format!("{owner} in a lab file").into()));
+        if !advice.is_empty() {
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(advice));
+        }
+    }
     // Nothing can be done when the terminal is gone.
     let _ = error.print();
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))

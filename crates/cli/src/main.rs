@@ -27,7 +27,7 @@ fn main() -> ExitCode {
     }
     let matches = match args::command().try_get_matches_from(words) {
         Ok(matches) => matches,
-        Err(error) => return failure::usage(&error),
+        Err(error) => return failure::usage(error),
     };
     let done = match matches.subcommand() {
         Some(("bench", bench)) => {
@@ -35,7 +35,7 @@ fn main() -> ExitCode {
         }
         _ => match args::Cli::from_arg_matches(&matches) {
             Ok(cli) => dispatch(cli.command),
-            Err(error) => return failure::usage(&error),
+            Err(error) => return failure::usage(error),
         },
     };
     match done {

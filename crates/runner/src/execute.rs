@@ -3,7 +3,7 @@
 use crate::order::{self, FEWEST_ROUNDS, PILOT_ROUNDS};
 use crate::outlook::rounds_outlook;
 use crate::records::{
-    End, Extractor, FAILURES_BEFORE_QUARANTINE, Outcome, Outcomes, is_quarantined,
+    End, Extractor, FAILURES_BEFORE_QUARANTINE, Outcome, Outcomes, is_all_marked, is_quarantined,
 };
 use crate::staged::{Part, Staged};
 use crate::steady;
@@ -120,6 +120,8 @@ pub enum RunError {
 pub enum Ended {
     /// All rounds are done.
     Complete,
+    /// No trial of the first rounds can be ranked, see [`is_all_marked`].
+    AllMarked,
     /// The stop flag was raised; the run can be resumed.
     Stopped,
 }
@@ -195,6 +197,7 @@ impl<'a> Execution<'a> {
     ) -> Result<Ended, RunError> {
         let mut course = Course::new(self.plan, &self.outcomes);
         let (mut told, mut announced) = (Told::default(), Announced::default());
+        let mut rounds = 0;
         while let Some(round) = self.next_round(&course) {
             told.tell(self, &course, on_event);
             if announced.is_old(&course, self.quarantined) {
@@ -217,6 +220,10 @@ impl<'a> Execution<'a> {
                 }
             }
             course.take(&round, &self.outcomes);
+            rounds += 1;
+            if rounds == PILOT_ROUNDS && is_all_marked(&self.outcomes) {
+                return Ok(Ended::AllMarked);
+            }
         }
         Ok(Ended::Complete)
     }

@@ -1,6 +1,7 @@
 //! The machine as the caller describes it.
 
 use seekwell_host::sysfs::System;
+use seekwell_host::undo;
 use std::path::{Path, PathBuf};
 
 /// Facts about the machine and the own process that a session needs. Rooms below the command line do
@@ -39,6 +40,15 @@ impl Machine {
     #[must_use]
     pub fn undo(&self) -> PathBuf {
         self.state.join("undo")
+    }
+
+    /// The process of another run that has this machine, in words; `None` if no run has it.
+    #[must_use]
+    pub fn in_use(&self) -> Option<String> {
+        match undo::lock(&self.system, &self.undo()) {
+            Ok(None) => Some(undo::holder(&self.system, &self.undo())),
+            _ => None,
+        }
     }
 
     /// Path of a program, by name.

@@ -27,11 +27,17 @@ pub struct Planned {
     plan: Plan,
     backend: Box<dyn Setup>,
     options: Options,
+    notes: Vec<String>,
 }
 
 impl Planned {
-    pub(crate) fn new(plan: Plan, backend: Box<dyn Setup>, options: Options) -> Self {
-        Self { plan, backend, options }
+    pub(crate) fn new(
+        plan: Plan,
+        backend: Box<dyn Setup>,
+        options: Options,
+        notes: Vec<String>,
+    ) -> Self {
+        Self { plan, backend, options, notes }
     }
 
     /// The plan.
@@ -63,7 +69,7 @@ impl Planned {
     /// Remarks for the user.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
-        self.backend.notes()
+        [self.backend.notes(), self.notes.clone()].concat()
     }
 
     /// Both bounds of every number of the plan's modelled devices that is a range: a run with `--set` of each
@@ -81,6 +87,14 @@ impl Planned {
     /// [`SessionError::Refused`] with the first that may not.
     pub fn check_devices(&self) -> Result<(), SessionError> {
         self.backend.check_devices(&self.plan, None)
+    }
+
+    /// Checks that the images of the plan fit next to a run file.
+    ///
+    /// # Errors
+    /// When a directory has too little room.
+    pub fn check_room(&self, run_file: &Path) -> Result<(), SessionError> {
+        self.backend.check_room(&self.plan, run_file)
     }
 
     /// Checks that the run may begin: that every disk of the plan may be written, and that a person
@@ -309,6 +323,9 @@ impl Run {
             self.file.set_verdict(&verdict)?;
             if ended == Ended::Stopped {
                 return Ok(None);
+            }
+            if ended == Ended::AllMarked {
+                return Ok(Some(Judged { verdict, no_more: None }));
             }
             let is_enough =
                 |more: More| more.until_decided && verdict.kind != VerdictKind::Unresolved;
