@@ -31,7 +31,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::os::fd::AsFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Descriptor of the data image in the agent.
@@ -145,17 +146,22 @@ enum Trial {
 
 impl HostBackend {
     /// A backend for this plan. Makes the undo list and starts the guardian; images are made when
-    /// the first trial needs them.
+    /// the first trial needs them. With `wait` it waits for the end of another run until that flag is
+    /// raised, otherwise 15 s.
     ///
     /// # Errors
-    /// When the undo list cannot be made or the guardian cannot be started.
-    pub fn new(plan: &Plan, options: HostOptions) -> Result<Self, HostBackendError> {
+    /// When another run has the machine, the undo list cannot be made or the guardian cannot be started.
+    pub fn new(
+        plan: &Plan,
+        options: HostOptions,
+        wait: Option<&AtomicBool>,
+    ) -> Result<Self, HostBackendError> {
         let system = System::host();
         // The number first: what cuts long names must not make two runs one.
         let run = format!("{}-{}", std::process::id(), plan.lab.name);
         let run: String =
             run.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-        let lock = machine_lock(&system, &options)?;
+        let lock = machine_lock(&system, &options, wait)?;
         let work = undo::mount_folder(&options.undo_directory)
             .map_err(host("cannot make the directory for mount points"))?;
         let undo = options.undo_directory.join(format!("{run}.{}", undo::EXTENSION));
@@ -287,15 +293,8 @@ impl HostBackend {
         stack: &Stack,
         progress: &mut dyn FnMut(&str),
     ) -> Result<(), HostBackendError> {
-        if !stack.is_on_devices() {
-            return Ok(());
-        }
-        let device = stack.uses_device().then(|| (data_name(stack), &stack.device.backing));
-        let external = stack.journal.external.as_ref();
-        let journal = external.map(|backing| (journal_name(stack), backing));
-        let others = device.into_iter().chain(journal);
-        for (name, backing) in others.chain(members(stack)).chain(fast(stack)) {
-            if backing.is_image() && !self.images.contains_key(&name) {
+        for (name, backing) in images_of(stack) {
+            if !self.images.contains_key(&name) {
                 let image = self.make_image(&name, backing, progress)?;
                 self.images.insert(name, image);
             }
@@ -561,6 +560,29 @@ fn is_taken_down(layer: &Layer) -> bool {
     layer.find().is_some_and(|kind| kind.naming() != Naming::Kernel)
 }
 
+/// Bytes of all images that a run of this plan keeps, by the directory that holds them.
+#[must_use]
+pub fn image_bytes<'a>(plan: &'a Plan, scratch: &'a Path) -> BTreeMap<&'a Path, Bytes> {
+    let images: BTreeMap<String, &Backing> = plan.stacks.iter().flat_map(images_of).collect();
+    let mut all: BTreeMap<&Path, Bytes> = BTreeMap::new();
+    for backing in images.into_values() {
+        if let Backing::Loop { size, directory, .. } = backing {
+            let sum = all.entry(directory.as_deref().unwrap_or(scratch)).or_default();
+            sum.0 = sum.0.saturating_add(size.0);
+        }
+    }
+    all
+}
+
+/// The images of a stack, with names.
+fn images_of(stack: &Stack) -> impl Iterator<Item = (String, &Backing)> {
+    let device = stack.uses_device().then(|| (data_name(stack), &stack.device.backing));
+    let external = stack.journal.external.as_ref();
+    let journal = external.map(|backing| (journal_name(stack), backing));
+    let all = device.into_iter().chain(journal).chain(members(stack)).chain(fast(stack));
+    all.filter(|(_, backing)| stack.is_on_devices() && backing.is_image())
+}
+
 fn data_name(stack: &Stack) -> String {
     format!("device {}", stack.device.base)
 }
@@ -602,19 +624,31 @@ fn disks(stack: &Stack) -> impl Iterator<Item = &PathBuf> {
 }
 
 /// One run at a time; what an earlier one left is put back first.
-fn machine_lock(system: &System, options: &HostOptions) -> Result<File, HostBackendError> {
+fn machine_lock(
+    system: &System,
+    options: &HostOptions,
+    wait: Option<&AtomicBool>,
+) -> Result<File, HostBackendError> {
     let folder = &options.undo_directory;
     let begun = Instant::now();
+    let waits = || match wait {
+        Some(stop) => !stop.load(Ordering::Relaxed),
+        None => begun.elapsed() < LOCK_PATIENCE,
+    };
     let lock = loop {
         match undo::lock(system, folder).map_err(host("cannot lock the machine for a run"))? {
             Some(lock) => break lock,
             // Every command holds it for a moment, and the guardian of a killed run until all is
             // put back.
-            None if begun.elapsed() < LOCK_PATIENCE => std::thread::sleep(LOCK_POLL),
+            None if waits() => std::thread::sleep(LOCK_POLL),
+            None if wait.is_some() => {
+                let text = "stopped while waiting for the end of another run";
+                return Err(HostBackendError::Stack(text.to_owned()));
+            }
             None => {
                 return Err(HostBackendError::Stack(format!(
                     "another run is active or its settings are still being restored ({} holds the \
-                     lock); two runs would disturb each other: wait until it has ended",
+                     lock); two runs would disturb each other: run with --wait, or wait until it has ended",
                     undo::holder(system, folder)
                 )));
             }

@@ -90,7 +90,7 @@ impl Observer {
         let elapsed = |outcome: &StepOutcome| Some(outcome.elapsed_ns);
         let (mut record, outcome) = self.around(&outline.name, body, elapsed, durable)?;
         if self.device.is_some() {
-            add_marks(&mut record, outline, outcome.app_bytes_read, outcome.app_bytes_written);
+            add_marks(&mut record, outline, &outcome);
         }
         let clock_cost = outcome.clock_cost_ns;
         add_outcome(&mut record, outcome, self.origin_ns);
@@ -179,11 +179,13 @@ impl Observer {
 
 /// Adds what the two accounts of a step's bytes say, the application's and the device's: ratios,
 /// and marks on a measured step.
-fn add_marks(record: &mut StepRecord, outline: &StepOutline, app_read: u64, app_written: u64) {
+fn add_marks(record: &mut StepRecord, outline: &StepOutline, outcome: &StepOutcome) {
+    let (app_read, app_written) = (outcome.app_bytes_read, outcome.app_bytes_written);
     let bytes = StepBytes {
         step: &outline.name,
         cache: if outline.rereads() { CacheState::Warm } else { outline.cache },
         app_read: Some(app_read),
+        app_reread: outcome.app_bytes_reread,
         app_written: Some(app_written),
         device: record.device,
         journal: record.journal,

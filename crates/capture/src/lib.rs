@@ -62,6 +62,9 @@ const LOSSES: [&str; 10] = [
     LOST_32_BIT,
 ];
 
+/// Size of each CPU's ring where nothing is recorded, bytes.
+const CHECKED_RING_BYTES: u32 = 1 << 20;
+
 /// Settings of a capture.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -150,6 +153,14 @@ pub struct Captured {
     pub ended: Ended,
     /// Exit status of the command; `None` for other targets and when it still runs.
     pub status: Option<std::process::ExitStatus>,
+}
+
+/// Checks that the kernel takes the programs of a capture; nothing is recorded.
+///
+/// # Errors
+/// When it lacks something or refuses.
+pub fn check() -> Result<(), CaptureError> {
+    load::load(Select::Chosen, CHECKED_RING_BYTES, true).map(drop)
 }
 
 /// Records until the target ends, the time is over or `stop` is set.

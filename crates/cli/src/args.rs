@@ -6,6 +6,7 @@ mod examples;
 mod files;
 mod help;
 mod traces;
+mod tried;
 
 pub use devices::{DeviceCommand, DeviceCompareArgs, DeviceImportArgs, DeviceServeArgs, ProbeArgs};
 pub use elsewhere::{
@@ -20,10 +21,13 @@ pub use traces::{
     TraceSplitArgs, TraceSplitBy, TraceSynthesizeArgs,
 };
 
+pub use tried::{ADVISED_SCHEDULERS, AdviseArgs, TryArgs};
+
+use crate::terminal;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
 use seekwell_model::units::{Bytes, Nanos, UnitError};
-use seekwell_session::{Advised, Change, CpuCharge, More, Options, Price, Tried, backends};
+use seekwell_session::{Change, CpuCharge, More, Options, Price, Wait, backends};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -343,6 +347,9 @@ pub struct RunArgs {
     /// of the run file]
     #[arg(long, value_name = "DIR")]
     pub scratch: Option<PathBuf>,
+    /// Host: wait for the end of another run on this machine
+    #[arg(long)]
+    pub wait: bool,
     /// Workers of the cluster.
     #[command(flatten)]
     pub cluster: ClusterArgs,
@@ -372,6 +379,7 @@ impl RunArgs {
                 .then(|| self.cluster.workers(&self.at.on, self.sbcast, stop.clone())),
             scratch: self.scratch.clone(),
             more: self.longest().map(|_| More { until_decided: self.at_most.is_some() }),
+            wait: self.wait.then(|| waiting(stop)),
             ..self.at.options()
         }
     }
@@ -382,121 +390,9 @@ impl RunArgs {
     }
 }
 
-/// Arguments of `try`.
-#[derive(Args, Debug)]
-pub struct TryArgs {
-    /// Shell command to run on every stack, inside the mounted filesystem ({dir}), one of mail, seek and
-    /// stream, or the path of a recording to replay
-    pub work: String,
-    /// Command that prepares the work in {dir}; not measured
-    #[arg(long, value_name = "COMMAND")]
-    pub prepare: Option<String>,
-    /// Filesystems to compare
-    #[arg(
-        long = "fs",
-        value_name = "LIST",
-        value_delimiter = ',',
-        default_value = "ext4,xfs,btrfs"
-    )]
-    pub filesystems: Vec<String>,
-    /// I/O schedulers to compare
-    #[arg(long = "sched", value_name = "LIST", value_delimiter = ',', default_value = "none")]
-    pub schedulers: Vec<String>,
-    /// Time limit for all trials together. The run ends earlier if the verdict is clear
-    #[arg(long = "for", value_name = "TIME", default_value = "2min", value_parser = some_time, allow_hyphen_values = true)]
-    pub time: Nanos,
-    /// Size of the scratch image
-    #[arg(long, value_name = "SIZE", default_value = "512MiB")]
-    pub size: Bytes,
-    /// Run file to write. The lab is written next to it [default: try.seekwell, or try-2.seekwell …]
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    /// Backend.
-    #[command(flatten)]
-    pub at: BackendArgs,
-    /// Print the whole run as JSON on standard output
-    #[arg(long)]
-    pub json: bool,
-    /// Print a line per trial even on a terminal
-    #[arg(long)]
-    pub no_screen: bool,
-}
-
-impl TryArgs {
-    /// The question that the words ask.
-    pub fn tried(&self) -> Tried {
-        // A scratch device that takes the place of the lab's has a size of its own.
-        let of_device = self.at.device.as_deref().and_then(|device| device.split_once(':'));
-        let size = of_device.and_then(|(_, size)| size.parse().ok()).unwrap_or(self.size);
-        Tried {
-            work: self.work.clone(),
-            prepare: self.prepare.clone(),
-            filesystems: self.filesystems.clone(),
-            schedulers: self.schedulers.clone(),
-            size,
-            time: self.time,
-            trace: None,
-        }
-    }
-}
-
-/// I/O schedulers that `advise` compares unless told otherwise.
-pub const ADVISED_SCHEDULERS: &str = "none,mq-deadline";
-
-/// Arguments of `advise`.
-#[derive(Args, Debug)]
-pub struct AdviseArgs {
-    /// Folder of the trace that `capture` or `trace import` wrote
-    pub trace: PathBuf,
-    /// Folder of the recorded machine that would move to another stack [default: the one that capture
-    /// walked, or that with most of the time in calls]
-    #[arg(long, value_name = "DIR")]
-    pub only: Option<String>,
-    /// Run the lab for at most this time; without it the lab is shown
-    #[arg(long = "for", value_name = "TIME", value_parser = some_time, allow_hyphen_values = true)]
-    pub time: Option<Nanos>,
-    /// Filesystems to compare
-    #[arg(
-        long = "fs",
-        value_name = "LIST",
-        value_delimiter = ',',
-        default_value = "ext4,xfs,btrfs"
-    )]
-    pub filesystems: Vec<String>,
-    /// I/O schedulers to compare where they can matter; the first one is used elsewhere
-    #[arg(
-        long = "sched",
-        value_name = "LIST",
-        value_delimiter = ',',
-        default_value = ADVISED_SCHEDULERS
-    )]
-    pub schedulers: Vec<String>,
-    /// Run file to write. The lab is written next to it [default: advise.seekwell, or
-    /// advise-2.seekwell …]
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    /// Backend.
-    #[command(flatten)]
-    pub at: BackendArgs,
-    /// Print the whole run as JSON on standard output
-    #[arg(long)]
-    pub json: bool,
-    /// Print a line per trial even on a terminal
-    #[arg(long)]
-    pub no_screen: bool,
-}
-
-impl AdviseArgs {
-    /// The question; its trace has an absolute path, since a lab names one.
-    pub fn advised(&self) -> std::io::Result<Advised> {
-        Ok(Advised {
-            trace: self.trace.canonicalize()?,
-            only: self.only.clone(),
-            filesystems: self.filesystems.clone(),
-            schedulers: self.schedulers.clone(),
-            time: self.time,
-        })
-    }
+/// The wait for another run, until `stop` is raised.
+fn waiting(stop: &Arc<AtomicBool>) -> Wait {
+    Wait { stop: Arc::clone(stop), say: |words| terminal::talk(&terminal::harmless(words)) }
 }
 
 /// Arguments of `report`.

@@ -2,8 +2,7 @@
 //! the fix.
 
 use crate::terminal;
-use clap::builder::StyledStr;
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use seekwell_session::{Kind, SessionError};
 use seekwell_store::StoreError;
 use std::error::Error;
@@ -106,13 +105,24 @@ pub fn chain(error: &(dyn Error + 'static)) -> String {
     text
 }
 
-/// Shows what clap has to say: help and version on standard output with 0, mistakes with 2.
+/// Shows what clap has to say: help and version on standard output with 0, mistakes with 2. An unknown
+/// option is no value: the advice names the table of a lab that has such a key, if one has.
 pub fn usage(mut error: clap::Error) -> ExitCode {
-    // An option that a command does not have is no value of another one: that tip leads nowhere.
-    let is_tip = |tip: &StyledStr| tip.to_string().contains("as a value");
-    if matches!(error.get(ContextKind::Suggested), Some(ContextValue::StyledStrs(tips)) if tips.iter().any(is_tip))
-    {
-        error.remove(ContextKind::Suggested);
+    if error.kind() == ErrorKind::UnknownArgument {
+        let key = match error.get(ContextKind::InvalidArg) {
+            Some(ContextValue::String(option)) => option.strip_prefix("--").map(str::to_owned),
+            _ => None,
+        };
+        let owner = key.and_then(|key| seekwell_spec::owner_of_key(&key.replace('-', "_")));
+        let mut advice = match error.remove(ContextKind::Suggested) {
+            Some(ContextValue::StyledStrs(advice)) => advice,
+            _ => Vec::new(),
+        };
+        advice.retain(|advice| !advice.to_string().contains("as a value, use"));
+        advice.extend(owner.map(|owner| format!("{owner} in a lab file").into()));
+        if !advice.is_empty() {
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(advice));
+        }
     }
     let text = error.render().to_string();
     let is_wide = |room| text.lines().any(|line| line.chars().count() > room);

@@ -41,6 +41,48 @@ fn can_run(test: &str, tools: &[&str]) -> bool {
     current.is_some()
 }
 
+/// The hint is that of the place that was asked for, and names a result to read meanwhile.
+#[test]
+fn a_lab_without_its_kernel_is_told_which_to_build_and_where_a_result_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let labs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../labs");
+    let output = seekwell(&labs)
+        .args(["run", "luks.toml", "--place", "virtual", "-o"])
+        .arg(folder.path().join("run.seekwell"))
+        .env("XDG_CACHE_HOME", folder.path())
+        .output()
+        .unwrap();
+    let said = talk(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("seekwell kernel build --set layers; meanwhile, ../benches/runs/layers/luks.txt has a kept result of this lab"), "{said}");
+    assert!(!said.contains("--place"), "{said}");
+}
+
+#[test]
+fn a_tried_command_brings_its_programs_into_guests() {
+    if !can_run("a_tried_command_brings_its_programs_into_guests", &["mkfs.ext4", "tee", "ldd"]) {
+        return;
+    }
+    let here = tempfile::tempdir().unwrap();
+    let tried = |work: &str| {
+        let options = ["--place", "virtual", "--model", "ssd-sata-250gb", "--fs", "ext4"];
+        let output =
+            seekwell(here.path()).args(["try", work, "--for", "20s"]).args(options).output();
+        let output = output.unwrap();
+        (output.status.code(), talk(&output))
+    };
+    let (status, said) = tried("cp /etc/mke2fs.conf {dir}/a && tee {dir}/b < {dir}/a");
+    assert!(matches!(status, Some(0 | 4)), "{said}");
+    assert!(said.contains("/tee with its libraries"), "{said}");
+    let again = "seekwell run try.toml --place virtual --bring /";
+    assert!(said.contains(again) && said.contains(" --model ssd-sata-250gb -o NEW"), "{said}");
+    // One that is nowhere is named, and what to do.
+    let (status, said) = tried("nowhere-installed --now {dir}");
+    assert_eq!(status, Some(1), "{said}");
+    let missing = "no trial can run, workload command: nowhere-installed is not in the guest's root image; bring it";
+    assert!(said.contains(missing), "{said}");
+}
+
 const DEVICE: &str =
     "[[device]]\nname = \"disk\"\nmodel = { name = \"maxtor-6y080l0\", size = \"512MiB\" }\n";
 
@@ -426,7 +468,11 @@ fn what_the_virtual_backend_does_not_take_is_said_in_words() {
     );
     assert_eq!(
         said(DEVICE, &["--model", "floppy"]),
-        "seekwell: error: disk names the modelled device 'floppy', which does not exist; list the models with: seekwell device list\n"
+        "seekwell: error: modelled device 'floppy' not found; list the devices with seekwell device list, or give the path of a .toml file\n"
+    );
+    assert_eq!(
+        said(DEVICE, &["--on", "ssd-nvme"]),
+        "seekwell: error: modelled device 'ssd-nvme' not found; did you mean ssd-nvme-512gb? Otherwise list the devices with seekwell device list, or give the path of a .toml file\n"
     );
     let own = DEVICE.replace("maxtor-6y080l0", "own.toml");
     std::fs::write(here.join("own.toml"), "name = \"own\"\nkind = 3\n").unwrap();
@@ -436,10 +482,17 @@ fn what_the_virtual_backend_does_not_take_is_said_in_words() {
             "seekwell: error: own.toml, line 2: kind: invalid type: unit variant, expected string only\n"
         )
     );
-    assert_eq!(
-        said(DEVICE, &[]),
-        "seekwell: error: no lab kernel of this version found; build one: seekwell kernel build, or faster, with all that this lab needs: seekwell kernel build --set reduced\n"
-    );
+    let start = "seekwell: error: no lab kernel of this version found for this lab; build the lab kernel of the set";
+    let advice = |text: &str, set: &str| {
+        let start = format!("{start} {set}, which takes about ");
+        assert!(text.starts_with(&start), "{text}");
+        text.split_once(" min here: ").unwrap().1.to_owned()
+    };
+    let small = said(DEVICE, &[]);
+    assert_eq!(advice(&small, "reduced"), "seekwell kernel build --set reduced\n");
+    let layers = format!("{DEVICE}[[layer]]\nname = \"luks\"\nkind = \"crypt\"\n");
+    let layers = said(&layers, &[]);
+    assert_eq!(advice(&layers, "layers"), "seekwell kernel build --set layers\n");
     assert_eq!(
         said(DEVICE, &["--kernel", "abc"]),
         "seekwell: error: lab kernel abc not found; list built kernels with seekwell kernel list\n"

@@ -64,11 +64,7 @@ fn nameless_memory() -> Option<u64> {
 
 /// Looks for a file in the mount namespaces of other processes, then among what they have open: the file itself, or the
 /// root of a mount without a mount point.
-fn elsewhere(
-    system: &System,
-    shown: &Path,
-    is_it: impl Fn(&PathBuf) -> bool,
-) -> Option<PathBuf> {
+fn elsewhere(system: &System, shown: &Path, is_it: impl Fn(&PathBuf) -> bool) -> Option<PathBuf> {
     let below = shown.strip_prefix("/").unwrap_or(shown);
     let folders = system.processes().into_iter().map(|pid| system.proc.join(pid.to_string()));
     let folders: Vec<PathBuf> = folders.collect();

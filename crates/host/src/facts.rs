@@ -23,7 +23,7 @@ mod doctor;
 #[cfg(test)]
 mod tests;
 
-pub use doctor::{Finding, State, findings};
+pub use doctor::{Finding, State, can_demo, findings};
 
 /// Programs of no filesystem whose versions belong to a run, with the argument that shows them.
 const VERSIONS: [(&str, &str); 5] = [
@@ -109,6 +109,7 @@ pub fn gather(system: &System, disks: &[PathBuf]) -> BackendFacts {
         nfs_lacks: nfs_lacks.into_iter().map(str::to_owned).collect(),
         programs,
         layers: layers(system),
+        lab_kernel: None,
         ram: memory::ram(system).ok().flatten(),
         disk_sizes: disks.iter().filter_map(size).collect(),
     }

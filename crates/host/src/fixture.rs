@@ -366,11 +366,6 @@ impl Machine {
         self.nodes.script.lock().unwrap().loops.insert(name.into(), behind);
     }
 
-    /// Moves the start of a loop device in its file.
-    pub(crate) fn loop_offset(&self, name: &str, offset: u64) {
-        self.nodes.script.lock().unwrap().loops.get_mut(name).unwrap().offset = offset;
-    }
-
     /// Locks a loop device for another process.
     pub(crate) fn locked(&self, name: &str) {
         self.nodes.script.lock().unwrap().locked.insert(name.into());

@@ -11,7 +11,7 @@ use rand_core::{Rng as _, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rustix::fs::{
     Advice, FallocateFlags, IFlags, MemfdFlags, Mode, OFlags, fadvise, fallocate, fstatfs,
-    fstatvfs, ioctl_getflags, ioctl_setflags, memfd_create, open,
+    fstatvfs, ioctl_getflags, ioctl_setflags, memfd_create, open, statvfs,
 };
 use rustix::io::Errno;
 use seekwell_model::agent::ImageLayout;
@@ -136,6 +136,16 @@ fn opened_anew(file: OwnedFd) -> Result<File> {
     let opened = open(path.as_str(), flags, Mode::empty())
         .map_err(Error::errno("open an image in memory through", &path))?;
     Ok(File::from(opened))
+}
+
+/// Checks that a directory has room for images of this many bytes together.
+///
+/// # Errors
+/// [`Error::NoSpace`].
+pub fn check_space(directory: &Path, needed: Bytes) -> Result<()> {
+    let facts = statvfs(directory).map_err(Error::errno("read the free space of", directory))?;
+    let free = Bytes(facts.f_bavail.saturating_mul(facts.f_frsize));
+    require_space(needed, free, &directory.display().to_string())
 }
 
 fn require_space(size: Bytes, free: Bytes, place: &str) -> Result<()> {

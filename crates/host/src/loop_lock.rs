@@ -83,8 +83,7 @@ fn open_shared(dev: &Path) -> io::Result<OwnedFd> {
     let shared = || {
         let context = fsopen("devtmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
         fsconfig_create(&context)?;
-        let mount =
-            fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())?;
+        let mount = fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())?;
         openat(&mount, NODE, flags, Mode::empty())
     };
     Ok(shared().or_else(|_: rustix::io::Errno| open(&dev.join(NODE), flags, Mode::empty()))?)

@@ -71,7 +71,11 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// Nodes next to this one; the file behind it is added to the twins.
-    fn nodes(&mut self, disk: &Device, bytes: &Range<u64>) -> io::Result<Vec<(Device, Range<u64>)>> {
+    fn nodes(
+        &mut self,
+        disk: &Device,
+        bytes: &Range<u64>,
+    ) -> io::Result<Vec<(Device, Range<u64>)>> {
         let paths = other_paths(self.system, disk).into_iter();
         let mut found: Vec<_> = paths.map(|path| (path, bytes.clone())).collect();
         let Some(behind) = behind_loop(self.system, disk)? else { return Ok(found) };

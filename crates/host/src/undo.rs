@@ -315,7 +315,9 @@ impl Undo {
     /// have that one's settings by now: their changes are returned apart.
     fn lock_free(&self, changes: Vec<Change>) -> (Vec<Change>, Vec<Change>, Vec<LoopLock>) {
         let mut locks = BTreeMap::new();
-        for device in changes.iter().filter(|change| change.free).filter_map(|one| one.target.device()) {
+        for device in
+            changes.iter().filter(|change| change.free).filter_map(|one| one.target.device())
+        {
             if !self.locks.contains_key(device) && !locks.contains_key(device) {
                 let lock = self.system.nodes.lock_loop(&self.system.dev, device);
                 locks.insert(device.to_owned(), lock);

@@ -112,7 +112,10 @@ fn a_device_that_is_taken_in_between_is_told_and_another_is_attached() {
     assert!(Command::new(&losetup).arg("--detach").arg(node).status().unwrap().success());
     let device = attached.unwrap();
     let free = device.kernel_name();
-    assert_eq!(told, [format!("free: {taken}"), format!("taken: {taken}"), format!("free: {free}")]);
+    assert_eq!(
+        told,
+        [format!("free: {taken}"), format!("taken: {taken}"), format!("free: {free}")]
+    );
     assert_ne!(taken, free);
 }
 

@@ -24,10 +24,24 @@ pub struct BackendFacts {
     /// Kinds of layers that the backend's kernel has.
     #[serde(default)]
     pub layers: Vec<String>,
+    /// The lab kernel and the ways to one with more; `None` where trials run on the machine's own kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lab_kernel: Option<LabKernelFacts>,
     /// RAM of the machine.
     pub ram: Option<Bytes>,
     /// Sizes of named disks in bytes, by path as the lab names them; absent when not readable.
     pub disk_sizes: Vec<(String, Bytes)>,
+}
+
+/// A lab kernel, and the commands that build one with more.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LabKernelFacts {
+    /// Its set of filesystems.
+    pub set: String,
+    /// The advice for one with every filesystem, with the time that it takes.
+    pub build_full: String,
+    /// The advice for one with every layer and with NFS, with the time that it takes.
+    pub build_layers: String,
 }
 
 /// A combination that the product of the axes makes and that cannot be run, or is not wanted.

@@ -40,6 +40,8 @@ pub struct StepBytes<'a> {
     pub cache: CacheState,
     /// Bytes that the application read; `None` when unknown.
     pub app_read: Option<u64>,
+    /// Part of them that the step had read or written before: the page cache may answer it.
+    pub app_reread: u64,
     /// Bytes that the application wrote; `None` when unknown.
     pub app_written: Option<u64>,
     /// Totals of the data device over the step, durability included; `None` when unknown.
@@ -108,7 +110,8 @@ fn read_warning(bytes: &StepBytes<'_>, app: u64, device: u64) -> Option<Warning>
         return None;
     }
     // A warm step is meant to be answered by the cache.
-    if bytes.cache != CacheState::Warm && served(app, device) {
+    let is_cached = served(app.saturating_sub(bytes.app_reread), device);
+    if bytes.cache != CacheState::Warm && is_cached {
         let remedy = match bytes.cache {
             CacheState::Cold => {
                 "make the data set larger than the memory limit, or read each byte once; \

@@ -33,8 +33,8 @@ pub(crate) struct Section {
 pub(crate) fn sections(view: &RunView) -> Vec<Section> {
     let evidence = &view.verdict.evidence;
     let all = [
-        ("What made the difference", difference(view)),
         ("Another device or another filesystem", devices::sentences(view)),
+        ("What made the difference", difference(view)),
         ("On each node", nodes(&view.verdict)),
         ("After a power cut", durability(view)),
         ("How the race went", evidence.race.as_ref().map_or_else(Vec::new, course)),

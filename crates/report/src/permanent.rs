@@ -2,7 +2,7 @@
 //! Seekwell never runs them.
 
 use crate::view::RunView;
-use seekwell_model::filesystems::{FilesystemDefinition, filesystem};
+use seekwell_model::filesystems::{BLOCK_SIZE, FilesystemDefinition, filesystem};
 use seekwell_model::layers::{Below, Lasting};
 use seekwell_model::record::{DeviceInForce, Record, Status};
 use seekwell_model::stack::{
@@ -14,8 +14,6 @@ use std::path::Path;
 
 /// Stands for a disk where the run had an image.
 const DISK: &str = "/dev/DISK";
-/// Begin of the nodes of mapped devices in trials.
-const MAPPED: &str = "/dev/mapper/seekwell-";
 /// Stands for the second device of a cache.
 const FAST_DISK: &str = "/dev/FAST-DISK";
 /// Stands for the journal's disk where the run had an image.
@@ -124,12 +122,9 @@ fn of_stack(stack: &Stack, record: &Record) -> Permanent {
         permanent.steps.extend(layer.steps.clone());
     }
     if let Some(definition) = filesystem(&stack.filesystem.kind).filter(|found| !found.is_raw()) {
-        let mkfs: Vec<String> =
-            record.in_force.mkfs.iter().map(|line| mkfs_line(line, record, &names)).collect();
+        let mkfs = mkfs_lines(stack, definition, &names);
         if definition.is_never_made() {
             permanent.notes.push("its files are in memory: a restart loses them".to_owned());
-        } else if mkfs.is_empty() {
-            permanent.notes.push("the record does not say how it was formatted".to_owned());
         } else if definition.own.is_some() {
             let line = mkfs.join("; ");
             permanent
@@ -162,65 +157,86 @@ fn of_stack(stack: &Stack, record: &Record) -> Permanent {
     permanent
 }
 
-/// The line that was run, with the user's disk for ours and without the flags that overwrite a
-/// filesystem unasked.
-fn mkfs_line(line: &str, record: &Record, names: &Names) -> String {
-    let journal = record.in_force.journal.as_ref();
-    let devices = [
-        (Some(&record.in_force.device), Some(names.device.as_str())),
-        (journal, names.journal.as_deref()),
-    ];
+/// The command lines that format the stack: what its author asked for, and the options that the
+/// filesystem or its journal needs. Those that only make trials comparable are left out: the tool's
+/// defaults are better for a disk in use.
+fn mkfs_lines(stack: &Stack, definition: &FilesystemDefinition, names: &Names) -> Vec<String> {
+    let journal = definition.journal.as_ref();
+    let placed = journal.filter(|_| names.journal.is_some());
+    let words = |template: &[&str]| fill(template, stack, names);
+    let mut lines = Vec::new();
+    let prepare = placed.map(|journal| without(journal.prepare, definition.no_discard));
+    if let Some((program, arguments)) = prepare.as_deref().and_then(<[_]>::split_first) {
+        lines.push([vec![(*program).to_owned()], words(unforced(arguments))].concat().join(" "));
+    }
+    let Some((program, arguments)) = definition.mkfs.split_first() else { return lines };
+    let mut line = vec![(*program).to_owned()];
+    line.extend(words(unforced(arguments)));
+    // A journal device that was prepared with a block size fits no other one.
+    let has_block = prepare.is_some_and(|prepare| prepare.contains(&"{block}"));
+    let block = definition.comparable.windows(2).find(|pair| has_block && pair[1] == "{block}");
+    line.extend(block.map_or_else(Vec::new, words));
+    // mke2fs discards anyway.
+    let is_default = definition.discard.iter().any(|word| definition.merged.contains(word));
+    if stack.filesystem.discard && !is_default {
+        line.extend(words(definition.discard));
+    }
+    if let Some(journal) = placed {
+        line.extend(words(journal.external_mkfs));
+    } else if let Some(journal) = journal.filter(|_| stack.journal.size.is_some()) {
+        line.extend(words(journal.internal_mkfs));
+    }
+    line.extend(stack.filesystem.mkfs.iter().map(|word| quote(word)));
+    line.extend(words(definition.target));
+    lines.push(line.join(" "));
+    lines
+}
+
+/// The arguments without the flags in front that overwrite a filesystem unasked.
+fn unforced<'a, 'b>(arguments: &'b [&'a str]) -> &'b [&'a str] {
+    let is_unasked = |word: &&str| matches!(*word, "-q" | "-F" | "-f" | "-ff");
+    let from = arguments.iter().position(|word| !is_unasked(word)).unwrap_or(arguments.len());
+    &arguments[from..]
+}
+
+/// The words without the first run of these.
+fn without<'a>(words: &[&'a str], removed: &[&str]) -> Vec<&'a str> {
+    let at = words.windows(removed.len().max(1)).position(|some| some == removed);
+    let is_kept = |index: usize| at.is_none_or(|at| index < at || index >= at + removed.len());
+    words.iter().enumerate().filter(|(index, _)| is_kept(*index)).map(|(_, word)| *word).collect()
+}
+
+/// A template with the user's devices. Without a journal size of the lab's, what would set one is left
+/// out, with the option before it.
+fn fill(template: &[&str], stack: &Stack, names: &Names) -> Vec<String> {
+    let size = stack.journal.size;
+    let sets_size =
+        |part: &&str| part.contains("{journal_mib}") || part.contains("{journal_blocks}");
     let mut words: Vec<String> = Vec::new();
-    for word in line.split(' ') {
-        let mut word = word.to_owned();
-        for (device, name) in devices {
-            if let (Some(device), Some(name)) = (device, name) {
-                word = rename(&word, device, name);
-            }
+    for template in template {
+        let parts: Vec<&str> =
+            template.split(',').filter(|part| size.is_some() || !sets_size(part)).collect();
+        if parts.is_empty() {
+            words.pop_if(|word| word.starts_with('-'));
+            continue;
         }
-        words.push(word);
+        let size = size.unwrap_or_default().0;
+        let word = parts.join(",").replace("{dev}", &names.device);
+        let word = word.replace("{journal}", names.journal.as_deref().unwrap_or(JOURNAL_DISK));
+        let word = word.replace("{journal_mib}", &(size >> 20).to_string());
+        let word = word.replace("{journal_blocks}", &(size / BLOCK_SIZE.0).to_string());
+        words.push(word.replace("{block}", &BLOCK_SIZE.0.to_string()));
     }
-    // Only in front, and not with a value: `-F` may be another one (mkfs.vfat -F 32).
-    while words.get(1).is_some_and(|word| is_unasked(word)) && !has_value(words.get(2)) {
-        words.remove(1);
-    }
-    words.join(" ")
+    words
 }
 
-fn is_unasked(word: &str) -> bool {
-    matches!(word, "-q" | "-F" | "-f" | "-ff")
-}
-
-fn has_value(next: Option<&String>) -> bool {
-    next.is_some_and(|word| word.starts_with(|c: char| c.is_ascii_digit()))
-}
-
-/// Replaces the path of a device wherever it is a whole word: alone, behind `=`, before `,`.
-fn rename(word: &str, device: &DeviceInForce, name: &str) -> String {
-    let is_ours = |part: &str| {
-        let path = Path::new(part);
-        // The node of a mapped device has the name that the trial gave it.
-        let mapped = device.kernel_name.starts_with("dm-") && part.starts_with(MAPPED);
-        path.is_absolute()
-            && (mapped || path.file_name().is_some_and(|last| last == device.kernel_name.as_str()))
-    };
-    let parts = word.split_inclusive(['=', ',']).map(|part| {
-        let plain = part.trim_end_matches(['=', ',']);
-        if is_ours(plain) { format!("{name}{}", &part[plain.len()..]) } else { part.to_owned() }
-    });
-    parts.collect()
-}
-
-/// Mount options as the trials had them: of the definition, of the journal, of the lab.
+/// Mount options: of the definition, of the journal, of the lab.
 fn mount_options(stack: &Stack, definition: &FilesystemDefinition, names: &Names) -> Vec<String> {
     let mut options: Vec<String> =
         definition.mount.iter().map(|option| (*option).to_owned()).collect();
     options.extend(names.size.iter().filter(|_| definition.is_in_memory).cloned());
-    let discard = if stack.filesystem.discard {
-        definition.discard_mount
-    } else {
-        definition.no_discard_mount
-    };
+    // `nodiscard` makes trials comparable; the kernel's default is for a disk in use.
+    let discard = definition.discard_mount.filter(|_| stack.filesystem.discard);
     options.extend(discard.map(str::to_owned));
     if let (Some(journal), Some(name)) = (definition.journal, &names.journal) {
         options

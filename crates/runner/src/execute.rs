@@ -1,8 +1,8 @@
 //! Runs the trials of a plan on a backend and keeps every record at once.
 
-use crate::order::{self, FEWEST_ROUNDS};
+use crate::order::{self, FEWEST_ROUNDS, PILOT_ROUNDS};
 use crate::records::{
-    End, Extractor, FAILURES_BEFORE_QUARANTINE, Outcome, Outcomes, is_quarantined,
+    End, Extractor, FAILURES_BEFORE_QUARANTINE, Outcome, Outcomes, is_all_marked, is_quarantined,
 };
 use crate::staged::{Part, Staged};
 use crate::steady;
@@ -116,6 +116,8 @@ pub enum RunError {
 pub enum Ended {
     /// All rounds are done.
     Complete,
+    /// No trial of the first rounds can be ranked, see [`is_all_marked`].
+    AllMarked,
     /// The stop flag was raised; the run can be resumed.
     Stopped,
 }
@@ -191,6 +193,7 @@ impl<'a> Execution<'a> {
     ) -> Result<Ended, RunError> {
         let mut course = Course::new(self.plan, &self.outcomes);
         let (mut told, mut announced) = (Told::default(), Announced::default());
+        let mut rounds = 0;
         while let Some(round) = self.next_round(&course) {
             told.tell(&course, on_event);
             if announced.is_old(&course, self.quarantined) {
@@ -213,6 +216,10 @@ impl<'a> Execution<'a> {
                 }
             }
             course.take(&round, &self.outcomes);
+            rounds += 1;
+            if rounds == PILOT_ROUNDS && is_all_marked(&self.outcomes) {
+                return Ok(Ended::AllMarked);
+            }
         }
         Ok(Ended::Complete)
     }

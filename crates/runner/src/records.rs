@@ -192,6 +192,14 @@ pub fn is_quarantined(outcomes: &Outcomes, candidate: u32, before: u32) -> bool 
     failed == FAILURES_BEFORE_QUARANTINE as usize
 }
 
+/// Returns true if no trial so far can be ranked, and a mark is the reason: more rounds of the same lab will
+/// not be better.
+#[must_use]
+pub fn is_all_marked(outcomes: &Outcomes) -> bool {
+    let ends = || outcomes.values().map(|(_, outcome)| outcome.end);
+    ends().any(|end| end == End::Marked) && ends().all(|end| end != End::Ok)
+}
+
 /// Trials that need not run again when a run is resumed. A failed trial is run again, except where
 /// its failure has counted already: in a race, where later trials depend on it, and in a verdict that
 /// more rounds are added to (`extends_verdict`).

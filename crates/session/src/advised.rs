@@ -26,6 +26,10 @@ pub struct Advised {
     pub only: Option<String>,
     /// Filesystems by name.
     pub filesystems: Vec<String>,
+    /// Adds each with the mount options that can matter.
+    pub has_variants: bool,
+    /// True if the trials run in virtual time, in which a pause of the load is no wait.
+    pub is_virtual: bool,
     /// I/O schedulers by name, for a load that they can matter to; the first one for others.
     pub schedulers: Vec<String>,
     /// Time of all trials together; `None` when none are to be run.
@@ -122,11 +126,12 @@ impl Advised {
         sentences.extend(load_folder::sentence(&summary, &plan, only.as_deref()));
         let rounds = if self.time.is_some() { ROUNDS } else { ROUNDS_DRAFTED };
         let trials = stacks * rounds;
-        sentences.push(cost(stacks, rounds, &plan));
+        sentences.push(self.cost(stacks, rounds, &plan));
         sentences.extend(elsewhere(matters));
         let room = room(&summary, &plan);
         let lab = Some(self.lab_text(only.as_deref(), &filesystems, schedulers, room));
         let recorded = Nanos(plan.recorded().elapsed_ns);
+        let trials = if self.is_virtual { 0 } else { trials };
         let time = proposed(recorded.0.saturating_mul(trials));
         Ok(Advice { sentences, lab, time, recorded, stacks })
     }
@@ -145,12 +150,29 @@ impl Advised {
         let mut all: Vec<Drafted<'_>> =
             self.filesystems.iter().map(|kind| Drafted { kind, variant: None }).collect();
         let variants = [(matters.journal, DATA_JOURNAL), (matters.names, NO_ACCESS_TIMES)];
-        for (_, variant) in variants.into_iter().filter(|(is_asked, _)| *is_asked) {
+        let is_drafted = |(is_asked, _): &(bool, Variant)| *is_asked && self.has_variants;
+        for (_, variant) in variants.into_iter().filter(is_drafted) {
             let has = |kind: &&String| filesystem(kind).is_some_and(|found| (variant.of)(found));
             let takes = self.filesystems.iter().filter(has);
             all.extend(takes.map(|kind| Drafted { kind, variant: Some(variant) }));
         }
         all
+    }
+
+    fn cost(&self, stacks: u64, rounds: u64, plan: &Plan) -> String {
+        let one_ns = plan.recorded().elapsed_ns;
+        let trials = stacks * rounds;
+        let took = format!("The load took {} where it was recorded: ", seconds(one_ns));
+        if self.is_virtual {
+            return format!(
+                "{took}{rounds} rounds on {stacks} stacks are {trials} trials in virtual time, which need not \
+                 wait as long."
+            );
+        }
+        format!(
+            "{took}{rounds} rounds on {stacks} stacks take some {} and the time to rebuild its files.",
+            seconds(one_ns.saturating_mul(trials))
+        )
     }
 
     fn lab_text(
@@ -304,16 +326,6 @@ fn proposed(trials_ns: u64) -> Nanos {
     const MINUTE_NS: u64 = 60_000_000_000;
     let needed = trials_ns.saturating_mul(2).max(LEAST_TIME_NS);
     Nanos(needed.checked_next_multiple_of(MINUTE_NS).unwrap_or(needed))
-}
-
-fn cost(stacks: u64, rounds: u64, plan: &Plan) -> String {
-    let one_ns = plan.recorded().elapsed_ns;
-    format!(
-        "The load took {} where it was recorded: {rounds} rounds on {stacks} stacks take some {} and \
-         the time to rebuild its files.",
-        seconds(one_ns),
-        seconds(one_ns.saturating_mul(stacks * rounds))
-    )
 }
 
 fn elsewhere(matters: Matters) -> Option<String> {

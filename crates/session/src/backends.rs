@@ -21,7 +21,11 @@ pub struct Entry {
 
 /// Every backend.
 pub const BACKENDS: [Entry; 2] = [
-    Entry { name: Host::NAME, options: &["device", "journal-device", "nodes"], setup: Host::setup },
+    Entry {
+        name: Host::NAME,
+        options: &["device", "journal-device", "nodes", "wait"],
+        setup: Host::setup,
+    },
     Entry {
         name: "virtual",
         options: &[

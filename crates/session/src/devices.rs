@@ -48,6 +48,15 @@ impl Devices {
             .map_err(|source| SessionError::NamedDevice { name: word.to_owned(), source })
     }
 
+    /// The error about a word that names no device, with the one that was probably meant.
+    pub(crate) fn none_named(&self, word: &str) -> SessionError {
+        let name = word.split(['@', ',']).next().unwrap_or(word);
+        let known = || self.files.keys().map(String::as_str);
+        let begun = known().find(|known| name.len() > 2 && known.starts_with(name));
+        let near = begun.or_else(|| seekwell_spec::nearest(name, known())).map(str::to_owned);
+        SessionError::NoDevice { name: word.to_owned(), near }
+    }
+
     /// Loads the device file that a word names, if it names one, and returns the word with the device's name instead
     /// of the path. Paths start at this directory.
     pub(crate) fn named(&mut self, word: &str, directory: &Path) -> Result<String, SessionError> {

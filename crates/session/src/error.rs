@@ -110,9 +110,15 @@ pub enum SessionError {
     },
     /// A modelled device that does not exist.
     #[error(
-        "modelled device '{0}' not found; list the devices with seekwell device list, or give the path of a .toml file"
+        "modelled device '{name}' not found; {}list the devices with seekwell device list, or give the path of a .toml file",
+        near.as_ref().map_or_else(String::new, |near| format!("did you mean {near}? Otherwise "))
     )]
-    NoDevice(String),
+    NoDevice {
+        /// The name.
+        name: String,
+        /// The device that was probably meant.
+        near: Option<String>,
+    },
     /// A change names a device that does not exist.
     #[error("--set {change}: modelled device '{}' not found; list the devices with seekwell device list", change.device)]
     ChangedDevice {
@@ -337,6 +343,14 @@ pub enum SessionError {
         path: PathBuf,
         /// Cause.
         source: io::Error,
+    },
+    /// No workload of the lab can run on the backend.
+    #[error("no trial can run, workload {what}: {reason}")]
+    NothingRuns {
+        /// The last workload that was left out.
+        what: String,
+        /// The reason, and what to do.
+        reason: String,
     },
     /// The plan has no trial.
     #[error("the lab has no trials to run")]

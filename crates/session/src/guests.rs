@@ -12,7 +12,7 @@ use seekwell_model::lab::{Lab, Workload};
 use seekwell_model::plan::{BackendFacts, Plan};
 use seekwell_model::workloads::WorkloadParams;
 use seekwell_virtual::kernel::{self, Kernel, KernelSet};
-use seekwell_virtual::labs::Checked;
+use seekwell_virtual::labs::{Checked, LabError};
 use seekwell_virtual::{
     CpuCharge, Lanes, RootImage, VirtualBackend, VirtualOptions, WorkCharge, labs,
 };
@@ -54,12 +54,14 @@ impl Guests {
         };
         let chosen = choose_kernel(cache, self.options.kernel.as_deref(), lab, &needed)?;
         if self.options.record.is_some() && chosen.set != KernelSet::Recording {
-            let text = "--record needs the lab kernel of the set recording; build it: seekwell kernel build --set recording";
-            return Err(SessionError::Kernel(text.to_owned()));
+            let build = KernelSet::Recording.build_advice();
+            let text = format!("--record needs a lab kernel that records calls; {build}");
+            return Err(SessionError::Kernel(text));
         }
         if self.charge().work != WorkCharge::default() && !chosen.set.has_layers() {
-            let text = "only a lab kernel of the set layers charges the work of layers; build one: seekwell kernel build --set layers";
-            return Err(SessionError::Kernel(text.to_owned()));
+            let build = KernelSet::Layers.build_advice();
+            let text = format!("this lab kernel does not charge the work of layers; {build}");
+            return Err(SessionError::Kernel(text));
         }
         Ok(self.kernel.get_or_init(|| chosen))
     }
@@ -145,7 +147,10 @@ impl Setup for Guests {
         self.devices.change(&self.options.changes)?;
         // Copies of one filesystem would all report the time that making it took.
         lab.trial.make_once &= !lab.judge.metric.starts_with("mkfs.");
-        Ok(labs::check(lab, self.devices.files())?)
+        labs::check(lab, self.devices.files()).map_err(|error| match error {
+            LabError::NoModel { model, .. } => self.devices.none_named(&model),
+            other => other.into(),
+        })
     }
 
     fn recall(
@@ -195,7 +200,8 @@ impl Setup for Guests {
         let note = || {
             let filesystems = labs::reduced_filesystems();
             format!(
-                "this lab kernel has only {filesystems}; for all filesystems: seekwell kernel build"
+                "this lab kernel has only {filesystems}; for all filesystems {}",
+                KernelSet::Full.build_advice()
             )
         };
         reduced.then(note).into_iter().collect()
@@ -242,17 +248,13 @@ fn choose_kernel(
         };
     }
     kernel::usual(kernels, needed).ok_or_else(|| {
-        let text = "no lab kernel of this version found; build one: seekwell kernel build";
-        if !labs::has_layers(KernelSet::Full, lab) {
-            let text = "no lab kernel with the layers of this lab found; build one: seekwell kernel build --set layers";
-            return SessionError::Kernel(text.to_owned());
-        }
-        let faster = if labs::reduced_is_enough(lab) {
-            ", or faster, with all that this lab needs: seekwell kernel build --set reduced"
-        } else {
-            ""
+        let set = match lab {
+            lab if !labs::has_layers(KernelSet::Full, lab) => KernelSet::Layers,
+            lab if labs::reduced_is_enough(lab) => KernelSet::Reduced,
+            _ => KernelSet::Full,
         };
-        SessionError::Kernel(format!("{text}{faster}"))
+        let build = set.build_advice();
+        SessionError::Kernel(format!("no lab kernel of this version found for this lab; {build}"))
     })
 }
 

@@ -8,11 +8,12 @@ use crate::nodes::{self, OfHosts};
 use crate::options::{HOST, Options};
 use crate::setup::{Opened, Setup};
 use crate::shared_disks::SharedDisks;
-use seekwell_agent::host_backend::{HostBackend, HostOptions};
+use seekwell_agent::host_backend::{HostBackend, HostOptions, image_bytes};
 use seekwell_cluster::Spool;
 use seekwell_host::export;
 use seekwell_host::facts;
 use seekwell_host::guard::{self, Context, Purpose};
+use seekwell_host::image;
 use seekwell_host::refusal::RefusalKind;
 use seekwell_host::sysfs::System;
 use seekwell_host::undo;
@@ -59,7 +60,8 @@ impl Host {
         let folder = spool.folder();
         let scratch = options.scratch.clone().unwrap_or_else(|| machine.temporary.clone());
         // First of all the lock of this machine: with it no earlier worker of this node writes any more.
-        let backend = HostBackend::new(plan, Self::backend_options(machine, scratch, folder))?;
+        let own = Self::backend_options(machine, scratch, folder);
+        let backend = HostBackend::new(plan, own, None)?;
         let context = Context { claims: machine.claims(), run_file: Some(folder.to_owned()) };
         let disks = disks(plan);
         let locked = SharedDisks::lock(spool, task, &machine.system, disks.iter().copied());
@@ -172,6 +174,20 @@ impl Setup for Host {
         Ok(())
     }
 
+    fn check_room(&self, plan: &Plan, run_file: &Path) -> Result<(), SessionError> {
+        if self.options.cluster.is_some() {
+            return Ok(());
+        }
+        let scratch = self.options.scratch_directory(run_file);
+        // A directory that is not there yet is another message, of the run.
+        let checked = image_bytes(plan, &scratch)
+            .into_iter()
+            .filter_map(|(directory, needed)| image::check_space(directory, needed).err());
+        let mut lacks =
+            checked.filter(|error| matches!(error, seekwell_host::Error::NoSpace { .. }));
+        lacks.next().map_or(Ok(()), |error| Err(error.into()))
+    }
+
     fn check_start(&self, plan: &Plan, run_file: &Path) -> Result<(), SessionError> {
         if self.options.cluster.is_none() && !rustix::process::geteuid().is_root() {
             return Err(SessionError::NeedsRoot);
@@ -181,6 +197,7 @@ impl Setup for Host {
         if self.options.cluster.is_none() {
             check_exports(plan)?;
         }
+        self.check_room(plan, run_file)?;
         effects::check_seen(&self.machine, Effects::of(plan)?, self.disks())
     }
 
@@ -205,7 +222,13 @@ impl Setup for Host {
         }
         let scratch = self.options.scratch_directory(run_file);
         let options = Self::backend_options(&self.machine, scratch, run_file);
-        let backend = HostBackend::new(plan, options)?;
+        if let Some(wait) = &self.options.wait
+            && let Some(holder) = self.machine.in_use()
+        {
+            (wait.say)(&format!("waiting for the end of another run, {holder}"));
+        }
+        let wait = self.options.wait.as_ref().map(|wait| &*wait.stop);
+        let backend = HostBackend::new(plan, options, wait)?;
         // From here on a path that leads to another disk ends the run: it must be the one that was planned.
         if let Err(error) = effects::check_seen(&self.machine, Effects::of(plan)?, self.disks()) {
             // Nothing was changed yet; why it may not write is the message.

@@ -46,6 +46,6 @@ impl Session {
     pub fn device(&self, word: &str) -> Result<DeviceFile, SessionError> {
         let mut devices = Devices::new(self.devices()?);
         let name = devices.named(word, Path::new(""))?;
-        devices.find(&name)?.ok_or_else(|| SessionError::NoDevice(word.to_owned()))
+        devices.find(&name)?.ok_or_else(|| devices.none_named(word))
     }
 }

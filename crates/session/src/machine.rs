@@ -2,6 +2,7 @@
 
 use seekwell_cluster::Programs;
 use seekwell_host::sysfs::System;
+use seekwell_host::undo;
 use std::path::{Path, PathBuf};
 
 /// Facts about the machine and the own process that a session needs. Rooms below the command line do
@@ -46,6 +47,15 @@ impl Machine {
     #[must_use]
     pub fn slurm(&self) -> Programs {
         Programs::new(self.system.programs.iter().chain(&self.folders).cloned().collect())
+    }
+
+    /// The process of another run that has this machine, in words; `None` if no run has it.
+    #[must_use]
+    pub fn in_use(&self) -> Option<String> {
+        match undo::lock(&self.system, &self.undo()) {
+            Ok(None) => Some(undo::holder(&self.system, &self.undo())),
+            _ => None,
+        }
     }
 
     /// Path of a program, by name.

@@ -52,6 +52,17 @@ pub struct Options {
     pub scratch: Option<PathBuf>,
     /// Rounds beyond those of the lab, until the run is stopped; `None` adds none.
     pub more: Option<More>,
+    /// Host: waits for the end of another run instead of 15 s at most.
+    pub wait: Option<Wait>,
+}
+
+/// The wait for another run that has the machine.
+#[derive(Clone, Debug)]
+pub struct Wait {
+    /// Ends the wait.
+    pub stop: Arc<AtomicBool>,
+    /// Tells the user which run it waits for.
+    pub say: fn(&str),
 }
 
 /// Workers on other machines.
@@ -111,6 +122,7 @@ impl Options {
             ("check", self.check),
             ("record", self.record.is_some()),
             ("nodes", self.cluster.is_some()),
+            ("wait", self.wait.is_some()),
         ];
         all.into_iter().filter_map(|(name, given)| given.then_some(name))
     }
@@ -131,6 +143,20 @@ impl Options {
         let cluster = self.cluster.iter().flat_map(|cluster| self.on_cluster(&cluster.workers));
         let words = pairs.flat_map(|(name, value)| [name.to_owned(), value]);
         words.chain(check).chain(cluster).collect()
+    }
+
+    /// The options that run a lab again as these do, as words of a command line: those of [`Self::again`],
+    /// the devices and their prices.
+    #[must_use]
+    pub fn for_lab(&self) -> Vec<String> {
+        let device = self.device.iter().map(|device| ("--device", device.clone()));
+        let journal = self.journal_device.iter().map(|device| ("--journal-device", device.clone()));
+        let model = self.model.iter().map(|model| ("--model", model.clone()));
+        let on = self.on.iter().map(|model| ("--on", model.clone()));
+        let prices = self.prices.iter().map(|price| ("--price", price.to_string()));
+        let devices = device.chain(journal).chain(model).chain(on).chain(prices);
+        let words = devices.flat_map(|(name, value)| [name.to_owned(), value]);
+        self.again().into_iter().chain(words).collect()
     }
 
     /// The options of a run on these workers.

@@ -62,8 +62,14 @@ impl Session {
         backend.adapt(&mut file.lab, &lab.directory)?;
         prices::set(&mut file.lab, &options.prices)?;
         traces::check(&file.lab)?;
-        let facts = backend.facts(&file.lab)?;
-        Ok(Resolved { file, facts, backend, options: options.clone() })
+        let kept = kept_result(&lab.directory, &file.lab.name);
+        let facts = backend.facts(&file.lab).map_err(|error| match (error, &kept) {
+            (SessionError::Kernel(text), Some(kept)) => {
+                SessionError::Kernel(format!("{text}; meanwhile, {}", of_kept(kept)))
+            }
+            (other, _) => other,
+        })?;
+        Ok(Resolved { file, facts, backend, kept, options: options.clone() })
     }
 
     /// The plan of a run file, to continue it on the backend that the options name.
@@ -77,7 +83,7 @@ impl Session {
         let mut plan = file.plan()?;
         // Prices are part of a lab: others than those of the run make it another one.
         prices::set(&mut plan.lab, &options.prices)?;
-        Ok(Planned::new(plan, backend, options.clone()))
+        Ok(Planned::new(plan, backend, options.clone(), Vec::new()))
     }
 }
 
@@ -89,7 +95,21 @@ pub struct Resolved {
     /// Facts about the backend.
     pub facts: BackendFacts,
     backend: Box<dyn Setup>,
+    /// A result of the same lab that comes with Seekwell.
+    kept: Option<PathBuf>,
     options: Options,
+}
+
+/// A result of a lab in the folder `labs` of a source tree, which is kept next to it.
+fn kept_result(directory: &Path, lab: &str) -> Option<PathBuf> {
+    let runs = directory.parent().unwrap_or(Path::new("..")).join("benches/runs");
+    let folders = std::fs::read_dir(runs).ok()?.filter_map(Result::ok);
+    let files = folders.map(|folder| folder.path().join(format!("{lab}.txt")));
+    files.filter(|file| file.is_file()).min()
+}
+
+fn of_kept(kept: &Path) -> String {
+    format!("{} has a kept result of this lab", kept.display())
 }
 
 impl Resolved {
@@ -105,7 +125,7 @@ impl Resolved {
     /// When no stack is left, or there are too many trials.
     pub fn plan(self) -> Result<Planned, SessionError> {
         let mut expansion = seekwell_spec::expand(&self.file, &self.facts)?;
-        self.leave_out(&mut expansion);
+        self.leave_out(&mut expansion)?;
         let expanded = Expanded {
             stacks: expansion.stacks,
             candidates: expansion.candidates,
@@ -113,19 +133,30 @@ impl Resolved {
             warnings: expansion.warnings,
         };
         let plan = order::plan(&self.file.lab, expanded, &self.facts)?;
+        let lacks_kernel =
+            |one: &LeftOut| one.reason.contains("kernel build") && self.facts.lab_kernel.is_some();
+        let kept = self.kept.filter(|_| plan.left_out.iter().any(lacks_kernel));
+        let notes = kept.iter().map(|kept| of_kept(kept)).collect();
         let draws_seed = !self.file.gives_seed();
-        let planned = Planned::new(plan, self.backend, self.options);
+        let planned = Planned::new(plan, self.backend, self.options, notes);
         Ok(if draws_seed { planned.drawing_seed() } else { planned })
     }
 
     /// Removes the workloads that the backend cannot run, and gives the reasons.
-    fn leave_out(&self, expansion: &mut Expansion) {
+    ///
+    /// # Errors
+    /// [`SessionError::NothingRuns`] when none is left.
+    fn leave_out(&self, expansion: &mut Expansion) -> Result<(), SessionError> {
         for (index, workload) in self.file.lab.workloads.iter().enumerate() {
             let Some(reason) = self.backend.cannot_run(workload) else { continue };
             let before = expansion.candidates.len();
             expansion.candidates.retain(|candidate| candidate.workload as usize != index);
             let count = (before - expansion.candidates.len()) as u64;
+            if count > 0 && expansion.candidates.is_empty() {
+                return Err(SessionError::NothingRuns { what: workload.name.clone(), reason });
+            }
             expansion.left_out.push(LeftOut { what: workload.name.clone(), reason, count });
         }
+        Ok(())
     }
 }

@@ -30,11 +30,17 @@ pub struct Planned {
     options: Options,
     /// True if the run draws its seed, because the lab sets none.
     draws_seed: bool,
+    notes: Vec<String>,
 }
 
 impl Planned {
-    pub(crate) fn new(plan: Plan, backend: Box<dyn Setup>, options: Options) -> Self {
-        Self { plan, backend, options, draws_seed: false }
+    pub(crate) fn new(
+        plan: Plan,
+        backend: Box<dyn Setup>,
+        options: Options,
+        notes: Vec<String>,
+    ) -> Self {
+        Self { plan, backend, options, draws_seed: false, notes }
     }
 
     /// The same, with a seed that is drawn when the run is created.
@@ -71,7 +77,7 @@ impl Planned {
     /// Remarks for the user.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
-        self.backend.notes()
+        [self.backend.notes(), self.notes.clone()].concat()
     }
 
     /// Both bounds of every number of the plan's modelled devices that is a range: a run with `--set` of each
@@ -89,6 +95,14 @@ impl Planned {
     /// [`SessionError::Refused`] with the first that may not.
     pub fn check_devices(&self) -> Result<(), SessionError> {
         self.backend.check_devices(&self.plan, None)
+    }
+
+    /// Checks that the images of the plan fit next to a run file.
+    ///
+    /// # Errors
+    /// When a directory has too little room.
+    pub fn check_room(&self, run_file: &Path) -> Result<(), SessionError> {
+        self.backend.check_room(&self.plan, run_file)
     }
 
     /// Checks that the run may begin: that every disk of the plan may be written, and that a person
@@ -336,6 +350,9 @@ impl Run {
             self.file.set_verdict(&verdict)?;
             if ended == Ended::Stopped {
                 return Ok(None);
+            }
+            if ended == Ended::AllMarked {
+                return Ok(Some(Judged { verdict, no_more: None }));
             }
             let is_enough =
                 |more: More| more.until_decided && verdict.kind != VerdictKind::Unresolved;

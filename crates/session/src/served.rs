@@ -111,7 +111,7 @@ fn disk(word: &str, seed: u64, scratch: &Path) -> Result<Disk, ServingError> {
         let shipped = seekwell_device::catalogue().map_err(SessionError::Catalogue)?;
         let mut devices = Devices::new(&shipped);
         let name = devices.named(word, Path::new(""))?;
-        let file = devices.find(&name)?.ok_or_else(|| SessionError::NoDevice(word.to_owned()))?;
+        let file = devices.find(&name)?.ok_or_else(|| devices.none_named(word))?;
         build(&file, seed)
     };
     let keeping = Keeping { memory_bytes: MEMORY_BYTES, directory: scratch.to_owned() };

@@ -62,6 +62,14 @@ pub trait Setup {
         Ok(())
     }
 
+    /// Checks that the images of the plan fit into their directories.
+    ///
+    /// # Errors
+    /// When one has too little room.
+    fn check_room(&self, _plan: &Plan, _run_file: &Path) -> Result<(), SessionError> {
+        Ok(())
+    }
+
     /// Checks that a run may begin: that every device may be written, and that a person has seen the
     /// effects of the plan if it writes a disk whole. [`Self::open`] checks the same.
     ///

@@ -12,6 +12,8 @@ use seekwell_model::workloads::workload_kind;
 use seekwell_spec::Diagnostic;
 use seekwell_trace::Trace;
 use seekwell_trace::info::Summary;
+use seekwell_virtual::labs::programs_to_bring;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -146,6 +148,17 @@ impl Tried {
             return Ok(());
         };
         Err(SessionError::Tried(problem))
+    }
+
+    /// Paths of the programs that the commands call and that guests lack, each once; `find` finds programs
+    /// by name.
+    pub fn programs(&self, find: impl Fn(&str) -> Option<PathBuf>) -> Vec<PathBuf> {
+        if self.kind().is_some() || self.trace.is_some() {
+            return Vec::new();
+        }
+        let lines = self.prepare.iter().chain([&self.work]);
+        let names: BTreeSet<&str> = lines.flat_map(|line| programs_to_bring(line)).collect();
+        names.into_iter().filter_map(find).collect()
     }
 
     /// Resolves `text`, a lab that [`Self::lab_text`] made and `name` names. An error names the option

@@ -24,3 +24,4 @@ pub use definition::{Entry, FieldsByKind, Form, TableDefinition};
 pub use diagnostic::Diagnostic;
 pub use expand::{Expansion, MAX_CANDIDATES, MAX_TRIALS, expand};
 pub use lab_file::{LabFile, MAX_LAB_BYTES, read_lab, read_lab_bytes};
+pub use walk::{nearest, owner_of_key};

@@ -10,7 +10,9 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-pub(crate) use kinds::{default_value, describe, grouped, nearest, quote_list};
+pub use kinds::nearest;
+pub(crate) use kinds::{default_value, describe, grouped, quote_list};
+pub use unknown::owner_of_key;
 
 /// The position of an entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

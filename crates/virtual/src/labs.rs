@@ -8,7 +8,7 @@ use seekwell_model::filesystems::{FILESYSTEMS, NFS_PROGRAMS, NFS_SERVER, filesys
 use seekwell_model::lab::{Lab, Workload};
 use seekwell_model::layers::{LAYER_KINDS, LabKernels};
 use seekwell_model::model_error::ModelErrors;
-use seekwell_model::plan::BackendFacts;
+use seekwell_model::plan::{BackendFacts, LabKernelFacts};
 use seekwell_model::stack::{Backing, Device};
 use seekwell_model::units::Bytes;
 use seekwell_model::workloads::{WORKLOAD_KINDS, WorkloadParams};
@@ -282,6 +282,11 @@ pub fn facts(
             .map(str::to_owned)
             .collect(),
         layers: layers_in(kernel.set).map(str::to_owned).collect(),
+        lab_kernel: Some(LabKernelFacts {
+            set: kernel.set.to_string(),
+            build_full: KernelSet::Full.build_advice(),
+            build_layers: KernelSet::Layers.build_advice(),
+        }),
         ram: None,
         disk_sizes: sizes.collect(),
     }
@@ -300,6 +305,18 @@ fn has(set: KernelSet, kernels: LabKernels) -> bool {
 fn layers_in(set: KernelSet) -> impl Iterator<Item = &'static str> {
     let definitions = LAYER_KINDS.iter().map(|kind| kind.definition());
     definitions.filter(move |one| has(set, one.lab_kernels)).map(|one| one.name)
+}
+
+/// The layers, the filesystems and NFS that no lab kernel of these sets has, by name; empty if one has all.
+#[must_use]
+pub fn lacks(sets: &[KernelSet]) -> Vec<&'static str> {
+    let is_full = sets.iter().any(|set| *set != KernelSet::Reduced);
+    let filesystems = FILESYSTEMS.iter().filter(|one| !one.is_remote && !one.in_reduced_kernel);
+    let filesystems = filesystems.filter(|_| !is_full).map(|one| one.name);
+    let layers = LAYER_KINDS.iter().map(|kind| kind.definition());
+    let layers = layers.filter(|one| !sets.iter().any(|set| has(*set, one.lab_kernels)));
+    let nfs = (!sets.iter().any(|set| set.has_layers())).then_some("NFS");
+    filesystems.chain(layers.map(|one| one.name)).chain(nfs).collect()
 }
 
 /// Every program that the catalogue of layers names.
@@ -359,9 +376,9 @@ pub fn cannot_run(workload: &Workload, brought: &dyn Fn(&str) -> bool) -> Option
         _ => None,
     });
     let lines = commands.flat_map(|command| command.prepare.iter().chain([&command.run]));
-    let missing = lines.filter_map(|line| first_program(line)).find(|program| {
-        !TOOLS.contains(program) && !BUILT_IN.contains(program) && !brought(program)
-    })?;
+    let missing = lines
+        .filter_map(|line| first_program(line))
+        .find(|program| is_missing(program) && !brought(program))?;
     let why = format!("{missing} is not in the guest's root image");
     let remedy = if NETWORK.contains(&missing) {
         "a guest has no network and no services; run it on the host backend".to_owned()
@@ -369,6 +386,17 @@ pub fn cannot_run(workload: &Workload, brought: &dyn Fn(&str) -> bool) -> Option
         format!("bring it with --bring \"$(command -v {missing})\"")
     };
     Some((why, remedy))
+}
+
+/// Programs that a command line calls and that are not in the guest's root image: the first word of each
+/// of its commands. One that talks to a service would find none in a guest.
+pub fn programs_to_bring(line: &str) -> impl Iterator<Item = &str> {
+    let commands = line.split(['|', '&', ';', '\n']).filter_map(first_program);
+    commands.filter(|program| is_missing(program) && !NETWORK.contains(program))
+}
+
+fn is_missing(program: &str) -> bool {
+    !TOOLS.contains(&program) && !BUILT_IN.contains(&program)
 }
 
 /// Programs that talk to a service: one that a guest has not, and could not reach.

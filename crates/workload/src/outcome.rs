@@ -28,6 +28,8 @@ pub struct StepOutcome {
     pub ops: u64,
     /// Bytes that the workload read.
     pub app_bytes_read: u64,
+    /// Part of them that the step had read or written before, so that the page cache may answer.
+    pub app_bytes_reread: u64,
     /// Bytes that the workload wrote.
     pub app_bytes_written: u64,
     /// Metrics by name; units in [`seekwell_model::metrics`]. Absent is not measured.
@@ -124,6 +126,7 @@ impl StepOutcome {
     pub fn add(&mut self, later: Self) {
         self.ops += later.ops;
         self.app_bytes_read += later.app_bytes_read;
+        self.app_bytes_reread += later.app_bytes_reread;
         self.app_bytes_written += later.app_bytes_written;
         self.cpu_ns += later.cpu_ns;
         self.elapsed_ns += later.elapsed_ns;

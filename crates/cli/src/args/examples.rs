@@ -68,7 +68,10 @@ Exit status: 0 winner or tie, or nothing to compare, 4 inconclusive, 1 error or 
         "plan",
         r#"Examples:
   seekwell plan labs/demo.toml
-  seekwell plan mine.toml --json | jq '.trials | length'"#,
+  seekwell plan mine.toml --json | jq '.trials | length'
+
+Exit status: 0 the lab can run here, 1 error, also if its images do not fit into the current
+directory (below the plan), 2 usage, 3 refused for safety."#,
     ),
     (
         "run",

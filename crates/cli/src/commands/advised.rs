@@ -5,10 +5,9 @@ use crate::commands::deadline::Deadline;
 use crate::commands::{report, run, tried};
 use crate::failure::{Exit, Failure};
 use crate::terminal;
-use seekwell_model::filesystems::USUAL_FILESYSTEMS;
 use seekwell_model::units::Nanos;
 use seekwell_report::shell_word;
-use seekwell_session::{Advice, Session, Tried};
+use seekwell_session::{Advice, Options, Session, Tried};
 use seekwell_store::RunFile;
 use std::path::Path;
 use std::time::Instant;
@@ -24,19 +23,19 @@ pub fn run(session: &Session, arguments: &AdviseArgs) -> Result<Exit, Failure> {
         let trace = arguments.trace.display();
         Failure::Error(format!("cannot find {trace}: {source}; give the folder of a trace"))
     })?;
+    let options = arguments.options(&run::stop_while(arguments.wait)?);
     let advice = advised.advise()?;
     terminal::talk(&terminal::harmless(&advice.sentences.join("\n")));
     let Some(text) = &advice.lab else { return Ok(Exit::Done) };
     let Some(time) = arguments.time else {
         terminal::data(text);
-        let again = again(arguments, advice.time);
+        let again = again(arguments, &options, advice.time);
         terminal::talk(&format!("run this lab now: {again}"));
         return Ok(Exit::Done);
     };
     terminal::talk(&format!("\n{text}"));
     let path = arguments.output.clone().unwrap_or_else(|| tried::free_name("advise"));
     let lab = path.with_extension("toml");
-    let options = arguments.at.options();
     // Pauses of virtual time take no time.
     if let Some(warning) = advice.too_short(time).filter(|_| options.backend == "host") {
         terminal::talk(&warning);
@@ -45,26 +44,27 @@ pub fn run(session: &Session, arguments: &AdviseArgs) -> Result<Exit, Failure> {
     tried::execute(planned, &path, !arguments.no_screen, &mut deadline)?;
     let exit = run::conclude(&path, arguments.json)?;
     terminal::talk(&faithful(&path, &advice)?);
-    tried::write_lab(&lab, text, arguments.at.device.as_deref())?;
+    tried::write_lab(&lab, text, &options)?;
     Ok(exit)
 }
 
 /// The command that runs the lab just shown.
-fn again(arguments: &AdviseArgs, time: Nanos) -> String {
+fn again(arguments: &AdviseArgs, options: &Options, time: Nanos) -> String {
     let mut words = vec![arguments.trace.to_string_lossy().into_owned()];
     let mut add = |option: &str, value: &str| words.extend([option.to_owned(), value.to_owned()]);
     if let Some(only) = &arguments.only {
         add("--only", only);
     }
-    if arguments.filesystems != USUAL_FILESYSTEMS {
-        add("--fs", &arguments.filesystems.join(","));
+    if let Some(filesystems) = &arguments.filesystems {
+        add("--fs", &filesystems.join(","));
     }
     let schedulers = arguments.schedulers.join(",");
     if schedulers != ADVISED_SCHEDULERS {
         add("--sched", &schedulers);
     }
     add("--for", &format!("{}min", time.0.div_ceil(60_000_000_000)));
-    let words: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
+    let words = words.into_iter().chain(options.for_lab());
+    let words: Vec<String> = words.map(|word| shell_word(&word)).collect();
     format!("seekwell advise {}", words.join(" "))
 }
 

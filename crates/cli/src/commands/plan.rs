@@ -8,7 +8,8 @@ use seekwell_session::{LabText, Options, Planned, Session, SessionError};
 use std::path::Path;
 
 /// Prints the plan of a lab. A disk that a run would be refused is refused here too, instead of the plan;
-/// only one without a claim comes below it: the plan is read before a disk is claimed.
+/// only one without a claim comes below it: the plan is read before a disk is claimed. So does too little
+/// room for its images.
 ///
 /// # Errors
 /// When the lab cannot be read or planned, or a disk must not be written.
@@ -31,6 +32,7 @@ pub fn run(session: &Session, arguments: &PlanArgs) -> Result<Exit, Failure> {
         let _ = planned.note_seen();
     }
     checked?;
+    planned.check_room(Path::new(""))?;
     Ok(Exit::Done)
 }
 

@@ -15,7 +15,7 @@ use seekwell_store::{RunFile, StoreError};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// Runs a lab, or what is missing of an interrupted run, and shows its report.
@@ -23,9 +23,8 @@ use std::time::Instant;
 /// # Errors
 /// When the lab, the run file or the backend fails. Trials that were kept stay kept.
 pub fn run(session: &Session, arguments: &RunArgs) -> Result<Exit, Failure> {
-    // Only a run that waits for others has to hear of it while it waits.
-    let stop =
-        if arguments.at.is_elsewhere() { machine::stop_on_interrupt()? } else { Arc::default() };
+    let waits = arguments.at.is_elsewhere() || arguments.wait;
+    let stop = stop_while(waits)?;
     let options = arguments.options(&stop);
     let mut deadline = arguments.longest().map(|time| Deadline::new(Instant::now(), time));
     let (path, planned) = planned(session, arguments, &options)?;
@@ -54,6 +53,14 @@ pub fn run(session: &Session, arguments: &RunArgs) -> Result<Exit, Failure> {
         }
         _ => Ok(verdict),
     }
+}
+
+/// The flag that an interrupt raises, if the run waits for others; else one that stays down.
+///
+/// # Errors
+/// When the handler cannot be installed.
+pub fn stop_while(waits: bool) -> Result<Arc<AtomicBool>, Failure> {
+    if waits { machine::stop_on_interrupt() } else { Ok(Arc::default()) }
 }
 
 /// Checks that a run may begin. The plan of one that writes a disk whole is shown instead, if no one has
@@ -94,6 +101,9 @@ pub fn conclude(path: &Path, json: bool) -> Result<Exit, Failure> {
     terminal::talk(&format!("run file: {}", path.display()));
     report::print(&file, &view, path, json)?;
     report::refuse_changed(&file, &view)?;
+    if let Some(reason) = seekwell_session::all_marked(&file)? {
+        terminal::talk(&reason);
+    }
     let failed = |record: &Record| matches!(record.status, Status::Failed { .. });
     if !view.records.is_empty() && view.records.iter().all(|(_, record)| failed(record)) {
         let text = "every trial failed, so there is nothing to judge; the warnings above say why";

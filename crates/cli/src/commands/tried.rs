@@ -7,6 +7,7 @@ use crate::failure::{Exit, Failure};
 use crate::{output, terminal};
 use seekwell_host::output::Kind;
 use seekwell_model::record::Status;
+use seekwell_report::shell_word;
 use seekwell_session::{Finished, Options, Planned, Seen, Session, Tried};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -19,9 +20,16 @@ use std::time::Instant;
 pub fn run(session: &Session, arguments: &TryArgs) -> Result<Exit, Failure> {
     let mut deadline = Deadline::new(Instant::now(), arguments.time);
     let path = arguments.output.clone().unwrap_or_else(|| free_name("try"));
-    let options = arguments.at.options();
+    let mut options = arguments.options(&run::stop_while(arguments.wait)?);
     let mut tried = arguments.tried().found()?;
     tried.check(|name| session.machine().find(name).is_some())?;
+    if options.backend != "host" {
+        let programs = tried.programs(|name| session.machine().find(name));
+        for program in &programs {
+            terminal::talk(&format!("guests get {} with its libraries", program.display()));
+        }
+        options.bring.extend(programs);
+    }
     let amount = amount(session, &mut tried, &options, &path, &deadline)?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let text = tried.lab_text(&lab_name(&name), amount);
@@ -29,7 +37,7 @@ pub fn run(session: &Session, arguments: &TryArgs) -> Result<Exit, Failure> {
     let planned = Tried::resolve(session, lab.display().to_string(), &text, &options)?.plan()?;
     execute(planned, &path, !arguments.no_screen, &mut deadline)?;
     let exit = run::conclude(&path, arguments.json)?;
-    write_lab(&lab, &text, arguments.at.device.as_deref())?;
+    write_lab(&lab, &text, &options)?;
     Ok(exit)
 }
 
@@ -44,6 +52,10 @@ pub fn execute(
     deadline: &mut Deadline,
 ) -> Result<(), Failure> {
     planned.notes().iter().for_each(|note| terminal::talk(note));
+    // The user named these, and waits for them otherwise.
+    for one in &planned.plan().left_out {
+        terminal::talk(&terminal::harmless(&format!("{} is left out: {}", one.what, one.reason)));
+    }
     let options = planned.options().clone();
     let finished = run::execute(planned, path, false, screen, &mut |event| {
         deadline.is_over(event, Instant::now())
@@ -89,6 +101,14 @@ pub(super) fn free_name(stem: &str) -> PathBuf {
     names.find(is_free).unwrap_or(plain)
 }
 
+/// The command that runs a lab with these options.
+fn run_again(lab: &Path, options: &Options) -> String {
+    let lab = lab.display().to_string();
+    let words = std::iter::once(lab).chain(options.for_lab());
+    let words: String = words.map(|word| format!(" {}", shell_word(&word))).collect();
+    format!("seekwell run{words} -o NEW.seekwell")
+}
+
 /// A lab's name has letters, digits, - and _ alone.
 fn lab_name(stem: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
@@ -97,16 +117,19 @@ fn lab_name(stem: &str) -> String {
 }
 
 /// Writes the lab that was run, unless a file has its name.
-pub(super) fn write_lab(path: &Path, text: &str, device: Option<&str>) -> Result<(), Failure> {
+pub(super) fn write_lab(path: &Path, text: &str, options: &Options) -> Result<(), Failure> {
     if path.symlink_metadata().is_ok() {
         terminal::talk(&format!("{} exists and is not overwritten", path.display()));
         return Ok(());
     }
     output::new(path, Kind::Lab, text.as_bytes())?;
-    let device = device.map(|device| format!(" --device {device}")).unwrap_or_default();
     terminal::talk(&format!(
-        "lab: {0}; to change and run it: seekwell run {0}{device} -o NEW.seekwell",
-        path.display()
+        "lab: {}; to change and run it: {}",
+        path.display(),
+        run_again(path, options)
     ));
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,7 +9,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../labs")
 }
 
-fn labs() -> Vec<PathBuf> {
+pub(super) fn labs() -> Vec<PathBuf> {
     let of =
         |folder: PathBuf| std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let is_lab = |path: &PathBuf| {
@@ -60,7 +60,7 @@ const RECORDING: &str = "/root/load.trace";
 const REQUESTS: &str = "/root/disk.trace";
 
 /// The lab with a recording of one write or of one request, if it replays one.
-fn with_trace(directory: &Path, lab: PathBuf, text: &str) -> PathBuf {
+pub(super) fn with_trace(directory: &Path, lab: PathBuf, text: &str) -> PathBuf {
     if text.contains(REQUESTS) {
         let log = "8,16 0 1 5.000003000 99 D R 4096 + 256 [cat]\n\
                    8,16 0 2 5.000103000 0 C R 4096 + 256 [0]\n";
@@ -76,15 +76,20 @@ fn with_trace(directory: &Path, lab: PathBuf, text: &str) -> PathBuf {
 
 /// The lab with a recording of its own, imported from a log of this format.
 fn with_import(directory: &Path, format: &str, log: &str, text: &str, recording: &str) -> PathBuf {
-    std::fs::write(directory.join("log"), log).unwrap();
-    let name = format!("{format}.trace");
-    let import = ["trace", "import", format, "log", "-o", &name];
-    let output = seekwell(directory).args(import).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", talk(&output));
+    let imported = import(directory, format, format, log).display().to_string();
     let own = directory.join(format!("{format}.toml"));
-    let imported = directory.join(&name).display().to_string();
     std::fs::write(&own, text.replace(recording, &imported)).unwrap();
     own
+}
+
+/// The trace of this name, imported from a log of this format.
+pub(super) fn import(directory: &Path, format: &str, name: &str, log: &str) -> PathBuf {
+    std::fs::write(directory.join("log"), log).unwrap();
+    let trace = format!("{name}.trace");
+    let import = ["trace", "import", format, "log", "-o", &trace];
+    let output = seekwell(directory).args(import).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", talk(&output));
+    directory.join(trace)
 }
 
 /// A lab of the folder made small: one filesystem, six rounds, little work.

@@ -312,3 +312,32 @@ fn a_run_that_breaks_before_its_first_trial_leaves_no_run_file() {
     assert!(talk(&output).contains("does not fit"), "{}", talk(&output));
     assert!(!directory.path().join("small.seekwell").exists(), "{}", talk(&output));
 }
+
+#[test]
+fn a_run_that_is_told_to_waits_for_another_and_an_interrupt_ends_the_wait() {
+    let test = "a_run_that_is_told_to_waits_for_another_and_an_interrupt_ends_the_wait";
+    let Some(_alone) = can_run(test, &["mkfs.ext4"]) else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    std::fs::write(here.join("lab.toml"), SMALL_LAB).unwrap();
+    // Any command of root makes the file.
+    seekwell(here).args(["kernel", "list"]).output().unwrap();
+    let other = File::open("/var/lib/seekwell/undo/machine.lock").unwrap();
+    other.lock().unwrap();
+    let words = ["run", "lab.toml", "--wait", "--no-screen"];
+    let waits = || said_in(here).contains("waiting for the end of another run");
+
+    let stopped = start(here, &words);
+    wait_until("the wait", waits);
+    let pid = rustix::process::Pid::from_child(&stopped);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let output = stopped.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said_in(here).contains("stopped while waiting"), "{}", said_in(here));
+
+    let waiting = start(here, &words);
+    wait_until("the wait", waits);
+    other.unlock().unwrap();
+    let output = waiting.wait_with_output().unwrap();
+    assert!(matches!(output.status.code(), Some(0 | 4)), "{}", said_in(here));
+}

@@ -28,9 +28,39 @@ fn doctor_says_what_this_machine_can_measure_and_prints_data_only_on_standard_ou
     let output = seekwell(directory.path()).arg("doctor").output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", talk(&output));
     let text = data(&output);
-    for word in ["ext4", "jfs", "loop", "lab kernel"] {
+    for word in ["ext4", "jfs", "loop", "layers", "crypt", "NFS", "programs", "lab kernel"] {
         assert!(text.contains(word), "doctor does not speak of {word}:\n{text}");
     }
+    let first = text.lines().next().unwrap();
+    for word in ["Can run here: demo ", ", virtual backend ", ", capture "] {
+        assert!(first.contains(word), "{first}");
+    }
+    assert!(text.lines().count() <= 41, "{text}");
+}
+
+#[test]
+fn an_unknown_option_is_no_value_and_a_key_of_the_lab_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let said = |option: &str| {
+        let output = seekwell(directory.path()).args(["run", option, "5min"]).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        talk(&output)
+    };
+    let budget = said("--budget");
+    assert!(budget.contains("tip: `budget` belongs to [judge] in a lab file"), "{budget}");
+    assert!(!budget.contains("-- --budget"), "{budget}");
+    assert!(said("--modle").contains("a similar argument exists: '--model'"));
+}
+
+#[test]
+fn a_plan_whose_images_do_not_fit_says_so_and_fails() {
+    let directory = tempfile::tempdir().unwrap();
+    let lab = "[[device]]\nname = \"d\"\nloop = \"100TiB\"\n[[filesystem]]\ntype = \"ext4\"\n[[workload]]\nkind = \"mail\"\nfiles = 10\n";
+    std::fs::write(directory.path().join("lab.toml"), lab).unwrap();
+    let output = seekwell(directory.path()).args(["plan", "lab.toml"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", talk(&output));
+    assert!(talk(&output).contains("an image of 100TiB does not fit"), "{}", talk(&output));
+    assert!(data(&output).contains("trials"), "{}", data(&output));
 }
 
 #[test]

@@ -48,7 +48,9 @@ fn a_file_that_is_being_written_is_known_by_its_other_name() {
             work.display()
         );
         let options = std::ffi::CString::new(options).unwrap();
-        if mount("overlay", &merged, "overlay", MountFlags::empty(), Some(options.as_c_str())).is_err() {
+        if mount("overlay", &merged, "overlay", MountFlags::empty(), Some(options.as_c_str()))
+            .is_err()
+        {
             return skip(test, "this kernel has no overlayfs");
         }
         let system = System::host();

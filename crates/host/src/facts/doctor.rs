@@ -7,8 +7,10 @@ use crate::program;
 use crate::sysfs::{self, System};
 use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags, fstatvfs, open, statx};
 use rustix::io::Errno;
-use seekwell_model::filesystems::{FILESYSTEMS, FilesystemDefinition};
+use seekwell_model::filesystems::{FILESYSTEMS, USUAL_FILESYSTEMS, filesystem};
+use seekwell_model::layers::LAYER_KINDS;
 use seekwell_model::units::Bytes;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Usability of a feature.
@@ -50,7 +52,8 @@ impl Finding {
 #[must_use]
 pub fn findings(system: &System, scratch: &Path) -> Vec<Finding> {
     let mut found = vec![root(), loops(system), images(scratch), io_schedulers(system)];
-    found.extend(FILESYSTEMS.iter().filter_map(|definition| filesystem(system, definition)));
+    found.extend(filesystems(system));
+    found.extend(layers(system));
     found.extend([
         nfs(system),
         io_uring(system),
@@ -61,14 +64,127 @@ pub fn findings(system: &System, scratch: &Path) -> Vec<Finding> {
         block_events(system),
         governor(system),
     ]);
-    found.extend([
-        tool(system, "smartctl", "smartmontools", "SMART data before and after a trial"),
-        tool(system, "hdparm", "hdparm", "APM and other settings of disks"),
-        tool(system, "wipefs", "util-linux", "what is on a disk, for claims"),
-        tool(system, "fio", "fio", "fio job files"),
-        tool(system, "postgres", "postgresql", "the workload pgbench"),
-        tool(system, "db_bench", "rocksdb-tools", "the workload db_bench"),
-    ]);
+    found.extend(tools(system));
+    found
+}
+
+/// Returns true if the demo can run: at least two of the usual filesystems on scratch images.
+#[must_use]
+pub fn can_demo(system: &System, found: &[Finding]) -> bool {
+    const NEEDED: [&str; 3] = ["root", "loop devices", "scratch images"];
+    let lacks = |finding: &Finding| {
+        finding.state == State::Missing && NEEDED.contains(&finding.what.as_str())
+    };
+    let can_make = |name: &&str| {
+        filesystem(name).is_some_and(|definition| {
+            definition.kernel_type.is_some_and(|kind| mounts(system, kind))
+                && programs_of(definition).all(|program| system.program(program).is_some())
+        })
+    };
+    !found.iter().any(lacks) && USUAL_FILESYSTEMS.into_iter().filter(can_make).count() > 1
+}
+
+/// Things of one kind: those that can be used, those without a program, those that the kernel lacks.
+#[derive(Default)]
+struct Sorted {
+    ready: Vec<&'static str>,
+    /// `NAME (PROGRAM, PROGRAM)`, and the packages that have the programs.
+    without_program: Vec<String>,
+    packages: BTreeSet<&'static str>,
+    not_in_kernel: Vec<&'static str>,
+}
+
+impl Sorted {
+    /// Adds one with its programs that are not installed.
+    fn add(
+        &mut self,
+        name: &'static str,
+        in_kernel: bool,
+        missing: &BTreeMap<&'static str, &'static str>,
+    ) {
+        if !in_kernel {
+            self.not_in_kernel.push(name);
+        } else if missing.is_empty() {
+            self.ready.push(name);
+        } else {
+            let programs: Vec<&str> = missing.keys().copied().collect();
+            self.without_program.push(format!("{name} ({})", programs.join(", ")));
+            self.packages.extend(missing.values());
+        }
+    }
+
+    /// One finding for each of the three that there is.
+    fn findings(self, what: &str, remedy: &str) -> Vec<Finding> {
+        let mut found = Vec::new();
+        if !self.ready.is_empty() {
+            found.push(Finding::ready(what, self.ready.join(", ")));
+        }
+        if !self.without_program.is_empty() {
+            let detail = format!("program not installed: {}", self.without_program.join(", "));
+            let packages: Vec<&str> = self.packages.into_iter().collect();
+            let install = program::install(&packages.join(" "));
+            found.push(Finding::new(what, State::Missing, detail, Some(&install)));
+        }
+        if !self.not_in_kernel.is_empty() {
+            let detail = format!("this kernel has no {}", self.not_in_kernel.join(", "));
+            found.push(Finding::new(what, State::Missing, detail, Some(remedy)));
+        }
+        found
+    }
+}
+
+fn filesystems(system: &System) -> Vec<Finding> {
+    let mut sorted = Sorted::default();
+    for definition in FILESYSTEMS.iter().filter(|definition| !definition.is_remote) {
+        let Some(kind) = definition.kernel_type else { continue };
+        let missing = programs_of(definition).filter(|name| system.program(name).is_none());
+        let missing = missing.map(|name| (name, definition.package)).collect();
+        sorted.add(definition.name, mounts(system, kind), &missing);
+    }
+    sorted.findings("filesystems", "use a kernel that has them, or choose --place virtual")
+}
+
+fn layers(system: &System) -> Vec<Finding> {
+    let in_kernel = super::layers(system);
+    let mut sorted = Sorted::default();
+    for definition in LAYER_KINDS.iter().map(|kind| kind.definition()) {
+        let missing = definition.programs.iter().filter(|one| system.program(one.name).is_none());
+        let missing = missing.map(|one| (one.name, one.package)).collect();
+        let is_here = in_kernel.iter().any(|name| name == definition.name);
+        sorted.add(definition.name, is_here, &missing);
+    }
+    sorted.findings("layers", "use a kernel that has them, or choose --place virtual")
+}
+
+/// A program, its package and its purpose.
+type Tool = (&'static str, &'static str, &'static str);
+
+/// Programs of some workloads and reports.
+const TOOLS: [Tool; 6] = [
+    ("smartctl", "smartmontools", "SMART data"),
+    ("hdparm", "hdparm", "settings of disks"),
+    ("wipefs", "util-linux", "claims"),
+    ("fio", "fio", "job files"),
+    ("postgres", "postgresql", "workload pgbench"),
+    ("db_bench", "rocksdb-tools", "workload db_bench"),
+];
+
+fn tools(system: &System) -> Vec<Finding> {
+    let what = "programs";
+    let (here, missing): (Vec<&Tool>, Vec<&Tool>) =
+        TOOLS.iter().partition(|(name, ..)| system.program(name).is_some());
+    let mut found = Vec::new();
+    if !here.is_empty() {
+        let names: Vec<&str> = here.iter().map(|(name, ..)| *name).collect();
+        found.push(Finding::ready(what, names.join(", ")));
+    }
+    if !missing.is_empty() {
+        let names = missing.iter().map(|(name, _, purpose)| format!("{name} ({purpose})"));
+        let detail = format!("not installed: {}", names.collect::<Vec<_>>().join(", "));
+        let packages: Vec<&str> = missing.iter().map(|(_, package, _)| *package).collect();
+        let install = program::install(&packages.join(" "));
+        found.push(Finding::new(what, State::Missing, detail, Some(&install)));
+    }
     found
 }
 
@@ -141,41 +257,17 @@ fn io_schedulers(system: &System) -> Finding {
     Finding::new("I/O schedulers", state, detail, Some(&remedy))
 }
 
-fn filesystem(system: &System, definition: &FilesystemDefinition) -> Option<Finding> {
-    let kind = definition.kernel_type?;
-    let mut missing: Vec<&str> =
-        programs_of(definition).filter(|name| system.program(name).is_none()).collect();
-    missing.sort_unstable();
-    missing.dedup();
-    let install = program::install(definition.package);
-    let (ready, elsewhere) = if definition.is_remote {
-        ("directories of servers can be mounted here", "")
-    } else {
-        ("can be made, mounted and checked here", ", or choose --place virtual")
-    };
-    let kernel = format!("use a kernel with {}{elsewhere}", definition.kernel_config);
-    let what = format!("filesystem {}", definition.name);
-    let (detail, remedy) = match (mounts(system, kind), missing.is_empty()) {
-        (true, true) => {
-            return Some(Finding::ready(&what, ready));
-        }
-        (true, false) => (format!("{} not installed", missing.join(", ")), install),
-        (false, true) => (format!("this kernel does not mount {kind}"), kernel),
-        (false, false) => (
-            format!("this kernel does not mount {kind}, and {} not installed", missing.join(", ")),
-            format!("{kernel}; {install}"),
-        ),
-    };
-    Some(Finding::new(&what, State::Missing, detail, Some(&remedy)))
-}
-
 fn nfs(system: &System) -> Finding {
     let lacks = nfs_lacks(system);
     if lacks.is_empty() {
         return Finding::ready("NFS", "a trial can start a server in a network of its own");
     }
-    let detail = format!("this kernel has no {}", lacks.join(" and no "));
-    Finding::new("NFS", State::Missing, detail, Some("choose --place virtual for `nfs`"))
+    let detail = format!("this kernel has no {}", lacks.join(", "));
+    let (state, detail) = match mounts(system, "nfs") {
+        true => (State::Limited, format!("directories of servers can be mounted; {detail}")),
+        false => (State::Missing, detail),
+    };
+    Finding::new("NFS", state, detail, Some("choose --place virtual for `nfs`"))
 }
 
 /// Asks with an invalid argument: a kernel that has it says so, one that has not or forbids it says
@@ -239,7 +331,7 @@ fn write_back(system: &System) -> Finding {
     let what = "write-back";
     match caches::unwritten(system) {
         Ok(unwritten) if unwritten.dirty.0 + unwritten.writeback.0 < 256 << 20 => {
-            Finding::ready(what, format!("{} MiB dirty", unwritten.dirty.0 >> 20))
+            Finding::ready(what, "little is dirty")
         }
         Ok(unwritten) => Finding::new(
             what,
@@ -295,15 +387,5 @@ fn governor(system: &System) -> Finding {
             format!("governor {}: times depend on what ran before", several.join(", ")),
             Some("cpupower frequency-set -g performance"),
         ),
-    }
-}
-
-fn tool(system: &System, name: &str, package: &str, purpose: &str) -> Finding {
-    match system.program(name) {
-        Some(path) => Finding::ready(name, format!("{} ({purpose})", path.display())),
-        None => {
-            let remedy = program::install(package);
-            Finding::new(name, State::Missing, format!("not installed ({purpose})"), Some(&remedy))
-        }
     }
 }

@@ -51,6 +51,7 @@ fn a_plan_gets_what_the_machine_has_and_nothing_invented() {
             .to_vec(),
             programs: ["e2fsck", "mke2fs", "mkfs.ext4", "mkfs.xfs"].map(str::to_owned).to_vec(),
             layers: vec![],
+            lab_kernel: None,
             ram: Some(Bytes::kib(1024)),
             disk_sizes: vec![(disk.display().to_string(), Bytes(100_000 * 512))],
         }

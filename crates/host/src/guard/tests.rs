@@ -220,10 +220,14 @@ const STATES: [(&str, RefusalKind, Put); 33] = [
         machine.disk("md5", "9:5", 100);
         machine.stack("md5", twin);
     }),
-    ("another node of the same bytes is busy for a reason that nothing shows", RefusalKind::Busy, |machine, kind| {
-        let (twin, _) = twin(machine, kind);
-        machine.busy(twin);
-    }),
+    (
+        "another node of the same bytes is busy for a reason that nothing shows",
+        RefusalKind::Busy,
+        |machine, kind| {
+            let (twin, _) = twin(machine, kind);
+            machine.busy(twin);
+        },
+    ),
     ("another node of the same bytes is open for writing", RefusalKind::Busy, |machine, kind| {
         let (twin, _) = twin(machine, kind);
         machine.process(4242, "qemu-system-x86", twin, "02100002");

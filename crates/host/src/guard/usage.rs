@@ -41,11 +41,7 @@ impl<'a> Suspect<'a> {
     }
 
     /// A loop device over an image of the run.
-    pub(crate) fn over_own_image(
-        system: &'a System,
-        target: &'a Path,
-        device: &'a Device,
-    ) -> Self {
+    pub(crate) fn over_own_image(system: &'a System, target: &'a Path, device: &'a Device) -> Self {
         Self::of(system, target, device, true)
     }
 
@@ -315,9 +311,7 @@ impl<'a> Suspect<'a> {
                 }
             }
             Err(_) if !part.folder.exists() => Ok(()),
-            Err(error) => {
-                Err(Refusal::unreadable(self.target, &format!("{}: {error}", part.name)))
-            }
+            Err(error) => Err(Refusal::unreadable(self.target, &format!("{}: {error}", part.name))),
         }
     }
 
@@ -420,7 +414,8 @@ impl<'a> Suspect<'a> {
         if let Some(part) = self.concerned.iter().find(|part| name == part.name.as_str()) {
             return Some(self.named(part));
         }
-        let mut files = self.twins.as_ref().ok()?.files.iter().filter_map(|file| file.path.as_ref());
+        let mut files =
+            self.twins.as_ref().ok()?.files.iter().filter_map(|file| file.path.as_ref());
         let is_file = files.any(|path| path.file_name() == Some(name));
         is_file.then(|| format!("the file behind {}", self.device.name))
     }
@@ -463,9 +458,9 @@ impl<'a> Suspect<'a> {
 /// another one.
 fn tables(system: &System, folder: &Path, process: u32) -> Vec<PathBuf> {
     let mut tables = vec![folder.to_owned()];
-    let with_own = threads(folder).into_iter().filter(|thread| {
-        *thread != process && !system.nodes.share_descriptors(process, *thread)
-    });
+    let with_own = threads(folder)
+        .into_iter()
+        .filter(|thread| *thread != process && !system.nodes.share_descriptors(process, *thread));
     tables.extend(with_own.map(|thread| folder.join("task").join(thread.to_string())));
     tables
 }

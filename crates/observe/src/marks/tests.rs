@@ -11,6 +11,7 @@ fn read_step(cache: CacheState, app: u64, device: u64) -> StepBytes<'static> {
         step: "seek",
         cache,
         app_read: Some(app),
+        app_reread: 0,
         app_written: None,
         device: totals(device, 0),
         journal: None,
@@ -22,6 +23,7 @@ fn write_step(app: u64, device: u64, journal: Option<u64>) -> StepBytes<'static>
         step: "unpack",
         cache: CacheState::Warm,
         app_read: None,
+        app_reread: 0,
         app_written: Some(app),
         device: totals(0, device),
         journal: journal.and_then(|bytes| totals(0, bytes)),
@@ -40,6 +42,17 @@ fn a_cold_or_direct_step_below_nine_tenths_was_served_from_cache() {
         assert_eq!(codes(&read_step(cache, 100 * MB, 0)), ["served-from-cache"]);
     }
     assert_eq!(codes(&read_step(CacheState::Warm, 100 * MB, 0)), [""; 0]);
+}
+
+#[test]
+fn what_a_step_read_before_may_come_from_the_cache() {
+    let again = |device: u64| StepBytes {
+        app_reread: 40 * MB,
+        ..read_step(CacheState::Cold, 100 * MB, device)
+    };
+    assert_eq!(codes(&again(54 * MB)), [""; 0]);
+    assert_eq!(codes(&again(53 * MB)), ["served-from-cache"]);
+    assert_eq!(read_per_byte(&again(54 * MB)), Some(0.54));
 }
 
 #[test]

@@ -26,7 +26,6 @@ fn a_real_disk_is_named_by_its_stable_path() {
             stack.device.settings.max_sectors_kb = Some(512);
         },
         |record| {
-            record.in_force.mkfs = vec!["mkfs.xfs -q -f -b size=4096 -K /dev/sdb".to_owned()];
             record.in_force.device.kernel_name = "sdb".to_owned();
             record.in_force.device.serial = Some("S3Z9NB0K".to_owned());
             record.in_force.device.queue.scheduler = Some("bfq".to_owned());
@@ -35,7 +34,7 @@ fn a_real_disk_is_named_by_its_stable_path() {
     assert_eq!(
         lines(&permanent),
         [
-            "mkfs.xfs -b size=4096 -K /dev/disk/by-id/ata-X_1",
+            "mkfs.xfs /dev/disk/by-id/ata-X_1",
             "/dev/disk/by-id/ata-X_1 /MOUNT-POINT xfs noatime,logbsize=256k 0 0",
             "ACTION==\"add|change\", SUBSYSTEM==\"block\", ENV{DEVTYPE}==\"disk\", SYMLINK==\"disk/by-id/ata-X_1\", ATTR{queue/scheduler}=\"bfq\", ATTR{queue/nr_requests}=\"128\", ATTR{queue/iosched/low_latency}=\"0\", ATTR{queue/max_sectors_kb}=\"512\", ATTR{queue/read_ahead_kb}=\"128\"",
             "udevadm control --reload",
@@ -59,10 +58,6 @@ fn an_external_journal_is_in_every_line() {
             };
         },
         |record| {
-            record.in_force.mkfs = vec![
-                "mke2fs -q -F -b 4096 -E nodiscard -O journal_dev /dev/loop4 16384".to_owned(),
-                "mkfs.ext4 -q -F -b 4096 -J device=/dev/loop4 /dev/loop3".to_owned(),
-            ];
             let journal =
                 DeviceInForce { kernel_name: "loop4".to_owned(), ..DeviceInForce::default() };
             record.in_force.journal = Some(journal);
@@ -71,9 +66,9 @@ fn an_external_journal_is_in_every_line() {
     assert_eq!(
         lines(&permanent)[..5],
         [
-            "mke2fs -b 4096 -E nodiscard -O journal_dev /dev/JOURNAL-DISK 16384",
+            "mke2fs -b 4096 -O journal_dev /dev/JOURNAL-DISK",
             "mkfs.ext4 -b 4096 -J device=/dev/JOURNAL-DISK /dev/DISK",
-            "/dev/DISK /MOUNT-POINT ext4 nodiscard,data=writeback,noatime 0 2",
+            "/dev/DISK /MOUNT-POINT ext4 data=writeback,noatime 0 2",
             "ACTION==\"add|change\", SUBSYSTEM==\"block\", ENV{DEVTYPE}==\"disk\", KERNEL==\"DISK\", ATTR{queue/scheduler}=\"none\", ATTR{queue/nr_requests}=\"128\", ATTR{queue/read_ahead_kb}=\"128\"",
             "ACTION==\"add|change\", SUBSYSTEM==\"block\", ENV{DEVTYPE}==\"disk\", KERNEL==\"JOURNAL-DISK\", ATTR{queue/scheduler}=\"none\"",
         ]
@@ -90,8 +85,11 @@ fn an_xfs_log_device_is_a_mount_option_too() {
         |_| {},
     );
     assert_eq!(
-        lines(&permanent)[1],
-        "/dev/DISK /MOUNT-POINT xfs logdev='/dev/disk/by-id/nvme-L\\040part1',noatime 0 0"
+        lines(&permanent)[..2],
+        [
+            "mkfs.xfs -l logdev='/dev/disk/by-id/nvme-L part1' /dev/DISK",
+            "/dev/DISK /MOUNT-POINT xfs logdev='/dev/disk/by-id/nvme-L\\040part1',noatime 0 0",
+        ]
     );
 }
 
@@ -103,18 +101,65 @@ fn a_raw_device_has_only_a_rule() {
     assert_eq!(permanent.back.len(), 1);
 }
 
-#[test]
-fn only_flags_in_front_are_taken_away() {
-    let record = fixture::record(&fixture::stack("ext4", "none"), 1.0);
-    let names = Names { device: DISK.to_owned(), journal: None, layers: vec![], size: None };
-    let line = |text: &str| mkfs_line(text, &record, &names);
-    assert_eq!(line("mkfs.vfat -F 32 /dev/loop3"), "mkfs.vfat -F 32 /dev/DISK");
-    assert_eq!(line("mkfs.reiserfs -q -ff -b 4096 /dev/loop3"), "mkfs.reiserfs -b 4096 /dev/DISK");
-    assert_eq!(
-        line("mkfs.xfs -q -f -l logdev=/dev/loop3,size=64m /tmp/n/loop3"),
-        "mkfs.xfs -l logdev=/dev/DISK,size=64m /dev/DISK"
+/// Lines of mkfs of a filesystem that this changes.
+fn made(kind: &str, change: impl Fn(&mut Stack)) -> Vec<String> {
+    let permanent = changed(
+        |stack| {
+            *stack = Stack { label: "xfs/none".to_owned(), ..fixture::stack(kind, "none") };
+            change(stack);
+        },
+        |_| {},
     );
-    assert_eq!(line("mkfs.ext4 -L loop3 /dev/loop33"), "mkfs.ext4 -L loop3 /dev/loop33");
+    let is_format = |(what, _): &&(&str, Vec<String>)| what.starts_with("format");
+    permanent.steps.iter().find(is_format).map(|(_, lines)| lines.clone()).unwrap_or_default()
+}
+
+#[test]
+fn formatting_has_the_options_of_the_lab_and_none_of_the_laboratory() {
+    // Journal size, block size, lazy initialisation, no discard: they make trials comparable.
+    for (kind, line) in [
+        ("ext4", "mkfs.ext4 /dev/DISK"),
+        ("ext4-nojournal", "mkfs.ext4 -O ^has_journal /dev/DISK"),
+        ("xfs", "mkfs.xfs /dev/DISK"),
+        ("btrfs", "mkfs.btrfs /dev/DISK"),
+        ("f2fs", "mkfs.f2fs /dev/DISK"),
+        ("jfs", "mkfs.jfs /dev/DISK"),
+        ("reiserfs", "mkfs.reiserfs /dev/DISK"),
+        ("vfat", "mkfs.vfat /dev/DISK"),
+    ] {
+        assert_eq!(made(kind, |_| ()), [line], "{kind}");
+    }
+    let asked = |stack: &mut Stack| {
+        stack.filesystem.mkfs = vec!["-O".to_owned(), "fast_commit".to_owned()];
+        stack.journal.size = Some(Bytes::mib(8));
+    };
+    assert_eq!(made("ext4", asked), ["mkfs.ext4 -J size=8 -O fast_commit /dev/DISK"]);
+    assert_eq!(
+        made("bcachefs", |stack| stack.filesystem.discard = true),
+        ["mkfs.bcachefs --discard /dev/DISK"]
+    );
+    let outside = |stack: &mut Stack| {
+        stack.journal.external = Some(Backing::Ram { size: Bytes::mib(8), sector: Bytes(512) });
+        stack.journal.size = Some(Bytes::mib(8));
+    };
+    assert_eq!(
+        made("ext3", outside),
+        [
+            "mke2fs -b 4096 -O journal_dev /dev/JOURNAL-DISK 2048",
+            "mkfs.ext3 -b 4096 -J device=/dev/JOURNAL-DISK /dev/DISK",
+        ]
+    );
+    assert_eq!(made("reiserfs", outside), ["mkfs.reiserfs -j /dev/JOURNAL-DISK -s 2048 /dev/DISK"]);
+}
+
+#[test]
+fn every_filesystem_is_mounted_without_nodiscard() {
+    for definition in seekwell_model::filesystems::FILESYSTEMS {
+        let stack = fixture::stack(definition.name, "none");
+        let names = Names { device: DISK.to_owned(), journal: None, layers: vec![], size: None };
+        let options = mount_options(&stack, definition, &names);
+        assert!(!options.iter().any(|option| option == "nodiscard"), "{options:?}");
+    }
 }
 
 #[test]
@@ -126,12 +171,11 @@ fn what_no_line_can_say_is_a_note() {
             stack.device.settings.apm = Some(127);
             stack.device.settings.hdparm = vec!["-M128".to_owned()];
         },
-        |record| record.in_force.mkfs.clear(),
+        |_| {},
     );
-    assert_eq!(permanent.notes.len(), 5, "{:?}", permanent.notes);
-    assert_eq!(permanent.notes[0], "the record does not say how it was formatted");
-    assert!(permanent.notes[2].contains("writes go to 256MiB of memory"));
-    assert_eq!(permanent.notes[3], "the trials had hdparm -B 127; set it in /etc/hdparm.conf");
+    assert_eq!(permanent.notes.len(), 4, "{:?}", permanent.notes);
+    assert!(permanent.notes[1].contains("writes go to 256MiB of memory"));
+    assert_eq!(permanent.notes[2], "the trials had hdparm -B 127; set it in /etc/hdparm.conf");
 }
 
 #[test]
@@ -144,7 +188,7 @@ fn an_overlay_is_mounted_above_its_read_only_filesystem() {
                 stack.filesystem.overlay =
                     Some(Overlay { upper: Some(Bytes::mib(64)), write_back });
             },
-            |record| record.in_force.mkfs = vec!["mkfs.ext2 -q -F /dev/loop3".to_owned()],
+            |_| {},
         )
     };
     let ended = overlay(WriteBack::End);
@@ -171,7 +215,7 @@ fn an_overlay_on_its_own_filesystem_is_two_lines_of_fstab() {
             *stack = Stack { label: "xfs/none".to_owned(), ..fixture::stack("ext2", "none") };
             stack.filesystem.overlay = Some(Overlay { upper: None, write_back: WriteBack::End });
         },
-        |record| record.in_force.mkfs = vec!["mkfs.ext2 -q -F /dev/loop3".to_owned()],
+        |_| {},
     );
     assert_eq!(
         lines(&made)[..4],
@@ -198,7 +242,7 @@ fn an_export_is_lines_of_the_server_and_of_the_client() {
                 rate_mbit: 1000,
             });
         },
-        |record| record.in_force.mkfs = vec!["mkfs.ext2 -q -F /dev/loop3".to_owned()],
+        |_| {},
     );
     assert_eq!(
         lines(&made)[1..4],
@@ -225,7 +269,7 @@ fn a_directory_of_a_server_is_one_line_without_a_disk() {
                 wsize: Some(Bytes::kib(256)),
             });
         },
-        |record| record.in_force.mkfs = vec![],
+        |_| {},
     );
     assert_eq!(
         lines(&made),
@@ -239,7 +283,6 @@ fn files_in_memory_have_the_size_of_the_trials_and_no_device() {
     let made = changed(
         |stack| *stack = Stack { label: "xfs/none".to_owned(), ..fixture::stack("tmpfs", "none") },
         |record| {
-            record.in_force.mkfs = vec![];
             record.in_force.mount = Some("rw,nosuid,nodev,size=262144k,mode=755".to_owned());
         },
     );
@@ -280,7 +323,6 @@ fn layers_come_before_the_filesystem_with_the_files_that_make_them_last() {
                 |name: &str| DeviceInForce { kernel_name: name.to_owned(), ..known.clone() };
             record.in_force.members = vec![device("vda"), device("vdb")];
             record.in_force.device = device("dm-0");
-            record.in_force.mkfs = vec!["mkfs.ext4 -q -F /dev/mapper/seekwell-1".to_owned()];
         },
     );
     assert_eq!(
@@ -294,7 +336,7 @@ fn layers_come_before_the_filesystem_with_the_files_that_make_them_last() {
             "data UUID=$(cryptsetup luksUUID /dev/md0) none luks",
             "update-initramfs -u",
             "mkfs.ext4 /dev/mapper/data",
-            "/dev/mapper/data /MOUNT-POINT ext4 nodiscard,noatime 0 2",
+            "/dev/mapper/data /MOUNT-POINT ext4 noatime 0 2",
         ]
     );
     let back: Vec<&str> = permanent.back.iter().map(String::as_str).collect();

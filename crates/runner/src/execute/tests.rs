@@ -56,6 +56,28 @@ fn every_round_runs_every_candidate_once_and_keeps_each_record() {
     assert_eq!(ran, planned);
 }
 
+#[test]
+fn a_run_ends_after_two_rounds_of_which_every_trial_is_marked() {
+    let plan = fixture::plan(&["a", "b"], Effort::Rounds(6));
+    let marked = |ranked: Option<u32>| {
+        move |trial: &PlannedTrial| {
+            let status = if ranked == Some(trial.index) { Status::Ok } else { Status::Marked };
+            Ok(Record { status, ..fixture::record(1.0) })
+        }
+    };
+    let mut execution = Execution::new(&plan, Outcomes::new());
+    let (ended, ran, kept) = run(&mut execution, marked(None));
+    assert_eq!((ended.unwrap(), ran.len(), kept.len()), (Ended::AllMarked, 4, 4));
+    // Continued, it ends again without a trial.
+    let mut again = Execution::new(&plan, execution.into_outcomes());
+    let (ended, ran, _) = run(&mut again, marked(None));
+    assert_eq!((ended.unwrap(), ran.len()), (Ended::AllMarked, 0));
+
+    let mut execution = Execution::new(&plan, Outcomes::new());
+    let (ended, ran, _) = run(&mut execution, marked(Some(3)));
+    assert_eq!((ended.unwrap(), ran.len()), (Ended::Complete, 12));
+}
+
 /// Trials that a backend was told of, by the number of trials that it had run.
 struct Told(Vec<(u32, Vec<u32>)>, u32);
 

@@ -55,6 +55,8 @@ fn advise_with(
         trace: trace.clone(),
         only: None,
         filesystems: names(["ext4", "xfs"]),
+        has_variants: true,
+        is_virtual: false,
         schedulers: names(["none", "mq-deadline"]),
         time,
     };
@@ -92,6 +94,8 @@ fn a_folder_without_a_trace_is_named() {
         trace: PathBuf::from("/nowhere"),
         only: None,
         filesystems: Vec::new(),
+        has_variants: true,
+        is_virtual: false,
         schedulers: Vec::new(),
         time: None,
     };
@@ -168,6 +172,8 @@ fn advice_is_read_without_the_right_to_read_other_files() {
         trace: trace.clone(),
         only: None,
         filesystems: vec!["ext4".to_owned()],
+        has_variants: false,
+        is_virtual: false,
         schedulers,
         time: None,
     };

@@ -1,6 +1,6 @@
 use super::*;
 use crate::machine::Machine;
-use crate::options::{OnCluster, Workers};
+use crate::options::{OnCluster, Wait, Workers};
 use crate::resolved::LabText;
 use seekwell_cluster::Say;
 use seekwell_host::sysfs::System;
@@ -45,6 +45,7 @@ fn every_option_belongs_to_one_backend_and_the_others_refuse_it() {
         scratch: None,
         prices: vec![],
         more: None,
+        wait: Some(Wait { stop: Arc::default(), say: |_| () }),
     };
     for option in all.given() {
         let takers = BACKENDS.iter().filter(|entry| takes(entry.name, option));

@@ -29,6 +29,27 @@ fn a_command_becomes_a_lab_with_whatever_it_quotes() {
 }
 
 #[test]
+fn a_command_brings_the_programs_that_guests_lack() {
+    let find = |name: &str| (name != "nowhere").then(|| PathBuf::from("/usr/bin").join(name));
+    let brought = |prepare: Option<&str>, work: &str| {
+        let prepare = prepare.map(str::to_owned);
+        let tried = Tried { prepare, ..tried(work) };
+        let paths = tried.programs(find);
+        paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(brought(None, "git -C {dir} gc"), "/usr/bin/git");
+    assert_eq!(
+        brought(
+            Some("cp -r /src {dir}/src; git init {dir}"),
+            "cd {dir} && LANG=C make -j2 | tee log"
+        ),
+        "/usr/bin/git /usr/bin/make /usr/bin/tee"
+    );
+    assert_eq!(brought(None, "dd if=/dev/zero of={dir}/a; nowhere; curl http://localhost"), "");
+    assert_eq!(brought(None, "mail"), "");
+}
+
+#[test]
 fn every_kind_becomes_a_lab_of_the_amount_that_fits() {
     for kind in &KINDS {
         let tried = tried(kind.name);

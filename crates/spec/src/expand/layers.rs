@@ -20,8 +20,16 @@ fn lack(layer: &Layer, facts: &BackendFacts) -> Why {
         return None;
     }
     if !facts.layers.iter().any(|known| known == definition.name) {
-        let why = format!("the layer {} is not available here", definition.name);
-        let remedy = match definition.lab_kernels {
+        let name = definition.name;
+        let needed = definition.lab_kernels;
+        if let Some(kernel) = &facts.lab_kernel {
+            let why = format!("the lab kernel of the set {} has no layer {name}", kernel.set);
+            let of_layers = needed == LabKernels::Layers;
+            let build = if of_layers { &kernel.build_layers } else { &kernel.build_full };
+            return Some((why, build.clone()));
+        }
+        let why = format!("the layer {name} is not available here");
+        let remedy = match needed {
             LabKernels::Every => "run the lab with --place virtual".to_owned(),
             LabKernels::Full | LabKernels::Layers => {
                 "run the lab with --place virtual, on the lab kernel of seekwell kernel build --set layers"

@@ -241,6 +241,10 @@ fn not_here(axes: &Axes<'_>, facts: &BackendFacts, index: usize) -> Why {
         return None;
     }
     if !facts.kernel_filesystems.iter().any(|name| name == kernel_type) {
+        if let Some(kernel) = facts.lab_kernel.as_ref().filter(|_| !definition.is_remote) {
+            let why = format!("the lab kernel of the set {} has no {kernel_type}", kernel.set);
+            return Some((why, kernel.build_full.clone()));
+        }
         let why = format!("this kernel does not mount {kernel_type}");
         let place = if definition.is_remote { " on the host (--place host)" } else { "" };
         let remedy = format!(
@@ -257,6 +261,10 @@ fn not_here(axes: &Axes<'_>, facts: &BackendFacts, index: usize) -> Why {
     }
     if axes.lab.filesystems[index].nfs.is_some() {
         if !facts.kernel_filesystems.iter().any(|name| name == NFS_SERVER) {
+            if let Some(kernel) = &facts.lab_kernel {
+                let why = format!("the lab kernel of the set {} has no NFS server", kernel.set);
+                return Some((why, kernel.build_layers.clone()));
+            }
             let why = match facts.nfs_lacks.as_slice() {
                 [] => "no NFS server is started here".to_owned(),
                 lacks => format!("this kernel has no {}", lacks.join(" and no ")),

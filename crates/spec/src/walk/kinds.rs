@@ -411,7 +411,7 @@ pub(crate) fn default_value(entry: &Entry) -> Option<Value> {
 }
 
 /// The name that was probably meant: few edits away, measured by the length of the word.
-pub(crate) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > 60 {
         return None;
     }

@@ -9,6 +9,19 @@ use seekwell_model::workloads::WORKLOAD_KINDS;
 use toml::Spanned;
 use toml::de::{DeString, DeValue};
 
+/// Keys that people write for another one of the table.
+const MEANT: [(&str, &str, &str); 3] = [
+    ("[[device]]", "path", "disk"),
+    ("[[device]]", "file", "loop"),
+    ("[[filesystem]]", "options", "mount"),
+];
+
+/// The table of a lab that has a key, in words; `None` if none has it.
+#[must_use]
+pub fn owner_of_key(name: &str) -> Option<String> {
+    owner(name, &ROOT)
+}
+
 /// The message: what was probably meant, else where the key belongs, else what there is.
 pub(super) fn problem(
     key: &Spanned<DeString<'_>>,
@@ -31,7 +44,9 @@ pub(super) fn problem(
         (true, false) => format!("`{shown}` is not in a table"),
         _ => format!("unknown key `{shown}` in {}", definition.header),
     };
-    let near = nearest(name, entries.iter().map(|entry| entry.field.name));
+    let meant = MEANT.iter().find(|(header, key, _)| *header == definition.header && *key == name);
+    let known = || entries.iter().map(|entry| entry.field.name);
+    let near = meant.map(|(.., key)| *key).or_else(|| nearest(name, known()));
     let near = near.filter(|_| !is_root || is_table);
     let remedy = match near {
         Some(near) if is_root => format!("did you mean {}?", root_header(near)),

@@ -36,6 +36,7 @@ pub fn machine() -> BackendFacts {
             "mkfs.vfat",
         ]),
         layers: vec![],
+        lab_kernel: None,
         ram: Some(Bytes::gib(4)),
         disk_sizes: vec![(disk.to_owned(), Bytes::mib(256))],
     }

@@ -16,12 +16,29 @@ const SEEN: &str = ";2,S";
 /// Bytes that a fetch reads at a time.
 const READ_BYTES: usize = 64 << 10;
 
+/// A mail in `cur`.
+#[derive(Debug)]
+struct Mail {
+    name: String,
+    /// True if the measured step has delivered or fetched it.
+    is_cached: bool,
+}
+
+/// A fetched mail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fetched {
+    /// Its bytes.
+    pub(super) bytes: u64,
+    /// True if the step had it in memory before.
+    pub(super) is_cached: bool,
+}
+
 /// A mailbox of one session.
 #[derive(Debug)]
 pub(super) struct Mailbox {
     path: PathBuf,
-    /// Names in `cur`, oldest first.
-    seen: VecDeque<String>,
+    /// Mails in `cur`, oldest first.
+    seen: VecDeque<Mail>,
     /// Mails that the mailbox ever had, for their names.
     made: u64,
 }
@@ -58,7 +75,7 @@ impl Mailbox {
         let path = self.path.join("cur").join(&name);
         let file = create(&path)?;
         write(&file, &path, content, size)?;
-        self.seen.push_back(name);
+        self.seen.push_back(Mail { name, is_cached: false });
         Ok(())
     }
 
@@ -102,18 +119,20 @@ impl Mailbox {
             let (from, seen) = (new.join(&name), format!("{name}{SEEN}"));
             fs::rename(&from, self.path.join("cur").join(&seen))
                 .map_err(WorkloadError::file("rename", &from))?;
-            self.seen.push_back(seen);
+            self.seen.push_back(Mail { name: seen, is_cached: true });
         }
         Ok(moved)
     }
 
-    /// Opens a mail of `cur`, reads it whole and closes it. Returns its bytes.
+    /// Opens a mail of `cur`, reads it whole and closes it.
     pub(super) fn fetch(
-        &self,
+        &mut self,
         position: usize,
         buffer: &mut Vec<u8>,
-    ) -> Result<u64, WorkloadError> {
-        let path = self.path.join("cur").join(&self.seen[position]);
+    ) -> Result<Fetched, WorkloadError> {
+        let mail = &mut self.seen[position];
+        let is_cached = std::mem::replace(&mut mail.is_cached, true);
+        let path = self.path.join("cur").join(&mail.name);
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = rustix::fs::open(&path, flags, Mode::empty())
             .map_err(WorkloadError::file("open", &path))?;
@@ -123,7 +142,7 @@ impl Mailbox {
             let read = retry_on_intr(|| rustix::io::read(&file, buffer.as_mut_slice()))
                 .map_err(WorkloadError::file("read", &path))?;
             if read == 0 {
-                return Ok(bytes);
+                return Ok(Fetched { bytes, is_cached });
             }
             bytes += read as u64;
         }
@@ -131,8 +150,8 @@ impl Mailbox {
 
     /// Removes the oldest mail of `cur`.
     pub(super) fn remove_oldest(&mut self) -> Result<(), WorkloadError> {
-        let Some(name) = self.seen.pop_front() else { return Ok(()) };
-        let path = self.path.join("cur").join(name);
+        let Some(mail) = self.seen.pop_front() else { return Ok(()) };
+        let path = self.path.join("cur").join(mail.name);
         fs::remove_file(&path).map_err(WorkloadError::file("remove", &path))
     }
 

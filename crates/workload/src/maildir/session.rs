@@ -114,12 +114,14 @@ impl<'a> Session<'a> {
     /// Fetches a mail at random; from the session's current mailbox where the drawn one is empty.
     fn fetch(&mut self, own: usize) -> Result<(), WorkloadError> {
         let drawn = self.rng.index(self.mailboxes.len());
-        let mailbox = &self.mailboxes[if self.mailboxes[drawn].is_empty() { own } else { drawn }];
+        let chosen = if self.mailboxes[drawn].is_empty() { own } else { drawn };
+        let mailbox = &mut self.mailboxes[chosen];
         let position = self.rng.index(mailbox.len());
         let begin_ns = MonotonicClock.now_ns();
-        let bytes = mailbox.fetch(position, &mut self.buffer)?;
+        let fetched = mailbox.fetch(position, &mut self.buffer)?;
         self.count(FETCH, begin_ns);
-        self.outcome.app_bytes_read += bytes;
+        self.outcome.app_bytes_read += fetched.bytes;
+        self.outcome.app_bytes_reread += if fetched.is_cached { fetched.bytes } else { 0 };
         Ok(())
     }
 

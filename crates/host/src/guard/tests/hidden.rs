@@ -32,8 +32,8 @@ impl Pair {
         let file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
         file.set_len(32 << 20).unwrap();
         run(make[0], &[&make[1..], &[path.to_str().unwrap()]].concat());
-        let [used, asked] =
-            [(); 2].map(|()| loop_device::attach(&System::host(), &file, Bytes(512), None).unwrap());
+        let [used, asked] = [(); 2]
+            .map(|()| loop_device::attach(&System::host(), &file, Bytes(512), None).unwrap());
         Self { folder, used, asked }
     }
 
@@ -51,7 +51,8 @@ impl Pair {
 
     /// Both questions of the guard: that to a claimed device, and the kernel's alone.
     fn is_busy(&self, what: &str) {
-        let twin = format!("the kernel says that {}, which has the same bytes", self.used.kernel_name());
+        let twin =
+            format!("the kernel says that {}, which has the same bytes", self.used.kernel_name());
         let refusal = self.look().expect_err(what);
         assert_eq!(refusal.kind, RefusalKind::Busy, "{what}: {refusal}");
         assert!(refusal.reason.starts_with(&twin), "{what}: {refusal}");
@@ -282,8 +283,8 @@ fn one_file_is_known_by_both_its_names_in_an_overlay() {
         if mount("overlay", &merged, "overlay", MountFlags::empty(), options).is_err() {
             return skip(test, "this kernel has no overlayfs");
         }
-        let [used, asked, other] = [merged.join("x"), upper.join("x"), upper.join("y")]
-            .map(|path| Part::new(&path, 0, 0));
+        let [used, asked, other] =
+            [merged.join("x"), upper.join("x"), upper.join("y")].map(|path| Part::new(&path, 0, 0));
         asked.look().unwrap();
         run("mkfs.ext4", &["-q", "-F", &used.0]);
         let point = top.path().join("point");
@@ -342,7 +343,9 @@ fn writers_without_a_descriptor_are_found() {
     drop(file);
     let look = || check(&System::host(), device.path(), Purpose::Claim, &Context::default());
     for node in [device.path(), &path] {
-        for (how, script) in [("registered with an io_uring", RING), ("mapped for writing", LEADERLESS)] {
+        for (how, script) in
+            [("registered with an io_uring", RING), ("mapped for writing", LEADERLESS)]
+        {
             let process = Elsewhere::python(script, node);
             if process.is_absent() {
                 skip(test, "this kernel has no io_uring");
