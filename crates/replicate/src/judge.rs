@@ -224,7 +224,7 @@ fn claim_outcome(claim: &Judgeable, study: &Study, measures: &Measures<'_>) -> C
 
 /// Adds why a claim differs: the experiment that shows it, or the likely reason.
 fn explain(outcome: &mut ClaimOutcome, claim: &Judgeable, judge: &Judge<'_>) {
-    if !outcome.agreement.is_some_and(|agreement| agreement != Agreement::Agrees) {
+    if outcome.agreement.is_none_or(|agreement| agreement == Agreement::Agrees) {
         return;
     }
     outcome.reason = judge.study.reasons.get(&claim.id).cloned();

@@ -74,7 +74,7 @@ impl Bounds {
     }
 
     /// Compares a ratio of two of our figures with 1: a ratio within the tie width is no win, and an interval within
-    /// it shows that there is none.
+    /// it shows a tie.
     fn is_win(self, [low, centre, high]: [f64; 3]) -> Option<bool> {
         let width = 1.0 + self.tie;
         if high < 1.0 || (low >= width.recip() && high <= width) {

@@ -195,8 +195,7 @@ impl Judge<'_> {
             wanted: "on the other side of 1".to_owned(),
             found: large,
             holds: large.zip(crossed).map(|(found, crossed)| side(found) && crossed),
-            agrees: crossed
-                .filter(|_| [small, large].into_iter().flatten().all(|found| side(found))),
+            agrees: crossed.filter(|_| [small, large].into_iter().flatten().all(side)),
         };
         vec![first, second]
     }
