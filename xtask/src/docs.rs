@@ -3,13 +3,17 @@
 //!
 //! To add one: in the room that owns the definitions, write a pure function that returns the whole
 //! text, and name it with its file in [`documents`]. `cargo xtask docs` writes it, and `cargo xtask
-//! docs --check` (part of `make test`) fails when the committed file differs.
+//! docs --check` fails when the committed file differs.
+//!
+//! Figures of kept runs are printed by the program: see [`printed`] for blocks in Markdown. `make test` compares
+//! those in a test of the program, which it builds anyway.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, bail};
+use seekwell_testing::printed;
 
 mod meaning;
 #[cfg(test)]
@@ -52,7 +56,33 @@ pub fn write(root: &Path) -> Result<bool> {
             println!("written: {path}");
         }
     }
+    for (path, text) in printed(root)? {
+        let whole = root.join(&path);
+        if committed(&whole)?.as_ref() != Some(&text) {
+            fs::write(&whole, text).with_context(|| format!("cannot write {}", path.display()))?;
+            println!("written: {}", path.display());
+        }
+    }
     Ok(true)
+}
+
+/// Documents with figures of kept runs, as the program prints them today.
+fn printed(root: &Path) -> Result<Vec<(PathBuf, String)>> {
+    let scratch = tempfile::tempdir().context("cannot make a folder for printed pages")?;
+    let program = || {
+        let mut command = cargo();
+        command.args(RUN);
+        command
+    };
+    let printer = printed::Printer { root, scratch: scratch.path(), program: &program };
+    printer.documents().map_err(Error::msg)
+}
+
+/// Arguments of cargo that run the program.
+const RUN: [&str; 7] = ["run", "--quiet", "--profile", "test", "--package", "seekwell", "--"];
+
+fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
 /// Documents that the program prints about its own commands and JSON. The program is run, not
@@ -62,10 +92,9 @@ const COMMAND_REFERENCE: &str = "docs/command-reference.md";
 const SCHEMA: &str = "docs/run.schema.json";
 
 fn write_asked(root: &Path, path: &str, flag: &str) -> Result<bool> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
+    let output = cargo()
         .current_dir(root)
-        .args(["run", "--quiet", "--profile", "test", "--package", "seekwell", "--"])
+        .args(RUN)
         .args(["documents", flag])
         .stderr(Stdio::inherit())
         .output()
@@ -82,12 +111,32 @@ fn write_asked(root: &Path, path: &str, flag: &str) -> Result<bool> {
     Ok(true)
 }
 
-/// Prints each document whose committed text differs from the code's; whether none did.
+/// Prints each document whose committed text differs from the code's definitions or from what the program prints of
+/// kept runs; returns true if there is none.
+///
+/// # Errors
+///
+/// When a file cannot be read, or the program fails.
+pub fn check(root: &Path) -> Result<bool> {
+    let mut all = check_generated(root)?;
+    for (path, text) in printed(root)? {
+        if let Some((line, what)) = differs(&root.join(&path), &text)? {
+            println!(
+                "{}:{line}: {what}, the program prints something else of its kept runs, run `cargo xtask docs`",
+                path.display()
+            );
+            all = false;
+        }
+    }
+    Ok(all)
+}
+
+/// The same for what the code's definitions say, without running the program.
 ///
 /// # Errors
 ///
 /// When a file cannot be read.
-pub fn check(root: &Path) -> Result<bool> {
+pub fn check_generated(root: &Path) -> Result<bool> {
     let stale = stale(root, &documents())?;
     for finding in &stale {
         println!("{finding}");
@@ -117,18 +166,22 @@ fn stale(root: &Path, documents: &[Document]) -> Result<Vec<String>> {
     let mut stale = Vec::new();
     for document in documents {
         let expected = (document.generate)();
-        let what = match committed(&root.join(document.path))? {
-            None => (1, "missing"),
-            Some(text) if text != expected => (first_difference(&text, &expected), "out of date"),
-            Some(_) => continue,
-        };
-        let (line, what) = what;
+        let Some((line, what)) = differs(&root.join(document.path), &expected)? else { continue };
         stale.push(format!(
             "{}:{line}: {what}, the code's definitions say otherwise, run `cargo xtask docs`",
             document.path
         ));
     }
     Ok(stale)
+}
+
+/// The first line in which a committed file differs from its text, and how.
+fn differs(path: &Path, expected: &str) -> Result<Option<(usize, &'static str)>> {
+    Ok(match committed(path)? {
+        None => Some((1, "missing")),
+        Some(text) if text != expected => Some((first_difference(&text, expected), "out of date")),
+        Some(_) => None,
+    })
 }
 
 fn committed(path: &Path) -> Result<Option<String>> {

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
 
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 const CLAIMS: &str = r#"
@@ -191,7 +191,7 @@ fn a_study_is_run_judged_and_not_run_again() {
     assert_eq!(std::fs::read(&run_file).unwrap(), before);
     let markdown = std::fs::read_to_string(here.join("r.md")).unwrap();
     assert!(
-        markdown.contains("**not confirmed**")
+        markdown.contains("**differs, our error**")
             && markdown.contains("likely reason: it was made up")
     );
     let page = std::fs::read_to_string(here.join("r.html")).unwrap();
@@ -365,11 +365,105 @@ fn wrong_files_and_arguments_are_said() {
     );
 }
 
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// A copy of the studies' files, in which each of these texts is replaced, and what `replicate` does with the kept runs.
+fn kept_with(study: &str, words: &[&str], changes: &[(&str, &str, &str)]) -> Output {
+    let directory = tempfile::tempdir().unwrap();
+    for entry in std::fs::read_dir(root().join("labs/replicate")).unwrap() {
+        let path = entry.unwrap().path();
+        std::fs::copy(&path, directory.path().join(path.file_name().unwrap())).unwrap();
+    }
+    for (file, from, to) in changes {
+        let path = directory.path().join(file);
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.contains(from), "{file} has no {from}");
+        std::fs::write(&path, text.replace(from, to)).unwrap();
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_seekwell"));
+    command.current_dir(root()).env("NO_COLOR", "1").env("TERM", "dumb");
+    command.args([
+        "replicate",
+        study,
+        "--kept",
+        "--json",
+        "-o",
+        "benches/runs/replicate",
+        "--from",
+    ]);
+    command.arg(directory.path()).args(words).output().unwrap()
+}
+
+#[test]
+fn kept_runs_without_the_declared_conditions_are_refused() {
+    let refused = |study: &str, words: &[&str], changes: &[(&str, &str, &str)]| {
+        let output = kept_with(study, words, changes);
+        assert_eq!(output.status.code(), Some(1), "{changes:?}: {}", talk(&output));
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "", "{changes:?}");
+        talk(&output)
+    };
+    json(&kept_with("001", &["--quick"], &[]));
+    let measure = "001.measure.toml";
+    let charge = refused("001", &["--quick"], &[(measure, "\"0,3200\"", "\"0,3300\"")]);
+    let wanted = "001-bonnie-alone-quick.seekwell is not judged: it was run with CPU time charged: 0 ns a system call, \
+                  3200 ns a KiB copied, where the lab declares: CPU time charged: 0 ns a system call, 3300 ns";
+    assert!(charge.contains(wanted), "{charge}");
+    assert!(
+        charge.contains("run `seekwell replicate 001` again, or move the file away"),
+        "{charge}"
+    );
+    let none = refused("001", &["--quick"], &[(measure, "cpu = \"0,3200\"\n", "")]);
+    assert!(none.contains("where the lab declares: CPU time not counted"), "{none}");
+    let lab = "001-bonnie-alone-quick.toml";
+    let workload =
+        refused("001", &["--quick"], &[(lab, "record = \"16KiB\"", "record = \"8KiB\"")]);
+    assert!(workload.contains("it was run with other workloads than the lab's;"), "{workload}");
+    let stack = refused("001", &["--quick"], &[(lab, "choose = [\"bfq\"]", "choose = [\"none\"]")]);
+    assert!(stack.contains("it was run with another lab than the one declared;"), "{stack}");
+    let kernel = refused("001", &["--quick"], &[(measure, "linux = \"6.12\"", "linux = \"6.1\"")]);
+    assert!(kernel.contains("it was run with kernel 6.12.117-seekwell"), "{kernel}");
+    assert!(kernel.contains("where the study declares 6.1;"), "{kernel}");
+    let model = refused("003", &[], &[("003.measure.toml", "is 4, rotating", "is 5, rotating")]);
+    assert!(
+        model.contains(
+            "an earlier model (sata-2tb-5400: rotating.buffer.destage_window was 64, is 4"
+        ),
+        "{model}"
+    );
+}
+
+/// Every figure of a kept run in README, `docs/` and `devices/` is what the program prints of it today.
+#[test]
+fn documents_say_what_the_program_prints_of_kept_runs_today() {
+    let scratch = tempfile::tempdir().unwrap();
+    let program = || Command::new(env!("CARGO_BIN_EXE_seekwell"));
+    let root = root();
+    let printer = seekwell_testing::printed::Printer {
+        root: &root,
+        scratch: scratch.path(),
+        program: &program,
+    };
+    let documents = printer.documents().unwrap();
+    let names: Vec<&str> = documents.iter().map(|(path, _)| path.to_str().unwrap()).collect();
+    for name in ["README.md", "docs/replications.md", "docs/replications-003.svg"] {
+        assert!(names.contains(&name), "{names:?}");
+    }
+    for (path, text) in &documents {
+        let committed = std::fs::read_to_string(root.join(path)).unwrap();
+        assert!(*text == committed, "{} is out of date: cargo xtask docs", path.display());
+    }
+    let page = &documents.iter().find(|(path, _)| path.ends_with("replications.md")).unwrap().1;
+    assert!(!page.contains("{{"), "a name in the introduction has no result");
+}
+
 /// Kept runs are of the labs as they are written today: otherwise `replicate` would repeat hours of
 /// runs of which nothing changed. A lab's text states each setting whose default has changed since.
 #[test]
 fn kept_runs_are_of_the_labs_as_they_are_written() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = root();
+    let about = std::fs::read_to_string(root.join("benches/runs/replicate/README.md")).unwrap();
     let mut compared = 0;
     for entry in std::fs::read_dir(root.join("benches/runs/replicate")).unwrap() {
         let path = entry.unwrap().path();
@@ -383,8 +477,13 @@ fn kept_runs_are_of_the_labs_as_they_are_written() {
             seekwell_replicate::ends::narrowed(&text, device)
         });
         let read = seekwell_spec::read_lab(&text.unwrap().unwrap(), &name).unwrap();
-        let kept = seekwell_store::RunFile::open(&path).unwrap().plan().unwrap().lab;
-        assert_eq!(kept, read, "{name} was run with another lab");
+        let file = seekwell_store::RunFile::open(&path).unwrap();
+        assert_eq!(file.plan().unwrap().lab, read, "{name} was run with another lab");
+        // The README says which lab kernels these are.
+        let environment = file.environment().unwrap();
+        let kernel = environment["kernel"].as_str().unwrap();
+        let id = kernel.rsplit([' ', ')']).find(|part| !part.is_empty()).unwrap();
+        assert!(about.contains(id), "{name} was run on {kernel}, which the README does not name");
         compared += 1;
     }
     assert!(compared > 60, "only {compared} kept runs found");

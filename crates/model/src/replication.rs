@@ -31,6 +31,42 @@ impl ClaimVerdict {
     }
 }
 
+/// Comparison of a claim with our trials. An interval that includes the bound of a condition decides nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Agreement {
+    /// Our trials show what the study says.
+    Agrees,
+    /// They show something else, and an experiment shows why.
+    Finding,
+    /// They show something else, and no experiment shows why: counted as our error.
+    OurError,
+    /// Their intervals include a bound.
+    CannotTell,
+}
+
+impl Agreement {
+    /// All of them, in the order of tables.
+    pub const ALL: [Self; 4] = [Self::Agrees, Self::Finding, Self::OurError, Self::CannotTell];
+
+    /// Returns the words for people.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Agrees => "agrees",
+            Self::Finding => "differs, cause shown",
+            Self::OurError => "differs, our error",
+            Self::CannotTell => "cannot tell",
+        }
+    }
+
+    /// Returns true if our trials show something else than the study says.
+    #[must_use]
+    pub fn differs(self) -> bool {
+        matches!(self, Self::Finding | Self::OurError)
+    }
+}
+
 /// Use of a published value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -106,6 +142,10 @@ pub struct ValueOutcome {
     pub note: Option<String>,
     /// Further quantities.
     pub also: Vec<Also>,
+    /// Date from which the value counts as fitted: a run had missed it, and something that decides it was
+    /// changed then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fitted_since: Option<String>,
 }
 
 impl ValueOutcome {
@@ -131,8 +171,13 @@ pub struct Tested {
     pub wanted: String,
     /// Measurement; `None` when it was not measured.
     pub found: Option<Quantity>,
-    /// True if the condition is met; `None` when it was not measured.
+    /// True if the condition is met by the rule that was frozen with the claims; `None` when it was not
+    /// measured.
     pub holds: Option<bool>,
+    /// True if the whole interval meets the condition, false if the whole interval breaks it; `None` when it
+    /// includes a bound or was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agrees: Option<bool>,
 }
 
 /// Trials of a run file that show something.
@@ -164,15 +209,21 @@ pub struct ClaimOutcome {
     pub says: String,
     /// Form of the decision: `order`, `ratio`, `equal`, `range`, `cross`, `sign` or `cannot`.
     pub form: String,
-    /// The result.
+    /// The result by the rule that was frozen with the claims.
     pub verdict: ClaimVerdict,
+    /// Comparison of the claim with our trials; `None` when it was not measured or cannot be tested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agreement: Option<Agreement>,
+    /// Experiment that shows why they differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub experiment: Option<Tested>,
     /// Its conditions.
     pub tests: Vec<Tested>,
     /// The trials that show it.
     pub shown_by: Vec<ShownBy>,
     /// Reason why it cannot be tested or was not measured.
     pub because: Option<String>,
-    /// Likely reason why it is not confirmed.
+    /// Reason why they differ: shown by the experiment, or likely.
     pub reason: Option<String>,
     /// Further quantities.
     pub also: Vec<Also>,
@@ -202,7 +253,7 @@ pub enum NotCountedKind {
     GeneratedPair,
     /// Models were fitted to every number that it compares.
     FittedValues,
-    /// Confirmed by a difference within the lab's own tie width.
+    /// Agrees by ratios within the lab's own tie width.
     WithinTie,
     /// Named in the study's file, for example a repeat of another claim.
     Stated,
@@ -296,6 +347,9 @@ pub struct StudyOutcome {
     pub notes: Vec<String>,
     /// Errors found in the frozen claims.
     pub errata: Vec<String>,
+    /// Changes that were made after a run had missed, each with its date.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<String>,
     /// Labs that were run.
     pub labs: Vec<LabRun>,
     /// Published values.
@@ -305,6 +359,9 @@ pub struct StudyOutcome {
     /// Score of the quick runs alone, where whole runs are judged where they were kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quick_alone: Option<BTreeMap<ClaimVerdict, u32>>,
+    /// The same by agreement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quick_agreements: Option<BTreeMap<Agreement, u32>>,
 }
 
 impl StudyOutcome {
@@ -316,6 +373,18 @@ impl StudyOutcome {
             *score.entry(claim.verdict).or_insert(0) += 1;
         }
         score
+    }
+
+    /// Counts the claims that were compared with trials: claims that the study makes, each once, as far as they
+    /// are evidence.
+    #[must_use]
+    pub fn agreements(&self) -> BTreeMap<Agreement, u32> {
+        let mut agreements = BTreeMap::new();
+        let counted = self.claims.iter().filter(|claim| claim.not_counted.is_none());
+        for agreement in counted.filter_map(|claim| claim.agreement) {
+            *agreements.entry(agreement).or_insert(0) += 1;
+        }
+        agreements
     }
 
     /// Counts the results that the score leaves out.
@@ -344,4 +413,46 @@ pub struct Replication {
     pub frozen: String,
     /// The studies.
     pub studies: Vec<StudyOutcome>,
+    /// Extent to which figures check the models of the studies' devices; `None` when there is no model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub models: Option<ModelChecks>,
+}
+
+/// Extent to which published figures check models. A figure by which a number of a model was chosen checks
+/// nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelChecks {
+    /// Models.
+    pub models: u32,
+    /// Models with a figure that checks them.
+    pub checked: u32,
+    /// Models that meet every figure that checks them, within 10 %.
+    pub met: u32,
+}
+
+/// Agreement of the published values that had to be predicted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Predicted {
+    /// Values, measured or not.
+    pub values: u32,
+    /// Values that were met within 10 %.
+    pub near: u32,
+    /// Those of them that count as fitted, because something was changed after a run had missed them.
+    pub near_fitted: u32,
+}
+
+impl Replication {
+    /// Counts the published values that had to be predicted.
+    #[must_use]
+    pub fn predicted(&self) -> Predicted {
+        let mut found = Predicted::default();
+        let values = self.studies.iter().flat_map(|study| &study.values);
+        for value in values.filter(|value| value.usage == ValueUse::Predict) {
+            let near = value.agrees() == Some(true);
+            found.values += 1;
+            found.near += u32::from(near);
+            found.near_fitted += u32::from(near && value.fitted_since.is_some());
+        }
+        found
+    }
 }

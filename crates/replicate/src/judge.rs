@@ -1,5 +1,6 @@
 //! Results, claim by claim, with the trials that show them.
 
+mod bounds;
 mod evidence;
 mod measured;
 mod tested;
@@ -10,7 +11,8 @@ use measured::{Measures, quantity};
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::{Record, Status};
 use seekwell_model::replication::{
-    Also, AtEnds, ClaimOutcome, ClaimVerdict, LabRun, Quantity, StudyOutcome, Tested, ValueOutcome,
+    Agreement, Also, AtEnds, ClaimOutcome, ClaimVerdict, LabRun, Quantity, StudyOutcome, Tested,
+    ValueOutcome,
 };
 use seekwell_stats::question::MIN_ROUNDS;
 use std::collections::{BTreeMap, BTreeSet};
@@ -83,11 +85,19 @@ pub fn judge(claims: &Claims, study: &Study, runs: &[Run], ends: &[Vec<Run>]) ->
                 let mut outcome = claim_outcome(claim, study, &measures);
                 outcome.at_ends = at_ends_of(&outcome, claim, &(study, &measures), &at_ends);
                 let judge = Judge { study, measures: &measures };
-                outcome.not_counted = evidence::not_counted(claim, outcome.verdict, claims, &judge);
+                explain(&mut outcome, claim, &judge);
+                outcome.not_counted =
+                    evidence::not_counted(claim, outcome.agreement, claims, &judge);
                 outcome
             })
             .collect(),
+        changes: study
+            .changes
+            .iter()
+            .map(|change| format!("{}: {}", change.date, change.text))
+            .collect(),
         quick_alone: None,
+        quick_agreements: None,
     }
 }
 
@@ -153,6 +163,11 @@ fn value_outcome(
         reason: study.reasons.get(id).cloned(),
         note: value.note.clone().or_else(|| measured.is_none().then(not_measured).flatten()),
         also: also(id, Some(value.value), study, measures),
+        fitted_since: study
+            .changes
+            .iter()
+            .find(|change| change.decides(id))
+            .map(|change| change.date.clone()),
     };
     match outcome.agrees() {
         Some(false) => outcome,
@@ -167,6 +182,8 @@ fn claim_outcome(claim: &Judgeable, study: &Study, measures: &Measures<'_>) -> C
         says: claim.says.clone(),
         form: claim.form.word().to_owned(),
         verdict: ClaimVerdict::NotMeasured,
+        agreement: None,
+        experiment: None,
         tests: Vec::new(),
         shown_by: Vec::new(),
         because: None,
@@ -190,24 +207,38 @@ fn claim_outcome(claim: &Judgeable, study: &Study, measures: &Measures<'_>) -> C
         return outcome;
     }
     let judge = Judge { study, measures };
-    let (verdict, tests) = judge.of(claim);
+    let tested::Judged { verdict, agreement, tests } = judge.of(claim);
     outcome.verdict = verdict;
+    outcome.agreement = agreement;
     outcome.shown_by = measures.shown_by(&judge.names(claim));
     outcome.tests = tests;
-    match verdict {
-        ClaimVerdict::NotMeasured => {
-            let reasons = measures.not_compared(&judge.names(claim));
-            outcome.because = Some(match reasons.is_empty() {
-                true => missing(&outcome.tests),
-                false => reasons.join("; "),
-            });
-        }
-        ClaimVerdict::NotConfirmed => {
-            outcome.reason = study.reasons.get(&claim.id).cloned();
-        }
-        _ => {}
+    if agreement.is_none() {
+        let reasons = measures.not_compared(&judge.names(claim));
+        outcome.because = Some(match reasons.is_empty() {
+            true => missing(&outcome.tests),
+            false => reasons.join("; "),
+        });
     }
     outcome
+}
+
+/// Adds why a claim differs: the experiment that shows it, or the likely reason.
+fn explain(outcome: &mut ClaimOutcome, claim: &Judgeable, judge: &Judge<'_>) {
+    if outcome.agreement.is_none_or(|agreement| agreement == Agreement::Agrees) {
+        return;
+    }
+    outcome.reason = judge.study.reasons.get(&claim.id).cloned();
+    if outcome.agreement != Some(Agreement::OurError) {
+        return;
+    }
+    if let Some(finding) = judge.study.findings.get(&claim.id) {
+        let experiment = judge.condition(&finding.experiment, judge.tie(claim));
+        if experiment.agrees == Some(true) {
+            outcome.agreement = Some(Agreement::Finding);
+            outcome.reason = Some(finding.says.clone());
+        }
+        outcome.experiment = Some(experiment);
+    }
 }
 
 /// Counts the bounds of ranges at which a decided claim has the same result. Bounds at which none of its
@@ -218,18 +249,12 @@ fn at_ends_of(
     (study, base): &(&Study, &Measures<'_>),
     ends: &[Measures<'_>],
 ) -> Option<AtEnds> {
-    let is_decided = |verdict: ClaimVerdict| {
-        matches!(verdict, ClaimVerdict::Confirmed | ClaimVerdict::NotConfirmed)
-    };
-    if !is_decided(outcome.verdict) {
-        return None;
-    }
     let names = Judge { study, measures: base }.names(claim);
-    let touched = ends.iter().filter(|end| end.ran_again(&names));
-    let verdicts = touched.map(|measures| Judge { study, measures }.of(claim).0);
-    let decided: Vec<ClaimVerdict> = verdicts.filter(|verdict| is_decided(*verdict)).collect();
-    let same = decided.iter().filter(|verdict| **verdict == outcome.verdict).count();
-    (!decided.is_empty()).then_some(AtEnds { same: same as u32, of: decided.len() as u32 })
+    let touched = ends.iter().filter(|end| outcome.agreement.is_some() && end.ran_again(&names));
+    let agreements = touched.filter_map(|measures| Judge { study, measures }.of(claim).agreement);
+    let found: Vec<Agreement> = agreements.collect();
+    let same = found.iter().filter(|agreement| Some(**agreement) == outcome.agreement).count();
+    (!found.is_empty()).then_some(AtEnds { same: same as u32, of: found.len() as u32 })
 }
 
 /// Further quantities shown with a claim or value, of which this was published.

@@ -39,6 +39,14 @@ pub struct Study {
     pub cannot: BTreeMap<String, String>,
     /// Reasons why a result is no evidence, by claim: for example that it repeats another claim.
     pub not_evidence: BTreeMap<String, String>,
+    /// Experiments that show why a claim differs, by claim.
+    pub findings: BTreeMap<String, Finding>,
+    /// Changes that were made after a run had missed.
+    pub changes: Vec<Changed>,
+    /// Differences of earlier models with which kept runs of a lab still count.
+    pub earlier_models: Vec<EarlierModel>,
+    /// Linux of the lab kernel, such as `6.12`; kept runs of another one do not count.
+    pub linux: Option<String>,
     /// Parameters that are fitted, in this order.
     pub fits: Vec<Fit>,
     /// Parameters that no value determines.
@@ -146,6 +154,55 @@ pub struct Condition {
     pub not_above: Option<f64>,
 }
 
+/// An experiment that shows why a claim differs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// The cause.
+    pub says: String,
+    /// Condition that is met if it is the cause.
+    pub experiment: Condition,
+}
+
+/// A change that was made after a run had missed: of a lab, a model or a measure.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Changed {
+    /// Values that it decides and that count as fitted from then on; a name may have one `*`.
+    #[serde(default)]
+    pub values: Vec<String>,
+    /// Its date.
+    pub date: String,
+    /// Change and what had missed.
+    pub text: String,
+}
+
+impl Changed {
+    /// Returns true if a value counts as fitted from then on.
+    #[must_use]
+    pub fn decides(&self, value: &str) -> bool {
+        self.values.iter().any(|name| covers(name, value))
+    }
+}
+
+/// Returns true if a name, which may have one `*`, is that of a value.
+fn covers(name: &str, value: &str) -> bool {
+    name.split_once('*').map_or(name == value, |(begin, end)| {
+        value.len() >= begin.len() + end.len() && value.starts_with(begin) && value.ends_with(end)
+    })
+}
+
+/// A difference of an earlier model that changes nothing a lab measures.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EarlierModel {
+    /// Name of the lab.
+    pub lab: String,
+    /// The difference, as the page shows it.
+    pub difference: String,
+    /// Reason why it changes nothing, with its date.
+    pub because: String,
+}
+
 /// A further quantity of a claim or value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Beside {
@@ -189,6 +246,7 @@ pub struct Range {
 #[serde(deny_unknown_fields)]
 struct File {
     study: String,
+    linux: Option<String>,
     #[serde(default)]
     notes: Vec<String>,
     #[serde(default)]
@@ -211,6 +269,12 @@ struct File {
     cannot: Vec<Said>,
     #[serde(default)]
     not_evidence: Vec<Said>,
+    #[serde(default)]
+    finding: Vec<RawFinding>,
+    #[serde(default)]
+    changed: Vec<Changed>,
+    #[serde(default)]
+    earlier_model: Vec<EarlierModel>,
     #[serde(default)]
     fit: Vec<Fit>,
     #[serde(default)]
@@ -314,6 +378,14 @@ struct RawAlso {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct RawFinding {
+    of: Spanned<String>,
+    text: String,
+    experiment: RawCondition,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Said {
     of: Spanned<String>,
     text: String,
@@ -382,15 +454,21 @@ pub fn read(name: &str, text: &str, claims: &Claims) -> Result<Study, FileError>
     };
     reader.study.reasons = said(file.reason)?;
     reader.study.not_measured = said(file.not_measured)?;
-    for one in &file.cannot {
-        if reader.study.tests.contains_key(one.of.get_ref()) {
-            let problem = format!("'{}' has a test and cannot be tested", one.of.get_ref());
-            return Err(source.wrong(one.of.span().start, problem));
-        }
-    }
+    reader.check_cannot(&file.cannot)?;
     reader.study.cannot = said(file.cannot)?;
     reader.study.not_evidence = said(file.not_evidence)?;
+    for raw in file.finding {
+        named(&raw.of)?;
+        reader.finding(raw)?;
+    }
+    reader.check_changes(&file.changed, |name| {
+        claims.values(&file.study).any(|value| covers(name, value.id()))
+    })?;
+    reader.check_earlier_models(&file.earlier_model)?;
     Ok(Study {
+        changes: file.changed,
+        earlier_models: file.earlier_model,
+        linux: file.linux,
         key: file.study,
         notes: file.notes,
         fits: file.fit,
@@ -538,6 +616,39 @@ impl Reader<'_> {
         if (cells.count == Count::MostIn) == cells.most_in.is_empty() {
             return wrong("count = \"most-in\" and most_in belong together".to_owned());
         }
+        Ok(())
+    }
+
+    fn check_cannot(&self, cannot: &[Said]) -> Result<(), FileError> {
+        let tested = |one: &&Said| self.study.tests.contains_key(one.of.get_ref());
+        cannot.iter().find(tested).map_or(Ok(()), |one| {
+            let problem = format!("'{}' has a test and cannot be tested", one.of.get_ref());
+            Err(self.source.wrong(one.of.span().start, problem))
+        })
+    }
+
+    fn check_changes(
+        &self,
+        changes: &[Changed],
+        is_known: impl Fn(&str) -> bool,
+    ) -> Result<(), FileError> {
+        let mut names = changes.iter().flat_map(|change| &change.values);
+        names.find(|name| !is_known(name)).map_or(Ok(()), |unknown| {
+            Err(self.source.wrong(0, format!("a change names '{unknown}', which is not a value")))
+        })
+    }
+
+    fn check_earlier_models(&self, earlier: &[EarlierModel]) -> Result<(), FileError> {
+        let is_lab = |one: &&EarlierModel| self.study.labs.iter().any(|lab| lab.name == one.lab);
+        earlier.iter().find(|one| !is_lab(one)).map_or(Ok(()), |unknown| {
+            Err(self.source.wrong(0, format!("'{}' is not a [[lab]] of this file", unknown.lab)))
+        })
+    }
+
+    fn finding(&mut self, raw: RawFinding) -> Result<(), FileError> {
+        let experiment = self.condition(&raw.experiment)?;
+        let finding = Finding { says: raw.text, experiment };
+        self.study.findings.insert(raw.of.into_inner(), finding);
         Ok(())
     }
 

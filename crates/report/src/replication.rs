@@ -1,13 +1,14 @@
 //! Published numbers with ours, and the result of every claim: text, Markdown and one page.
 
 mod chart;
+mod introduction;
 mod page;
 
 use crate::markdown::escape;
 use crate::text::harmless;
 use seekwell_model::replication::{
-    Also, ClaimOutcome, ClaimVerdict, Quantity, Replication, ShownBy, StudyOutcome, Tested,
-    ValueOutcome, agrees,
+    Agreement, Also, ClaimOutcome, ClaimVerdict, Quantity, Replication, ShownBy, StudyOutcome,
+    Tested, ValueOutcome, agrees,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,6 +27,10 @@ const NO_REASON: &str = "no likely reason is known";
 #[must_use]
 pub fn replication_text(found: &Replication, width: usize, colour: bool) -> String {
     let mut out = String::new();
+    for line in first_lines(found) {
+        wrapped(&mut out, "", &line, width);
+    }
+    out.push('\n');
     for study in &found.studies {
         out.push_str(&harmless(&format!("{} {} ({})", study.key, study.title, study.author)));
         out.push('\n');
@@ -45,6 +50,9 @@ pub fn replication_text(found: &Replication, width: usize, colour: bool) -> Stri
                 agreement(value),
             );
             out.push_str(&marked(&harmless(&line), value.agrees() == Some(false), colour));
+            if let Some(since) = &value.fitted_since {
+                wrapped(&mut out, "    ", &fitted_since(since), width);
+            }
             if let Some(reason) = &value.reason {
                 wrapped(&mut out, "    likely reason: ", reason, width);
             }
@@ -53,15 +61,14 @@ pub fn replication_text(found: &Replication, width: usize, colour: bool) -> Stri
             }
         }
         for claim in &study.claims {
-            let line = format!("  {}: {}", claim.verdict.words(), claim.id);
-            let red = claim.verdict == ClaimVerdict::NotConfirmed;
+            let line = format!("  {}: {}", result(claim), claim.id);
+            let red = claim.agreement.is_some_and(Agreement::differs);
             out.push_str(&marked(&harmless(&line), red, colour));
             wrapped(&mut out, "    ", &claim.says, width);
             for test in &claim.tests {
                 wrapped(&mut out, "      ", &tested(test), width);
             }
-            let why = why(claim);
-            if !why.is_empty() {
+            for why in why(claim) {
                 wrapped(&mut out, "      ", &why, width);
             }
             if let Some(left_out) = &claim.not_counted {
@@ -77,9 +84,71 @@ pub fn replication_text(found: &Replication, width: usize, colour: bool) -> Stri
                 wrapped(&mut out, "      shown by ", &trials, width);
             }
         }
+        for line in study.changes.iter().chain(&study.errata) {
+            wrapped(&mut out, "  ", line, width);
+        }
         out.push('\n');
     }
     out
+}
+
+/// The first lines of the comparison: predicted values, models, claims.
+fn first_lines(found: &Replication) -> Vec<String> {
+    let predicted = found.predicted();
+    let mut first =
+        format!("{} of {} predicted values are within 10 %", predicted.near, predicted.values);
+    if predicted.near_fitted > 0 {
+        let (count, missed) = match predicted.near_fitted {
+            1 => ("counts", "it"),
+            _ => ("count", "them"),
+        };
+        first.push_str(&format!(
+            " ({} of these {count} as fitted: something was changed after a run had missed {missed})",
+            predicted.near_fitted
+        ));
+    }
+    let mut lines = vec![format!("{first}.")];
+    if let Some(models) = found.models {
+        let checked = match (models.checked, models.met) {
+            (0, _) => "no published figure checks any".to_owned(),
+            (checked, met) => {
+                format!(
+                    "published figures check {checked}, and {met} of {checked} meet{} them all",
+                    if met == 1 { "s" } else { "" }
+                )
+            }
+        };
+        lines.push(format!("Of {} models of devices, {checked} (within 10 %).", models.models));
+    }
+    let agreements = found.studies.iter().map(StudyOutcome::agreements);
+    let mut sum = BTreeMap::new();
+    for (agreement, count) in agreements.flatten() {
+        *sum.entry(agreement).or_insert(0) += count;
+    }
+    lines.push(format!("Claims: {}.", counted(&sum)));
+    lines
+}
+
+/// Claims that were compared, by agreement.
+fn counted(agreements: &BTreeMap<Agreement, u32>) -> String {
+    let of: u32 = agreements.values().sum();
+    let count = |agreement| agreements.get(&agreement).copied().unwrap_or(0);
+    format!(
+        "{} of {of} agree, {} differ with the cause shown, {} differ by our error, {} cannot be told",
+        count(Agreement::Agrees),
+        count(Agreement::Finding),
+        count(Agreement::OurError),
+        count(Agreement::CannotTell),
+    )
+}
+
+fn fitted_since(date: &str) -> String {
+    format!("counts as fitted since {date}: something was changed after a run had missed it")
+}
+
+/// The result of a claim in words.
+fn result(claim: &ClaimOutcome) -> &'static str {
+    claim.agreement.map_or(claim.verdict.words(), Agreement::words)
 }
 
 fn marked(line: &str, red: bool, colour: bool) -> String {
@@ -130,14 +199,19 @@ pub fn chart_name(stem: &str, study: &str) -> String {
 /// The comparison as Markdown.
 #[must_use]
 pub fn replication_markdown(found: &Replication, around: Around<'_>) -> String {
-    let mut out = "# Published studies, replicated\n\n".to_owned();
+    let mut out = "# Published studies, replicated\n".to_owned();
+    for line in first_lines(found) {
+        out.push_str(&format!("\n**{}**\n", escape(&line)));
+    }
     scoreboard(found, &mut out);
     quick_scoreboard(found, &mut out);
     if let Some(sentence) = earlier(found) {
-        out.push_str(&format!("\n**{sentence}** Each lab below says which.\n"));
+        out.push_str(&format!(
+            "\n**{sentence}** Each lab below says which, and what has changed.\n"
+        ));
     }
     if let Some(introduction) = around.introduction {
-        out.push_str(&format!("\n{}\n", introduction.trim()));
+        out.push_str(&format!("\n{}\n", introduction::filled(introduction.trim(), found)));
     }
     for study in &found.studies {
         study_markdown(study, around, &mut out);
@@ -145,26 +219,45 @@ pub fn replication_markdown(found: &Replication, around: Around<'_>) -> String {
     out
 }
 
+/// Names of the columns of agreements.
+const AGREEMENTS: &str = "agrees | differs, cause shown | differs, our error | cannot tell | not measured | cannot be tested";
+
+/// The cells of a study below [`AGREEMENTS`].
+fn cells(
+    agreements: &BTreeMap<Agreement, u32>,
+    score: &BTreeMap<ClaimVerdict, u32>,
+    unmeasured: u32,
+) -> String {
+    let agreement = |one| agreements.get(&one).copied().unwrap_or(0);
+    let cannot = score.get(&ClaimVerdict::CannotBeTested).copied().unwrap_or(0);
+    let mut cells = Agreement::ALL.map(agreement).to_vec();
+    cells.extend([unmeasured, cannot]);
+    cells.iter().map(u32::to_string).collect::<Vec<_>>().join(" | ")
+}
+
+/// Claims that were neither compared nor are beyond test.
+fn unmeasured(agreements: &BTreeMap<Agreement, u32>, score: &BTreeMap<ClaimVerdict, u32>) -> u32 {
+    let claims: u32 = score.values().sum();
+    let cannot = score.get(&ClaimVerdict::CannotBeTested).copied().unwrap_or(0);
+    claims - cannot - agreements.values().sum::<u32>()
+}
+
 /// The score of every study, and what it counts.
 fn scoreboard(found: &Replication, out: &mut String) {
-    out.push_str("| study | confirmed | not confirmed | not measured | cannot be tested | not counted |\n| --- | --- | --- | --- | --- | --- |\n");
+    out.push_str(&format!("\n| study | {AGREEMENTS} | not counted |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n"));
     for study in &found.studies {
-        let score = study.score();
-        let count = |verdict| score.get(&verdict).copied().unwrap_or(0);
+        let (agreements, score) = (study.agreements(), study.score());
         out.push_str(&format!(
-            "| [{} {}](#study-{}) | {} | {} | {} | {} | {} |\n",
+            "| [{} {}](#study-{}) | {} | {} |\n",
             escape(&study.key),
             escape(&study.title),
             escape(&study.key),
-            count(ClaimVerdict::Confirmed),
-            count(ClaimVerdict::NotConfirmed),
-            count(ClaimVerdict::NotMeasured),
-            count(ClaimVerdict::CannotBeTested),
+            cells(&agreements, &score, unmeasured(&agreements, &score)),
             not_counted(study)
         ));
     }
     out.push_str(&format!(
-        "\nThe score counts the claims that a study makes, each once, if they compare a predicted value and, where confirmed, win by more than the lab's tie width. Claims were frozen on {}, before any model of their hardware ran a lab. Ratios are ours over the published number, intervals are 95 % over the rounds of a lab, each with its own seed. Set: {}; backend: {}{}.\n",
+        "\nA claim *agrees* when the whole 95 % interval of each of its quantities is on the side that the study says, and *differs* when a whole interval is on the other side or within the lab's tie width; an interval that includes a bound *cannot tell*. *Cause shown*: an experiment made here shows why. All other differences count as *our error*, of model or lab. Only claims that a study makes count, each fact once; what holds by construction, agrees by a tie or compares fitted values alone does not. Claims were frozen on {}, before any model of their hardware ran a lab; four results instead of two since 2026-11-28. Ratios are ours over the published number, intervals are over the rounds of a lab, each with its own seed. Set: {}; backend: {}{}.\n",
         escape(&found.frozen),
         escape(&found.set),
         escape(&found.place),
@@ -177,17 +270,14 @@ fn quick_scoreboard(found: &Replication, out: &mut String) {
     if found.studies.iter().all(|study| study.quick_alone.is_none()) {
         return;
     }
-    out.push_str("\nThe quick runs alone, which anyone can repeat in minutes, give another score:\n\n| study | confirmed | not confirmed | not measured | cannot be tested |\n| --- | --- | --- | --- | --- |\n");
+    out.push_str(&format!("\nThe quick runs alone, which anyone can repeat in minutes, give another score:\n\n| study | {AGREEMENTS} |\n| --- | --- | --- | --- | --- | --- | --- |\n"));
     for study in &found.studies {
         let score = study.quick_alone.clone().unwrap_or_default();
-        let count = |verdict| score.get(&verdict).copied().unwrap_or(0);
+        let agreements = study.quick_agreements.clone().unwrap_or_default();
         out.push_str(&format!(
-            "| {} | {} | {} | {} | {} |\n",
+            "| {} | {} |\n",
             escape(&study.key),
-            count(ClaimVerdict::Confirmed),
-            count(ClaimVerdict::NotConfirmed),
-            count(ClaimVerdict::NotMeasured),
-            count(ClaimVerdict::CannotBeTested)
+            cells(&agreements, &score, unmeasured(&agreements, &score)),
         ));
     }
 }
@@ -197,7 +287,8 @@ fn earlier(found: &Replication) -> Option<String> {
     let labs = || found.studies.iter().flat_map(|study| &study.labs);
     let earlier = labs().filter(|lab| !lab.changed_models.is_empty()).count();
     let of = labs().count();
-    (earlier > 0).then(|| format!("{earlier} of {of} runs were made with earlier models of their devices: run again, they would measure something else."))
+    (earlier > 0)
+        .then(|| format!("{earlier} of {of} runs were made with earlier models of their devices."))
 }
 
 fn study_markdown(study: &StudyOutcome, around: Around<'_>, out: &mut String) {
@@ -219,6 +310,14 @@ fn study_markdown(study: &StudyOutcome, around: Around<'_>, out: &mut String) {
     details("How it was replicated", out, |out| notes_markdown(study, out));
     details("Values", out, |out| values_markdown(study, out));
     details("Claims", out, |out| claims_markdown(study, out));
+    details("Changes after a miss, and errata", out, |out| {
+        for line in study.changes.iter().chain(&study.errata) {
+            out.push_str(&format!("\n- {}", escape(line)));
+        }
+        if !study.changes.is_empty() || !study.errata.is_empty() {
+            out.push('\n');
+        }
+    });
 }
 
 /// A part of the page that is closed until the reader opens it.
@@ -231,7 +330,7 @@ fn details(title: &str, out: &mut String, write: impl FnOnce(&mut String)) {
 }
 
 fn notes_markdown(study: &StudyOutcome, out: &mut String) {
-    for note in study.notes.iter().chain(&study.errata) {
+    for note in &study.notes {
         out.push_str(&format!("\n- {}", escape(note)));
     }
     for lab in &study.labs {
@@ -258,6 +357,9 @@ fn values_markdown(study: &StudyOutcome, out: &mut String) {
     for value in &study.values {
         let reason = value.reason.as_deref().or(value.note.as_deref());
         let mut remark = reason.map(|text| format!(": {}", escape(text))).unwrap_or_default();
+        if let Some(since) = &value.fitted_since {
+            remark.push_str(&format!("<br>{}", escape(&fitted_since(since))));
+        }
         for also in &value.also {
             remark.push_str(&format!("<br>{}", escape(&beside(also))));
         }
@@ -282,15 +384,12 @@ fn claims_markdown(study: &StudyOutcome, out: &mut String) {
         "\n| claim | line | statement | result | shown by |\n| --- | --- | --- | --- | --- |\n",
     );
     for claim in &study.claims {
-        let red = claim.verdict == ClaimVerdict::NotConfirmed;
-        let word = claim.verdict.words();
+        let red = claim.agreement.is_some_and(Agreement::differs);
+        let word = result(claim);
         let word = if red { format!("**{word}**") } else { word.to_owned() };
         let mut became: Vec<String> =
             claim.tests.iter().map(|test| escape(&tested(test))).collect();
-        let why = why(claim);
-        if !why.is_empty() {
-            became.push(escape(&why));
-        }
+        became.extend(why(claim).iter().map(|why| escape(why)));
         let left_out = claim.not_counted.as_ref();
         became
             .extend(left_out.map(|left_out| format!("not counted: {}", escape(&left_out.reason))));
@@ -349,13 +448,15 @@ fn bar(ratio: Option<f64>) -> String {
 
 /// The score in words.
 pub(crate) fn score(study: &StudyOutcome) -> String {
-    let score = study.score();
-    let count = |verdict| score.get(&verdict).copied().unwrap_or(0);
-    let decided = count(ClaimVerdict::Confirmed) + count(ClaimVerdict::NotConfirmed);
-    let mut text = format!("{} of {decided} claims confirmed", count(ClaimVerdict::Confirmed));
-    for verdict in [ClaimVerdict::NotMeasured, ClaimVerdict::CannotBeTested] {
-        if count(verdict) > 0 {
-            text.push_str(&format!(", {} {}", count(verdict), verdict.words()));
+    let (agreements, score) = (study.agreements(), study.score());
+    let mut text = counted(&agreements);
+    let cannot = score.get(&ClaimVerdict::CannotBeTested).copied().unwrap_or(0);
+    for (count, words) in [
+        (unmeasured(&agreements, &score), ClaimVerdict::NotMeasured.words()),
+        (cannot, ClaimVerdict::CannotBeTested.words()),
+    ] {
+        if count > 0 {
+            text.push_str(&format!(", {count} {words}"));
         }
     }
     let left_out = not_counted(study);
@@ -424,10 +525,11 @@ fn tested(test: &Tested) -> String {
     let found = test.found.map_or("not measured".to_owned(), |found| {
         format!("{} ({})", number(found.centre), ends(found))
     });
-    let holds = match test.holds {
-        Some(true) => "met",
-        Some(false) => "not met",
-        None => "open",
+    let holds = match (test.found, test.agrees) {
+        (None, _) => "open",
+        (_, Some(true)) => "met",
+        (_, Some(false)) => "not met",
+        (_, None) => "cannot tell",
     };
     format!("{}: {found}, wanted {}: {holds}", test.what, test.wanted)
 }
@@ -445,12 +547,18 @@ fn beside(also: &Also) -> String {
     format!("not scored: {}: {found}{}", also.says, beside.unwrap_or_default())
 }
 
-/// The reason why a claim is not confirmed or was not tested.
-fn why(claim: &ClaimOutcome) -> String {
-    match (claim.verdict, &claim.because, &claim.reason) {
-        (ClaimVerdict::NotConfirmed, _, Some(reason)) => format!("likely reason: {reason}"),
-        (ClaimVerdict::NotConfirmed, _, None) => NO_REASON.to_owned(),
-        (_, Some(because), _) => because.clone(),
-        _ => String::new(),
+/// The reason why a claim differs, cannot be told or was not tested, and the experiment that shows it.
+fn why(claim: &ClaimOutcome) -> Vec<String> {
+    let mut lines = Vec::new();
+    match (claim.agreement, &claim.because, &claim.reason) {
+        (Some(Agreement::Finding), _, Some(cause)) => lines.push(format!("cause: {cause}")),
+        (Some(Agreement::OurError | Agreement::CannotTell), _, Some(reason)) => {
+            lines.push(format!("likely reason: {reason}"));
+        }
+        (Some(Agreement::OurError), _, None) => lines.push(NO_REASON.to_owned()),
+        (_, Some(because), _) => lines.push(because.clone()),
+        _ => {}
     }
+    lines.extend(claim.experiment.as_ref().map(|test| format!("experiment: {}", tested(test))));
+    lines
 }

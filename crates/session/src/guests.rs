@@ -191,6 +191,10 @@ impl Setup for Guests {
         Ok(facts)
     }
 
+    fn declared(&self) -> Vec<(&'static str, String)> {
+        vec![("place", "virtual".to_owned()), ("cpu", charge_text(self.charge()))]
+    }
+
     fn bounds(&self, lab: &Lab) -> Result<Vec<[Change; 2]>, SessionError> {
         self.devices.bounds(lab)
     }

@@ -34,6 +34,11 @@ pub trait Setup {
     /// When they cannot be determined.
     fn facts(&self, lab: &Lab) -> Result<BackendFacts, SessionError>;
 
+    /// Conditions of trials that the options declare, by their names in the environment of a run.
+    fn declared(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
     /// Returns why a workload cannot run here and what to do about it; `None` if it can run.
     fn cannot_run(&self, _workload: &Workload) -> Option<String> {
         None

@@ -32,6 +32,7 @@ use std::process::{Command, ExitStatus, Stdio};
 
 mod cgroup;
 pub mod fuzz;
+pub mod printed;
 mod ram_disk;
 
 pub use cgroup::{Cgroup, NO_CGROUP};

@@ -24,7 +24,7 @@ use seekwell_stats::{Histogram, derive_seed, seeded};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use tenant::Tenant;
+use tenant::{Flush, Tenant};
 
 /// Time of the files' last update before the first poll, in seconds since 1970.
 const CREATED_S: u64 = 1_262_304_000;
@@ -222,6 +222,7 @@ impl Poll {
         directory: &OwnedFd,
         shares: &[Share<'_>],
         pollers: &mut [Poller],
+        flush: Option<&Flush>,
         context: &StepContext<'_>,
     ) -> Result<Times, WorkloadError> {
         let mut times = Times::default();
@@ -233,6 +234,9 @@ impl Poll {
             }
             let poll = self.polled.fetch_add(1, Ordering::Relaxed);
             let begin_ns = MonotonicClock.now_ns();
+            if let Some(flush) = flush {
+                flush.start(begin_ns);
+            }
             for poller in pollers.iter_mut() {
                 poller.begin(poll)?;
             }
@@ -242,7 +246,11 @@ impl Poll {
             times.updated.record(MonotonicClock.now_ns().saturating_sub(begin_ns));
             rustix::fs::syncfs(directory)
                 .map_err(|errno| WorkloadError::file("sync", shares[0].path)(errno))?;
-            times.durable.record(MonotonicClock.now_ns().saturating_sub(begin_ns));
+            let durable_ns = MonotonicClock.now_ns();
+            if let Some(flush) = flush {
+                flush.end(durable_ns);
+            }
+            times.durable.record(durable_ns.saturating_sub(begin_ns));
             times.polls += 1;
             due_ns = begin_ns.saturating_add(self.params.interval.0).max(MonotonicClock.now_ns());
         }
@@ -255,7 +263,7 @@ impl Poll {
         let tenant = Tenant::start(path, every)?;
         let time_ns = every.0.saturating_mul(ALONE).min(ALONE_NS);
         MonotonicClock.sleep_until_ns(MonotonicClock.now_ns().saturating_add(time_ns));
-        tenant.finish()
+        Ok(tenant.finish()?.all)
     }
 }
 
@@ -278,7 +286,8 @@ impl Step for Poll {
             None
         };
         let begin_ns = MonotonicClock.now_ns();
-        let polled = self.polls(&open, &shares, &mut pollers, context);
+        let flush = tenant.as_ref().map(Tenant::flush);
+        let polled = self.polls(&open, &shares, &mut pollers, flush.as_deref(), context);
         let elapsed_ns = MonotonicClock.now_ns().saturating_sub(begin_ns);
         let fsyncs = tenant.map(Tenant::finish);
         let times = polled?;
@@ -295,8 +304,9 @@ impl Step for Poll {
             outcome.cpu_ns += done.cpu_ns;
         }
         outcome.keep("update", updates);
-        if let Some(fsyncs) = fsyncs {
-            outcome.keep("fsync", fsyncs?);
+        if let Some(fsyncs) = fsyncs.transpose()? {
+            outcome.keep("fsync", fsyncs.all);
+            outcome.keep("fsync_flush", fsyncs.during_flush);
         }
         if let Some(alone) = alone {
             outcome.keep("fsync_alone", alone);

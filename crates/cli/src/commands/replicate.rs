@@ -35,7 +35,7 @@ pub fn run(session: &Session, arguments: &ReplicateArgs) -> Result<Exit, Failure
         return fit::run(&studies, &chosen, &labs);
     }
     labs.check_start(&chosen)?;
-    let mut outcomes = Vec::new();
+    let (mut outcomes, mut labs_run) = (Vec::new(), Vec::new());
     for study in chosen {
         let runs = labs.runs(study)?;
         let ends = labs.ends(study)?;
@@ -43,9 +43,12 @@ pub fn run(session: &Session, arguments: &ReplicateArgs) -> Result<Exit, Failure
         if arguments.kept && !arguments.quick {
             let quick = judge::judge(studies.claims(), study, &labs.kept_quick(study)?, &[]);
             outcome.quick_alone = Some(quick.score());
+            outcome.quick_agreements = Some(quick.agreements());
         }
         outcomes.push(outcome);
+        labs_run.extend(runs.into_iter().map(|run| run.plan.lab));
     }
+    let models = session.model_checks(&labs_run)?;
     let found = Replication {
         format: seekwell_model::FORMAT.to_string(),
         set: set(arguments).to_owned(),
@@ -53,6 +56,7 @@ pub fn run(session: &Session, arguments: &ReplicateArgs) -> Result<Exit, Failure
         device: arguments.device.clone(),
         frozen: studies.claims().frozen.clone(),
         studies: outcomes,
+        models: (models.models > 0).then_some(models),
     };
     show(arguments, &found)
 }

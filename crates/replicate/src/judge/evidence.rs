@@ -1,20 +1,21 @@
 //! Results that are no evidence, and so are left out of the score.
 //!
 //! The score counts the claims that a study makes, each once. It leaves out pairs of published numbers that
-//! no sentence compares, comparisons of numbers that the models were fitted to, wins within the lab's own tie
-//! width, and claims that the study's file names, such as repeats.
+//! no sentence compares, comparisons of numbers that the models were fitted to, claims that a tie confirms as well as
+//! a win and that agree by ties, and claims that the study's file names, such as repeats.
 
 #[cfg(test)]
 mod tests;
 
+use super::bounds::differs_from;
 use super::tested::Judge;
 use crate::claims::{Claims, Judgeable};
-use seekwell_model::replication::{ClaimVerdict, NotCounted, NotCountedKind, ValueUse};
+use seekwell_model::replication::{Agreement, NotCounted, NotCountedKind, ValueUse};
 
 /// Returns the reason for which a result does not count; `None` when it counts.
 pub(super) fn not_counted(
     claim: &Judgeable,
-    verdict: ClaimVerdict,
+    agreement: Option<Agreement>,
     claims: &Claims,
     judge: &Judge<'_>,
 ) -> Option<NotCounted> {
@@ -26,20 +27,18 @@ pub(super) fn not_counted(
     if let Some(reason) = judge.study.not_evidence.get(&claim.id) {
         return because(NotCountedKind::Stated, reason.clone());
     }
-    if !matches!(verdict, ClaimVerdict::Confirmed | ClaimVerdict::NotConfirmed) {
-        return None;
-    }
+    agreement?;
     if is_fitted(claim, claims) {
         let reason = "the models were fitted to every number that it compares";
         return because(NotCountedKind::FittedValues, reason.to_owned());
     }
-    let tie = judge.measures.tie(&judge.names(claim));
+    let tie = judge.tie(claim);
     let weakest = judge
         .winning_ratios(claim)
         .into_iter()
         .min_by(|one, two| one.ln().abs().total_cmp(&two.ln().abs()))
-        .filter(|_| verdict == ClaimVerdict::Confirmed)?;
-    if weakest.ln().abs() > (1.0 + tie).ln() {
+        .filter(|_| agreement == Some(Agreement::Agrees))?;
+    if differs_from(weakest, tie) {
         return None;
     }
     let reason =

@@ -1,10 +1,20 @@
 //! The conditions of a claim.
 
+use super::bounds::{Bounds, differs_from};
 use super::measured::{Measures, Rounds, quantity};
 use crate::claims::{Best, Form, Judgeable};
 use crate::formula::Formula;
 use crate::study::{Cells, Condition, Count, Study, references};
-use seekwell_model::replication::{ClaimVerdict, Quantity, Tested};
+use seekwell_model::replication::{Agreement, ClaimVerdict, Quantity, Tested};
+
+/// Result of a claim, with the conditions that decide it.
+pub(super) struct Judged {
+    /// By the rule that was frozen with the claims.
+    pub(super) verdict: ClaimVerdict,
+    /// By whole intervals; `None` when it was not measured. A difference is not explained yet.
+    pub(super) agreement: Option<Agreement>,
+    pub(super) tests: Vec<Tested>,
+}
 
 /// Judges the claims of a study.
 pub(super) struct Judge<'a> {
@@ -13,10 +23,10 @@ pub(super) struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    /// Returns the verdict, and the conditions that decide it.
-    pub(super) fn of(&self, claim: &Judgeable) -> (ClaimVerdict, Vec<Tested>) {
+    /// Judges a claim.
+    pub(super) fn of(&self, claim: &Judgeable) -> Judged {
         match &claim.form {
-            Form::Order { values, best } => whole(self.order(values, *best)),
+            Form::Order { values, best } => whole(self.order(claim, values, *best)),
             // Values published in different units are compared by a test of the study's file.
             Form::Ratio { .. } if self.study.tests.contains_key(&claim.id) => self.sign(claim),
             Form::Ratio { of, over, published, within } => {
@@ -26,8 +36,15 @@ impl Judge<'_> {
             Form::Cross { curves } => whole(self.cross(curves)),
             Form::Range { low, high } => whole(self.range(claim, *low, *high)),
             Form::Sign { .. } => self.sign(claim),
-            Form::Cannot { .. } => (ClaimVerdict::CannotBeTested, Vec::new()),
+            Form::Cannot { .. } => {
+                Judged { verdict: ClaimVerdict::CannotBeTested, agreement: None, tests: Vec::new() }
+            }
         }
+    }
+
+    /// Tie width of the labs behind a claim.
+    pub(super) fn tie(&self, claim: &Judgeable) -> f64 {
+        self.measures.tie(&self.names(claim))
     }
 
     /// Returns the names of the measures behind a claim.
@@ -47,22 +64,26 @@ impl Judge<'_> {
         names
     }
 
-    /// Returns the ratios that confirm a claim by being on one side of 1. A claim of another form has none.
+    /// Returns the ratios by which a claim agrees and that a tie would give as well: those with a bound at 1, or
+    /// nearer to 1 than the labs' tie width. A claim of another form has none.
     pub(super) fn winning_ratios(&self, claim: &Judgeable) -> Vec<f64> {
         let centre = |found: Option<Quantity>| found.map(|found| found.centre);
+        let tie = self.tie(claim);
         match &claim.form {
-            Form::Order { values, best } => {
-                self.order(values, *best).iter().filter_map(|test| centre(test.found)).collect()
-            }
+            Form::Order { values, best } => self
+                .order(claim, values, *best)
+                .iter()
+                .filter_map(|test| centre(test.found))
+                .collect(),
             Form::Cross { curves } => {
                 self.cross(curves).iter().filter_map(|test| centre(test.found)).collect()
             }
             Form::Sign { .. } | Form::Ratio { .. } => {
                 let Some(test) = self.study.tests.get(&claim.id) else { return Vec::new() };
-                let mut ratios: Vec<f64> =
-                    test.all.iter().filter_map(|one| self.winning_ratio(one)).collect();
+                let ratio = |one: &Condition| self.winning_ratio(one, tie);
+                let mut ratios: Vec<f64> = test.all.iter().filter_map(ratio).collect();
                 // One alternative or cell is enough, so the clearest of them counts.
-                ratios.extend(farthest(test.any.iter().filter_map(|one| self.winning_ratio(one))));
+                ratios.extend(farthest(test.any.iter().filter_map(ratio)));
                 let cells = test.cells.iter().filter(|cells| is_about_one_winner(cells));
                 ratios.extend(cells.filter_map(|cells| self.clearest_cell(cells)));
                 ratios
@@ -71,11 +92,12 @@ impl Judge<'_> {
         }
     }
 
-    /// The ratio of a condition that must be above or below 1.
-    fn winning_ratio(&self, condition: &Condition) -> Option<f64> {
-        let is_one = |bound: Option<f64>| bound == Some(1.0);
-        let test = self.condition(condition);
-        let wins = test.holds == Some(true) && (is_one(condition.above) || is_one(condition.below));
+    /// The ratio of a condition that is met and that a tie would meet as well.
+    fn winning_ratio(&self, condition: &Condition, tie: f64) -> Option<f64> {
+        let near_one = |bound: Option<f64>| bound.is_some_and(|bound| !differs_from(bound, tie));
+        let test = self.condition(condition, tie);
+        let wins =
+            test.holds == Some(true) && (near_one(condition.above) || near_one(condition.below));
         test.found.filter(|_| wins).map(|found| found.centre)
     }
 
@@ -95,7 +117,8 @@ impl Judge<'_> {
         quantity(&ratios)
     }
 
-    fn order(&self, values: &[String], best: Best) -> Vec<Tested> {
+    fn order(&self, claim: &Judgeable, values: &[String], best: Best) -> Vec<Tested> {
+        let bounds = Bounds { above: Some(1.0), tie: self.tie(claim), ..Bounds::default() };
         let pair = |pair: &[String]| {
             // The slower over the faster in time, the faster over the slower in rate: above 1.
             let (one, two) = match best {
@@ -108,6 +131,7 @@ impl Judge<'_> {
                 wanted: "above 1".to_owned(),
                 found,
                 holds: found.map(|found| found.low > 1.0),
+                agrees: found.and_then(|found| bounds.agrees(found)),
             }
         };
         values.windows(2).map(pair).collect()
@@ -121,6 +145,7 @@ impl Judge<'_> {
             wanted: format!("{published} ± {:.0} %", within * 100.0),
             found,
             holds: found.map(|found| found.high >= low && found.low <= high),
+            agrees: found.and_then(|found| Bounds::range(low, high).agrees(found)),
         }
     }
 
@@ -136,6 +161,8 @@ impl Judge<'_> {
                     wanted: format!("1 ± {:.0} %, the whole interval", within * 100.0),
                     found,
                     holds: found.map(holds),
+                    agrees: found
+                        .and_then(|found| Bounds::range(1.0 - within, 1.0 + within).agrees(found)),
                 });
             }
         }
@@ -160,6 +187,7 @@ impl Judge<'_> {
             wanted: "on one side of 1".to_owned(),
             found: small,
             holds: small.map(side),
+            agrees: small.filter(|found| side(*found)).map(|_| true),
         };
         let crossed = leads(small).zip(leads(large)).map(|(small, large)| small != large);
         let second = Tested {
@@ -167,6 +195,7 @@ impl Judge<'_> {
             wanted: "on the other side of 1".to_owned(),
             found: large,
             holds: large.zip(crossed).map(|(found, crossed)| side(found) && crossed),
+            agrees: crossed.filter(|_| [small, large].into_iter().flatten().all(side)),
         };
         vec![first, second]
     }
@@ -181,40 +210,35 @@ impl Judge<'_> {
                 wanted: format!("{low} to {high}"),
                 found,
                 holds: found.map(|found| (low..=high).contains(&found.centre)),
+                agrees: found.and_then(|found| Bounds::range(low, high).agrees(found)),
             }
         };
         conditions.unwrap_or_default().iter().map(one).collect()
     }
 
-    fn sign(&self, claim: &Judgeable) -> (ClaimVerdict, Vec<Tested>) {
-        let Some(test) = self.study.tests.get(&claim.id) else {
-            return (ClaimVerdict::NotMeasured, Vec::new());
-        };
-        let mut all: Vec<Tested> = test.all.iter().map(|one| self.condition(one)).collect();
-        all.extend(test.cells.iter().map(|cells| self.cells(cells)));
-        let any: Vec<Tested> = test.any.iter().map(|one| self.condition(one)).collect();
-        let (verdict, mut tests) = whole(all);
-        let alternatives = match any.iter().map(|test| test.holds).max() {
-            None => None,
-            Some(Some(true)) => Some(ClaimVerdict::Confirmed),
-            // One that was not measured might have held.
-            Some(_) if any.iter().any(|test| test.holds.is_none()) => {
-                Some(ClaimVerdict::NotMeasured)
-            }
-            Some(_) => Some(ClaimVerdict::NotConfirmed),
-        };
-        tests.extend(any);
-        let verdict = match (test.all.is_empty() && test.cells.is_empty(), alternatives) {
-            (_, None) => verdict,
-            (true, Some(alternatives)) => alternatives,
-            (false, Some(alternatives)) => joined([verdict, alternatives]),
-        };
-        (verdict, tests)
+    fn sign(&self, claim: &Judgeable) -> Judged {
+        let Some(test) = self.study.tests.get(&claim.id) else { return whole(Vec::new()) };
+        let tie = self.tie(claim);
+        let mut all: Vec<Tested> = test.all.iter().map(|one| self.condition(one, tie)).collect();
+        all.extend(test.cells.iter().map(|cells| self.cells(cells, tie)));
+        let any: Vec<Tested> = test.any.iter().map(|one| self.condition(one, tie)).collect();
+        if any.is_empty() {
+            return whole(all);
+        }
+        let alternatives = one_of(any);
+        if all.is_empty() {
+            return alternatives;
+        }
+        let mut judged = whole(all);
+        judged.verdict = joined([judged.verdict, alternatives.verdict]);
+        judged.agreement = joined_agreements([judged.agreement, alternatives.agreement]);
+        judged.tests.extend(alternatives.tests);
+        judged
     }
 
     /// Counts the cells whose whole interval is above the bound. The quantity found is their number, or for
     /// [`Count::MostIn`] the share of them in the part.
-    fn cells(&self, cells: &Cells) -> Tested {
+    fn cells(&self, cells: &Cells, tie: f64) -> Tested {
         let names = references::cells(&cells.of, &self.study.measures);
         let measured: Vec<(&String, Option<Quantity>)> =
             names.iter().map(|name| (name, self.measures.quantity(name))).collect();
@@ -228,6 +252,11 @@ impl Judge<'_> {
         let wanted_in = references::cells(&cells.most_in, &self.study.measures);
         let inside = counted.iter().filter(|name| wanted_in.contains(name)).count();
         let all_known = missing == 0;
+        // A cell that might be above the bound by more than a tie.
+        let open = measured
+            .iter()
+            .filter_map(|(_, found)| *found)
+            .any(|found| found.low <= cells.above && found.high > cells.above * (1.0 + tie));
         let (wanted, number, holds) = match cells.count {
             Count::One => {
                 let holds = (!counted.is_empty()).then_some(true).or(all_known.then_some(false));
@@ -244,6 +273,9 @@ impl Judge<'_> {
                 (wanted, share, all_known.then_some(share > 0.5))
             }
         };
+        // Cells that count decide, however many others are open; no cell decides only when none is open.
+        let agrees =
+            holds.filter(|_| !open || (!counted.is_empty() && cells.count != Count::MostIn));
         let rounds = measured.iter().filter_map(|(_, found)| Some(found.as_ref()?.rounds)).min();
         let found = holds.zip(rounds).map(|(_, rounds)| Quantity {
             low: number,
@@ -263,10 +295,12 @@ impl Judge<'_> {
             wanted,
             found,
             holds,
+            agrees,
         }
     }
 
-    fn condition(&self, condition: &Condition) -> Tested {
+    /// Tests a condition on the trials.
+    pub(super) fn condition(&self, condition: &Condition, tie: f64) -> Tested {
         let found = quantity(&self.measures.formula(&condition.formula));
         let above = condition.above.map(|bound| format!("above {bound}"));
         let below = condition.below.map(|bound| format!("below {bound}"));
@@ -282,6 +316,7 @@ impl Judge<'_> {
             wanted: wanted.join(" and "),
             found,
             holds: found.map(holds),
+            agrees: found.and_then(|found| Bounds::of(condition, tie).agrees(found)),
         }
     }
 }
@@ -314,13 +349,44 @@ fn words(formula: &Formula) -> String {
 }
 
 /// Combines all conditions: one that fails decides, one that is missing leaves the claim open.
-fn whole(tests: Vec<Tested>) -> (ClaimVerdict, Vec<Tested>) {
+fn whole(tests: Vec<Tested>) -> Judged {
     let verdict = joined(tests.iter().map(|test| match test.holds {
         Some(true) => ClaimVerdict::Confirmed,
         Some(false) => ClaimVerdict::NotConfirmed,
         None => ClaimVerdict::NotMeasured,
     }));
-    (verdict, tests)
+    let agreement = joined_agreements(tests.iter().map(agreement));
+    Judged { verdict, agreement, tests }
+}
+
+/// Combines alternatives: one that is met decides, one that is missing might have been met.
+fn one_of(tests: Vec<Tested>) -> Judged {
+    let has = |holds| tests.iter().any(|test| test.holds == holds);
+    let verdict = match (has(Some(true)), has(None)) {
+        (true, _) => ClaimVerdict::Confirmed,
+        (false, true) => ClaimVerdict::NotMeasured,
+        (false, false) => ClaimVerdict::NotConfirmed,
+    };
+    let found: Vec<Option<Agreement>> = tests.iter().map(agreement).collect();
+    let agreement = if found.contains(&Some(Agreement::Agrees)) {
+        Some(Agreement::Agrees)
+    } else if found.contains(&None) {
+        None
+    } else if found.contains(&Some(Agreement::CannotTell)) {
+        Some(Agreement::CannotTell)
+    } else {
+        Some(Agreement::OurError)
+    };
+    Judged { verdict, agreement, tests }
+}
+
+/// One condition; `None` when it was not measured.
+fn agreement(test: &Tested) -> Option<Agreement> {
+    test.found.map(|_| match test.agrees {
+        Some(true) => Agreement::Agrees,
+        Some(false) => Agreement::OurError,
+        None => Agreement::CannotTell,
+    })
 }
 
 fn joined(verdicts: impl IntoIterator<Item = ClaimVerdict>) -> ClaimVerdict {
@@ -332,5 +398,20 @@ fn joined(verdicts: impl IntoIterator<Item = ClaimVerdict>) -> ClaimVerdict {
         ClaimVerdict::NotMeasured
     } else {
         ClaimVerdict::Confirmed
+    }
+}
+
+/// Combines agreements: a difference decides, then a missing one, then one that cannot tell.
+fn joined_agreements(agreements: impl IntoIterator<Item = Option<Agreement>>) -> Option<Agreement> {
+    let all: Vec<Option<Agreement>> = agreements.into_iter().collect();
+    let has = |agreement| all.contains(&agreement);
+    if has(Some(Agreement::OurError)) {
+        Some(Agreement::OurError)
+    } else if has(None) || all.is_empty() {
+        None
+    } else if has(Some(Agreement::CannotTell)) {
+        Some(Agreement::CannotTell)
+    } else {
+        Some(Agreement::Agrees)
     }
 }

@@ -231,6 +231,80 @@ fn every_form_is_decided_by_its_interval() {
     assert_eq!(outcome.score()[&Confirmed], 5, "the pair is no claim of the study");
 }
 
+fn agreement(outcome: &StudyOutcome, id: &str) -> Option<Agreement> {
+    outcome.claims.iter().find(|claim| claim.id == id).unwrap().agreement
+}
+
+#[test]
+fn claims_agree_differ_or_cannot_be_told_by_whole_intervals() {
+    use Agreement::{Agrees, CannotTell, OurError};
+    let twice = outcome(&[run(2.0)], &[]);
+    let of = |id: &str| agreement(&twice, id);
+    assert_eq!((of("9.twice"), of("9.order")), (Some(Agrees), Some(OurError)));
+    assert_eq!((of("9.equal"), of("9.between")), (Some(OurError), Some(Agrees)));
+    assert_eq!(
+        (of("9.cross"), of("9.sign"), of("9.any")),
+        (Some(Agrees), Some(Agrees), Some(Agrees))
+    );
+    assert_eq!((of("9.nothing"), of("9.never")), (None, None));
+    assert_eq!(twice.agreements(), BTreeMap::from([(Agrees, 5), (OurError, 2)]));
+    // The second stack is now the faster, now the slower one: confirmed by no rule, and not refuted either.
+    let mut noisy = run(1.0);
+    for (trial, record) in noisy.records.values_mut() {
+        let factor = if trial.round % 2 == 0 { 0.7 } else { 1.35 };
+        let elapsed = if trial.candidate == 0 { 10.0 } else { 10.0 * factor };
+        *record = self::record(elapsed);
+    }
+    let noisy = outcome(&[noisy], &[]);
+    let order = noisy.claims.iter().find(|claim| claim.id == "9.order").unwrap();
+    assert_eq!((order.verdict, order.agreement), (ClaimVerdict::NotConfirmed, Some(CannotTell)));
+    assert_eq!(agreement(&noisy, "9.equal"), Some(CannotTell));
+    assert_eq!(agreement(&noisy, "9.twice"), Some(OurError));
+    // Alike to the last digit is known: there is no order, and the equal ones agree.
+    let alike = outcome(&[run(1.0)], &[]);
+    assert_eq!(agreement(&alike, "9.order"), Some(OurError));
+    assert_eq!(agreement(&alike, "9.equal"), Some(Agrees));
+}
+
+#[test]
+fn a_difference_is_a_finding_only_with_an_experiment_that_shows_its_cause() {
+    let claims = claims::read("claims.toml", CLAIMS).unwrap();
+    let found = |experiment: &str| {
+        let finding = format!(
+            "[[finding]]\nof = \"9.equal\"\ntext = \"two is slow\"\nexperiment = {{ value = \"{{9.slow}}\", {experiment} }}\n"
+        );
+        let study = study::read("9", &format!("{STUDY}{finding}"), &claims).unwrap();
+        let outcome = judge(&claims, &study, &[run(2.0)], &[]);
+        outcome.claims.into_iter().find(|claim| claim.id == "9.equal").unwrap()
+    };
+    let shown = found("above = 15");
+    assert_eq!(shown.agreement, Some(Agreement::Finding));
+    assert_eq!(shown.reason.as_deref(), Some("two is slow"));
+    assert_eq!(shown.experiment.unwrap().agrees, Some(true));
+    for not in ["above = 30", "above = 20.5"] {
+        let one = found(not);
+        assert_eq!(one.agreement, Some(Agreement::OurError), "{not}");
+        assert_eq!(one.reason.as_deref(), Some("they are not"));
+        assert!(one.experiment.is_some());
+    }
+}
+
+#[test]
+fn values_on_which_something_was_changed_after_a_miss_count_as_fitted() {
+    let claims = claims::read("claims.toml", CLAIMS).unwrap();
+    let read = |values: &str| {
+        let change =
+            format!("[[changed]]\ndate = \"2026-02-03\"\ntext = \"moved\"\nvalues = [{values}]\n");
+        study::read("9", &format!("{STUDY}{change}"), &claims)
+    };
+    let outcome = judge(&claims, &read("\"9.sl*\"").unwrap(), &[run(2.0)], &[]);
+    let since: Vec<_> = outcome.values.iter().map(|value| value.fitted_since.as_deref()).collect();
+    assert_eq!(since, [None, Some("2026-02-03")]);
+    assert_eq!(outcome.changes, ["2026-02-03: moved"]);
+    let error = read("\"9.none\"").unwrap_err().to_string();
+    assert!(error.contains("a change names '9.none', which is not a value"), "{error}");
+}
+
 #[test]
 fn what_cannot_be_tested_here_is_not_decided_by_numbers_that_look_like_it() {
     let claims = claims::read("claims.toml", CLAIMS).unwrap();
@@ -267,6 +341,7 @@ fn values_stand_beside_the_published_ones_with_the_range_of_both_ends() {
     };
     assert_eq!(ends("9.twice"), Some((0, 2)));
     assert_eq!(ends("9.fast < 9.slow"), Some((1, 2)));
+    assert_eq!(ends("9.nothing"), None);
     assert_eq!(ends("9.never"), None);
 }
 

@@ -1,8 +1,11 @@
 //! The comparison as one page: tables, and a drawing of every ratio.
 
-use super::{agreement, beside, chart, interval, score, summed, tested, why, with_unit};
+use super::{
+    agreement, beside, chart, first_lines, fitted_since, interval, result, score, summed, tested,
+    why, with_unit,
+};
 use crate::page::Page;
-use seekwell_model::replication::{AtEnds, ClaimVerdict, Replication, StudyOutcome};
+use seekwell_model::replication::{Agreement, AtEnds, Replication, StudyOutcome};
 
 /// The comparison as one HTML page that asks nothing of any network, its JSON inside.
 #[must_use]
@@ -10,6 +13,9 @@ pub fn replication_html(found: &Replication) -> String {
     let title = "Replications: published and measured";
     let mut page = Page::new(title);
     page.element("<h1>", title, "</h1>\n");
+    for line in first_lines(found) {
+        page.element("<p><strong>", &line, "</strong></p>\n");
+    }
     let device = found.device.as_deref().map(|device| format!(", device: {device}"));
     let facts = format!(
         "{} set, backend: {}{}; claims frozen on {}",
@@ -32,7 +38,7 @@ fn section(page: &mut Page, study: &StudyOutcome) {
     page.element("<p>", &facts, "</p>\n");
     page.element("<p><strong>", &score(study), "</strong></p>\n");
     page.raw("<ul>\n");
-    for note in study.notes.iter().chain(&study.errata) {
+    for note in &study.notes {
         page.element("<li>", note, "</li>\n");
     }
     for lab in &study.labs {
@@ -52,6 +58,11 @@ fn section(page: &mut Page, study: &StudyOutcome) {
     chart::draw(page, study);
     values(page, study);
     claims(page, study);
+    page.raw("<ul>\n");
+    for line in study.changes.iter().chain(&study.errata) {
+        page.element("<li>", line, "</li>\n");
+    }
+    page.raw("</ul>\n");
 }
 
 fn values(page: &mut Page, study: &StudyOutcome) {
@@ -60,6 +71,9 @@ fn values(page: &mut Page, study: &StudyOutcome) {
         let ratio = value.ratio.map_or("—".to_owned(), |ratio| format!("{ratio:.2}"));
         let remark = value.reason.as_deref().or(value.note.as_deref());
         let mut remark = remark.map(|text| format!(": {text}")).unwrap_or_default();
+        if let Some(since) = &value.fitted_since {
+            remark.push_str(&format!("; {}", fitted_since(since)));
+        }
         for also in &value.also {
             remark.push_str(&format!("; {}", beside(also)));
         }
@@ -84,14 +98,15 @@ fn claims(page: &mut Page, study: &StudyOutcome) {
         tests.extend(left_out.map(|left_out| format!("not counted: {}", left_out.reason)));
         tests.extend(claim.at_ends.map(AtEnds::words));
         tests.extend(claim.also.iter().map(beside));
-        let text = format!("{}. {} {}", claim.verdict.words(), tests.join("; "), why(claim));
+        tests.extend(why(claim));
+        let text = format!("{}. {}", result(claim), tests.join("; "));
         let cells = [
             &format!("{} (line {})", claim.id, claim.line),
             &claim.says,
             text.trim(),
             &summed(&claim.shown_by).join("; "),
         ];
-        row(page, claim.verdict == ClaimVerdict::NotConfirmed, &cells);
+        row(page, claim.agreement.is_some_and(Agreement::differs), &cells);
     }
     page.raw("</tbody></table>\n");
 }

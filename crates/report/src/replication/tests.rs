@@ -1,5 +1,5 @@
 use super::*;
-use seekwell_model::replication::{LabRun, NotCounted, NotCountedKind, ValueUse};
+use seekwell_model::replication::{LabRun, ModelChecks, NotCounted, NotCountedKind, ValueUse};
 
 fn value(id: &str, ratio: Option<f64>) -> ValueOutcome {
     let measured = ratio.map(|ratio| ratio * 100.0);
@@ -15,6 +15,7 @@ fn value(id: &str, ratio: Option<f64>) -> ValueOutcome {
         reason: None,
         note: None,
         also: vec![],
+        fitted_since: None,
     }
 }
 
@@ -25,6 +26,12 @@ fn claim(id: &str, verdict: ClaimVerdict, says: &str) -> ClaimOutcome {
         says: says.to_owned(),
         form: "sign".to_owned(),
         verdict,
+        agreement: match verdict {
+            ClaimVerdict::Confirmed => Some(Agreement::Agrees),
+            ClaimVerdict::NotConfirmed => Some(Agreement::OurError),
+            _ => None,
+        },
+        experiment: None,
         tests: vec![],
         shown_by: vec![],
         because: None,
@@ -51,10 +58,12 @@ fn replication() -> Replication {
         stands_for: String::new(),
         notes: vec![],
         errata: vec![],
+        changes: vec![],
         labs: vec![],
         values: vec![value("near", Some(1.05)), value("far", Some(1.5)), value("unrun", None)],
         claims,
         quick_alone: None,
+        quick_agreements: None,
     };
     Replication {
         format: "1.0".to_owned(),
@@ -63,6 +72,7 @@ fn replication() -> Replication {
         device: None,
         frozen: "2026-11-20".to_owned(),
         studies: vec![study],
+        models: Some(ModelChecks { models: 14, checked: 1, met: 0 }),
     }
 }
 
@@ -82,8 +92,8 @@ fn what_was_not_measured_is_a_dash_and_only_a_miss_is_red() {
         assert_eq!(line.contains("\u{1b}[31m"), red, "{line}");
     }
     for (name, verdict, red) in [
-        ("is-so", "  confirmed", false),
-        ("is-not", "not confirmed", true),
+        ("is-so", "  agrees", false),
+        ("is-not", "differs, our error", true),
         ("elsewhere", "cannot be tested", false),
         ("later", "not measured", false),
     ] {
@@ -120,7 +130,7 @@ fn runs_on_earlier_models_say_so_wherever_they_are_shown() {
     };
     found.studies[0].labs = vec![lab("today", &[], &[])];
     for text in shown(&found) {
-        assert!(!text.contains("models"), "{text}");
+        assert!(!text.contains("earlier models") && !text.contains("without a record"), "{text}");
     }
     let old = lab("old", &["disk: rotating.rpm was 5400, is 7200"], &["stick"]);
     found.studies[0].labs.extend([old, lab("silent", &[], &["disk"])]);
@@ -142,7 +152,7 @@ fn markdown_and_page_tell_every_verdict_and_run_nothing() {
     let found = replication();
     for text in [replication_markdown(&found, Around::default()), replication_html(&found)] {
         for word in
-            ["confirmed", "not confirmed", "cannot be tested", "not measured", "unrun", "1.50"]
+            ["agrees", "differs, our error", "cannot be tested", "not measured", "unrun", "1.50"]
         {
             assert!(text.contains(word), "{word} is missing:\n{text}");
         }
@@ -170,7 +180,7 @@ fn charts_stand_beside_the_markdown_and_draw_what_was_measured() {
     let around = Around { introduction: Some("By hand.\n"), charts: Some("r") };
     let text = replication_markdown(&found, around);
     let hand = text.find("\n\nBy hand.\n").unwrap();
-    assert!(text.find("| confirmed |").unwrap() < hand, "the scores come first");
+    assert!(text.find("| study | agrees |").unwrap() < hand, "the scores come first");
     assert!(hand < text.find("## Study 003").unwrap() && text.contains("](r-003.svg)"), "{text}");
     let chart = replication_chart(&found.studies[0]).unwrap();
     assert!(chart.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""), "{chart}");
@@ -206,10 +216,10 @@ fn results_that_are_no_evidence_are_not_in_the_score() {
     });
     assert_eq!(
         score(&found.studies[0]),
-        "1 of 2 claims confirmed, 1 not measured, 1 cannot be tested; not counted: 1 for a stated reason"
+        "1 of 2 agree, 0 differ with the cause shown, 1 differ by our error, 0 cannot be told, 1 not measured, 1 cannot be tested; not counted: 1 for a stated reason"
     );
     let text = replication_markdown(&found, Around::default());
-    assert!(text.contains("| 1 | 1 | 1 | 1 | 1 for a stated reason |"), "{text}");
+    assert!(text.contains("| 1 | 0 | 1 | 0 | 1 | 1 | 1 for a stated reason |"), "{text}");
     assert!(text.contains("not counted: it repeats is-so"), "{text}");
     assert!(text.contains("<details><summary>Claims</summary>\n\n| claim |"), "{text}");
 }
@@ -218,16 +228,97 @@ fn results_that_are_no_evidence_are_not_in_the_score() {
 fn the_quick_runs_have_a_score_of_their_own() {
     let mut found = replication();
     assert!(!replication_markdown(&found, Around::default()).contains("quick runs alone"));
-    found.studies[0].quick_alone = Some(BTreeMap::from([(ClaimVerdict::NotConfirmed, 3)]));
+    found.studies[0].quick_alone =
+        Some(BTreeMap::from([(ClaimVerdict::NotConfirmed, 3), (ClaimVerdict::NotMeasured, 2)]));
+    found.studies[0].quick_agreements =
+        Some(BTreeMap::from([(Agreement::OurError, 1), (Agreement::CannotTell, 2)]));
     let text = replication_markdown(&found, Around::default());
-    assert!(text.contains("| 003 | 0 | 3 | 0 | 0 |"), "{text}");
+    assert!(text.contains("| 003 | 0 | 0 | 1 | 2 | 2 | 0 |"), "{text}");
 }
 
 #[test]
 fn a_study_begins_with_a_line_of_its_own() {
     let text = replication_text(&replication(), 80, false);
-    let mut lines = text.lines();
-    let title = lines.next().unwrap();
-    assert!(title.starts_with("003 Raw ") && title.ends_with("devices (A. Nobody)"), "{title}");
-    assert!(lines.next().unwrap().starts_with("  1 of 2 claims confirmed"));
+    let mut lines = text.lines().skip_while(|line| !line.starts_with("003 Raw "));
+    assert!(lines.next().unwrap().ends_with("devices (A. Nobody)"), "{text}");
+    assert!(lines.next().unwrap().starts_with("  1 of 2 agree"), "{text}");
+}
+
+#[test]
+fn values_models_and_claims_come_first() {
+    let mut found = replication();
+    let lines = [
+        "1 of 3 predicted values are within 10 %.",
+        "Of 14 models of devices, published figures check 1, and 0 of 1 meet them all (within 10 %).",
+        "Claims: 1 of 2 agree, 0 differ with the cause shown, 1 differ by our error, 0 cannot be told.",
+    ];
+    assert_eq!(first_lines(&found), lines);
+    for text in
+        [replication_text(&found, 200, false), replication_markdown(&found, Around::default())]
+    {
+        let at = |line: &str| text.find(line).unwrap();
+        assert!(at(lines[0]) < at(lines[1]) && at(lines[1]) < at(lines[2]), "{text}");
+        assert!(at(lines[2]) < at("003"), "{text}");
+    }
+    // Values on which something was changed after a miss are counted apart, and no model is not an unchecked one.
+    found.studies[0].values[0].fitted_since = Some("2026-11-24".to_owned());
+    found.models = None;
+    let first = "1 of 3 predicted values are within 10 % (1 of these counts as fitted: something was changed after a run had missed it).";
+    assert_eq!(first_lines(&found), [first, lines[2]]);
+    let text = replication_markdown(&found, Around::default());
+    assert!(text.contains("counts as fitted since 2026-11-24"), "{text}");
+}
+
+#[test]
+fn a_cause_stands_with_its_experiment_and_errata_come_last() {
+    let mut found = replication();
+    let study = &mut found.studies[0];
+    let quantity = Quantity { low: 1.3, centre: 1.381, high: 1.4, rounds: 6 };
+    study.claims[1].agreement = Some(Agreement::Finding);
+    study.claims[1].reason = Some("another allocator".to_owned());
+    study.claims[1].experiment = Some(Tested {
+        what: "then".to_owned(),
+        wanted: "above 1".to_owned(),
+        found: Some(quantity),
+        holds: Some(true),
+        agrees: Some(true),
+    });
+    study.errata = vec!["a slip".to_owned()];
+    study.changes = vec!["2026-11-24: moved".to_owned()];
+    for text in [
+        replication_text(&found, 300, false),
+        replication_markdown(&found, Around::default()),
+        replication_html(&found),
+    ] {
+        assert!(text.contains("differs, cause shown"), "{text}");
+        let cause = text.find("cause: another allocator").unwrap();
+        let experiment = "experiment: then: 1.381 (1.300 to 1.400), wanted above 1: met";
+        assert!(text.contains(experiment), "{text}");
+        assert!(cause < text.find("2026-11-24: moved").unwrap(), "{text}");
+        assert!(text.find("2026-11-24: moved").unwrap() < text.find("a slip").unwrap(), "{text}");
+        // The page ends with its data, in which the claims come again.
+        assert!(!text.split("application/json").next().unwrap().contains("likely reason: another"));
+    }
+}
+
+#[test]
+fn results_take_the_places_of_their_names_in_the_introduction() {
+    let mut found = replication();
+    let quantity = |centre| Some(Quantity { low: centre, centre, high: centre, rounds: 6 });
+    found.studies[0].claims[0].tests = vec![Tested {
+        what: "a / b".to_owned(),
+        wanted: "above 1".to_owned(),
+        found: quantity(2.0712),
+        holds: Some(true),
+        agrees: Some(true),
+    }];
+    let also = |centre| Also { says: "then".to_owned(), found: quantity(centre), published: None };
+    found.studies[0].claims[0].also = vec![also(1.0), also(1.3812)];
+    found.studies[0].values[0].also = vec![also(99.0)];
+    let text =
+        "takes {{near}} (then {{near#1}}), {{is-so}} times ({{is-so#2}}), {{unrun}} {{none}} {{";
+    assert_eq!(
+        introduction::filled(text, &found),
+        "takes 105.0 s (then 99.00 s), 2.071 times (1.381), {{unrun}} {{none}} {{"
+    );
 }

@@ -8,7 +8,7 @@ use seekwell_stats::Histogram;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
 /// Its file: a log or a small database that is written in place.
@@ -16,11 +16,53 @@ pub const TENANT_BYTES: u64 = 1 << 20;
 /// Bytes it writes at a time.
 const RECORD: usize = 4096;
 
+/// The flush in progress, or the last one: from the first update of a poll until all are durable.
+#[derive(Debug)]
+pub struct Flush {
+    from_ns: AtomicU64,
+    until_ns: AtomicU64,
+}
+
+impl Default for Flush {
+    /// Contains no time.
+    fn default() -> Self {
+        Self { from_ns: AtomicU64::new(u64::MAX), until_ns: AtomicU64::new(u64::MAX) }
+    }
+}
+
+impl Flush {
+    /// Notes that a poll updates its first file at this time.
+    pub fn start(&self, now_ns: u64) {
+        self.until_ns.store(u64::MAX, Ordering::Relaxed);
+        self.from_ns.store(now_ns, Ordering::Relaxed);
+    }
+
+    /// Notes that all updates of the poll are durable at this time.
+    pub fn end(&self, now_ns: u64) {
+        self.until_ns.store(now_ns, Ordering::Relaxed);
+    }
+
+    fn contains(&self, at_ns: u64) -> bool {
+        let load = |bound: &AtomicU64| bound.load(Ordering::Relaxed);
+        (load(&self.from_ns)..load(&self.until_ns)).contains(&at_ns)
+    }
+}
+
+/// Latencies of a tenant's fsyncs, each from when it was due.
+#[derive(Debug, Default)]
+pub struct Latencies {
+    /// All of them.
+    pub all: Histogram,
+    /// Those that were due during a flush.
+    pub during_flush: Histogram,
+}
+
 /// A tenant at work.
 #[derive(Debug)]
 pub struct Tenant {
     stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<Result<Histogram, WorkloadError>>>,
+    flush: Arc<Flush>,
+    thread: Option<JoinHandle<Result<Latencies, WorkloadError>>>,
 }
 
 /// Makes its file, written in full.
@@ -41,21 +83,27 @@ impl Tenant {
         let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = rustix::fs::open(path, flags, Mode::empty())
             .map_err(WorkloadError::file("open", path))?;
-        let stop = Arc::new(AtomicBool::new(false));
-        let (seen, path) = (Arc::clone(&stop), path.to_owned());
+        let (stop, flush) = (Arc::new(AtomicBool::new(false)), Arc::new(Flush::default()));
+        let (seen, flushing, path) = (Arc::clone(&stop), Arc::clone(&flush), path.to_owned());
         let failed = WorkloadError::file("start a thread for", &path);
         let thread = std::thread::Builder::new()
             .name("tenant".to_owned())
-            .spawn(move || work(&file, &path, every, &seen))
+            .spawn(move || work(&file, &path, every, &seen, &flushing))
             .map_err(failed)?;
-        Ok(Self { stop, thread: Some(thread) })
+        Ok(Self { stop, flush, thread: Some(thread) })
     }
 
-    /// Ends it; gives the latencies of its fsyncs, each from when it was due.
+    /// The flush that it is told about.
+    #[must_use]
+    pub fn flush(&self) -> Arc<Flush> {
+        Arc::clone(&self.flush)
+    }
+
+    /// Ends it and returns the latencies of its fsyncs.
     ///
     /// # Errors
     /// The error of a write or fsync.
-    pub fn finish(mut self) -> Result<Histogram, WorkloadError> {
+    pub fn finish(mut self) -> Result<Latencies, WorkloadError> {
         self.stop.store(true, Ordering::Relaxed);
         match self.thread.take().map(JoinHandle::join) {
             Some(Ok(found)) => found,
@@ -80,8 +128,9 @@ fn work(
     path: &Path,
     every: Nanos,
     stop: &AtomicBool,
-) -> Result<Histogram, WorkloadError> {
-    let mut latencies = Histogram::new();
+    flush: &Flush,
+) -> Result<Latencies, WorkloadError> {
+    let mut latencies = Latencies::default();
     let record = [0xa5; RECORD];
     let mut due_ns = MonotonicClock.now_ns();
     let mut offset = 0;
@@ -93,7 +142,11 @@ fn work(
             return Err(WorkloadError::file("write to", path)(rustix::io::Errno::NOSPC));
         }
         rustix::fs::fdatasync(file).map_err(WorkloadError::file("sync", path))?;
-        latencies.record(MonotonicClock.now_ns().saturating_sub(due_ns));
+        let latency_ns = MonotonicClock.now_ns().saturating_sub(due_ns);
+        latencies.all.record(latency_ns);
+        if flush.contains(due_ns) {
+            latencies.during_flush.record(latency_ns);
+        }
         due_ns = due_ns.saturating_add(every.0);
         offset = (offset + RECORD as u64) % TENANT_BYTES;
         // Checked last, so that at least one fsync runs during the polls, however short they are.
@@ -102,3 +155,6 @@ fn work(
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

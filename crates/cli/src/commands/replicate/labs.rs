@@ -9,7 +9,7 @@ use seekwell_host::output::Kind;
 use seekwell_model::lab::Match;
 use seekwell_model::warning::WarningCode;
 use seekwell_replicate::judge::Run;
-use seekwell_replicate::study::{Lab, Study};
+use seekwell_replicate::study::{EarlierModel, Lab, Study};
 use seekwell_replicate::{ends, narrow};
 use seekwell_session::{Change, LabText, Options, Session, Standing, backends, set_aside};
 use seekwell_store::RunFile;
@@ -91,13 +91,12 @@ impl<'a> Labs<'a> {
     /// # Errors
     /// When one cannot be read.
     pub fn kept_quick(&self, study: &Study) -> Result<Vec<Run>, Failure> {
-        let names = |lab: &'_ Lab| Some((lab.name.clone(), study.file_of(&lab.name, true)?));
         let mut runs = Vec::new();
-        for (lab, name) in study.labs.iter().filter_map(names) {
+        for lab in &study.labs {
+            let Some(name) = study.file_of(&lab.name, true) else { continue };
             let path = self.run_file(name, None);
             if path.is_file() {
-                let file = RunFile::open(&path).map_err(|error| Failure::from_error(&error))?;
-                runs.push(self.read(&lab, &file)?);
+                runs.push(self.read(study, lab, &path, None)?);
             }
         }
         Ok(runs)
@@ -152,8 +151,7 @@ impl<'a> Labs<'a> {
             let lab_path = path.with_extension("toml");
             self.carry_out(&LabFile { path: lab_path, text: &text }, lab, &path, Some(change))?;
         }
-        let file = RunFile::open(&path).map_err(|error| Failure::from_error(&error))?;
-        let end = self.read(&lab.name, &file)?;
+        let end = self.read(study, lab, &path, Some((&text, change)))?;
         Ok(Some(ends::merged(&base, &end, &change.device)))
     }
 
@@ -176,8 +174,7 @@ impl<'a> Labs<'a> {
         let path = self.run_file(&format!("{name}.fit"), Some(change));
         let lab_path = path.with_extension("toml");
         self.carry_out(&LabFile { path: lab_path, text: &text }, lab, &path, Some(change))?;
-        let file = RunFile::open(&path).map_err(|error| Failure::from_error(&error))?;
-        self.read(&lab.name, &file).map(Some)
+        self.read(study, lab, &path, Some((&text, change))).map(Some)
     }
 
     /// One lab; `None` when it is not part of the set, or was not run and nothing is to be run.
@@ -197,8 +194,7 @@ impl<'a> Labs<'a> {
             self.carry_out(&LabFile { path: lab_path, text }, lab, &path, None)?;
             path
         };
-        let file = RunFile::open(&path).map_err(|error| Failure::from_error(&error))?;
-        self.read(&lab.name, &file).map(Some)
+        self.read(study, lab, &path, None).map(Some)
     }
 
     /// The run file of a lab that is there: that of the set, and of the whole set where it is missing or
@@ -276,17 +272,47 @@ impl<'a> Labs<'a> {
         self.arguments.output.join(name)
     }
 
-    fn read(&self, lab: &str, file: &RunFile) -> Result<Run, Failure> {
+    /// Reads a run; with a number of a device changed, the text of the lab that was run with it. A kept run
+    /// that did not have the declared conditions is refused.
+    fn read(
+        &self,
+        study: &Study,
+        lab: &Lab,
+        path: &Path,
+        changed: Option<(&str, &Change)>,
+    ) -> Result<Run, Failure> {
         let wrong = |error: seekwell_store::StoreError| Failure::from_error(&error);
+        let file = RunFile::open(path).map_err(wrong)?;
         let records = file.intact_records().map_err(wrong)?;
         let environment = file.environment().map_err(wrong)?;
         let kernel = environment.get("kernel").and_then(serde_json::Value::as_str);
-        let since = self.session.models_since(&environment, file.path());
-        let since = since.map_err(|error| Failure::from_error(&error))?;
+        let kernel = kernel.unwrap_or("unknown").to_owned();
+        let since = self.session.models_since(&environment, path);
+        let mut since = since.map_err(|error| Failure::from_error(&error))?;
+        let mut refused = Vec::new();
+        for difference in &mut since.changed {
+            let known = |one: &&EarlierModel| one.lab == lab.name && one.difference == *difference;
+            match study.earlier_models.iter().find(known) {
+                Some(known) => *difference = format!("{difference}: {}", known.because),
+                None => refused.push(format!("an earlier model ({difference})")),
+            }
+        }
+        if self.arguments.kept && self.arguments.place == MODELLED {
+            refused.extend(self.undeclared(study, lab, &file, changed)?);
+            refused.extend(other_linux(study, &kernel));
+            if !refused.is_empty() {
+                return Err(Failure::Error(format!(
+                    "{} is not judged: it was run with {}; run `seekwell replicate {}` again, or move the file away",
+                    path.display(),
+                    refused.join("; "),
+                    study.key
+                )));
+            }
+        }
         Ok(Run {
-            lab: lab.to_owned(),
-            file: file.path().file_name().unwrap_or_default().to_string_lossy().into_owned(),
-            kernel: kernel.unwrap_or("unknown").to_owned(),
+            lab: lab.name.clone(),
+            file: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            kernel,
             changed_models: since.changed,
             unknown_models: since.unknown,
             plan: file.plan().map_err(wrong)?,
@@ -294,6 +320,35 @@ impl<'a> Labs<'a> {
             again: BTreeSet::new(),
         })
     }
+
+    /// Conditions of a kept run other than those that lab and study declare.
+    fn undeclared(
+        &self,
+        study: &Study,
+        lab: &Lab,
+        file: &RunFile,
+        changed: Option<(&str, &Change)>,
+    ) -> Result<Vec<String>, Failure> {
+        let stem = file.path().file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let is_file = |name: &&str| stem.split('@').next() == Some(*name);
+        let files = [false, true].into_iter().filter_map(|quick| study.file_of(&lab.name, quick));
+        let text = match (changed, files.into_iter().find(is_file)) {
+            (Some((text, _)), _) => text,
+            (None, Some(name)) => self.studies.lab(name)?,
+            (None, None) => return Ok(Vec::new()),
+        };
+        let options = self.options(&stem, lab, changed.map(|(_, change)| change))?;
+        let found = self.session.not_declared(file, &LabText::new(stem, text), &options);
+        found.map_err(Failure::from)
+    }
+}
+
+/// The Linux of a lab kernel, where it is not the study's.
+fn other_linux(study: &Study, kernel: &str) -> Option<String> {
+    let linux = study.linux.as_ref()?;
+    let rest = kernel.strip_prefix(linux.as_str());
+    let is_it = rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()));
+    (!is_it).then(|| format!("kernel {kernel}, where the study declares {linux}"))
 }
 
 fn say_set_aside(path: &Path, aside: &Path, why: &str) {

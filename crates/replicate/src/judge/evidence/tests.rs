@@ -2,7 +2,7 @@ use crate::claims;
 use crate::judge::judge;
 use crate::judge::tests::{CLAIMS, STUDY, run};
 use crate::study;
-use seekwell_model::replication::{ClaimVerdict, NotCountedKind, StudyOutcome};
+use seekwell_model::replication::{Agreement, ClaimVerdict, NotCountedKind, StudyOutcome};
 
 fn outcome(claims: &str, study: &str, factor: f64) -> StudyOutcome {
     let claims = claims::read("claims.toml", claims).unwrap();
@@ -26,32 +26,36 @@ fn a_pair_of_published_numbers_is_no_claim() {
 }
 
 #[test]
-fn a_win_within_the_tie_width_does_not_count() {
-    // The order wants the second stack to be the faster one: by 1 % it is confirmed within the tie of 2 %.
+fn a_win_within_the_tie_width_is_none() {
+    // The order wants the second stack to be the faster one: by 1 % it is confirmed by the frozen rule, within the tie
+    // of 2 %.
     let narrow = outcome(CLAIMS, STUDY, 0.99);
     assert_eq!(narrow.claims[1].verdict, ClaimVerdict::Confirmed);
-    let reason = "a ratio of 1.010 is within the lab's tie width of 2 %".to_owned();
-    assert_eq!(left_out(&narrow, "9.order"), Some((NotCountedKind::WithinTie, reason)));
+    assert_eq!(narrow.claims[1].agreement, Some(Agreement::OurError));
     let clear = outcome(CLAIMS, STUDY, 0.9);
-    assert_eq!(clear.claims[1].verdict, ClaimVerdict::Confirmed);
+    assert_eq!(clear.claims[1].agreement, Some(Agreement::Agrees));
     assert_eq!(left_out(&clear, "9.order"), None);
-    let lost = outcome(CLAIMS, STUDY, 1.01);
-    assert_eq!(lost.claims[1].verdict, ClaimVerdict::NotConfirmed);
-    assert_eq!(left_out(&lost, "9.order"), None, "only wins need a margin");
 }
 
 #[test]
-fn a_sign_is_confirmed_by_its_clearest_alternative() {
+fn a_claim_that_a_tie_confirms_as_well_is_no_evidence_when_all_are_tied() {
     let old = "any = [{ value = \"{9.fast}\", above = 15 }, { value = \"{9.slow}\", above = 15 }]";
     assert!(STUDY.contains(old));
-    let test = |alternatives: &str| STUDY.replace(old, alternatives);
-    let narrow = test("any = [{ value = \"{9.slow} / {9.fast}\", above = 1 }]");
-    let (kind, _) = left_out(&outcome(CLAIMS, &narrow, 1.01), "9.any").unwrap();
-    assert_eq!(kind, NotCountedKind::WithinTie);
+    let test = |conditions: &str| STUDY.replace(old, conditions);
+    // Fastest or tied with the fastest, which a tie of all is too.
+    let fastest_or_tied = test("all = [{ value = \"{9.slow} / {9.fast}\", above = 0.98 }]");
+    let tied = outcome(CLAIMS, &fastest_or_tied, 1.0);
+    let reason = "a ratio of 1.000 is within the lab's tie width of 2 %".to_owned();
+    assert_eq!(left_out(&tied, "9.any"), Some((NotCountedKind::WithinTie, reason)));
+    assert_eq!(left_out(&outcome(CLAIMS, &fastest_or_tied, 1.3), "9.any"), None);
+    // One alternative is enough, so the clearest counts.
     let clear = test(
-        "any = [{ value = \"{9.slow} / {9.fast}\", above = 1 }, { value = \"2 * {9.slow} / {9.fast}\", above = 1 }]",
+        "any = [{ value = \"{9.slow} / {9.fast}\", above = 0.98 }, { value = \"2 * {9.slow} / {9.fast}\", above = 0.98 }]",
     );
-    assert_eq!(left_out(&outcome(CLAIMS, &clear, 1.01), "9.any"), None);
+    assert_eq!(left_out(&outcome(CLAIMS, &clear, 1.0), "9.any"), None);
+    // A bound far from 1 is no comparison with a tie.
+    let bound = test("all = [{ value = \"{9.slow} / {9.fast}\", above = 0.5 }]");
+    assert_eq!(left_out(&outcome(CLAIMS, &bound, 1.0), "9.any"), None);
 }
 
 #[test]
