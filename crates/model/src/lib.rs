@@ -7,6 +7,7 @@
 //! This room never does I/O, reads no clock, and decides nothing.
 
 pub mod agent;
+pub mod answer;
 pub mod backend;
 pub mod backing;
 pub mod bench;

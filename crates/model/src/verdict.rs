@@ -1,5 +1,6 @@
 //! The verdict: what a run decides, and what it rests on.
 
+use crate::answer::Answer;
 use crate::lab::Better;
 use crate::plan::Outlook;
 use crate::power_cut::CutCounts;
@@ -113,6 +114,9 @@ pub struct Verdict {
     /// Supporting evidence from the trials.
     #[serde(default)]
     pub evidence: Evidence,
+    /// What to take and what that can cost at most; `None` in verdicts made before method 4.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Answer>,
 }
 
 /// Supporting evidence of a verdict.

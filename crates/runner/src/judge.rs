@@ -186,6 +186,7 @@ fn blank(plan: &Plan, values: &[Vec<Option<f64>>]) -> Verdict {
         sentence: Words::new(plan).nothing(),
         method: METHOD,
         evidence: Evidence::default(),
+        answer: None,
     }
 }
 
