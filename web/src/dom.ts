@@ -18,6 +18,7 @@ type Props = {
   label?: string;
   pressed?: boolean;
   live?: string;
+  scope?: 'row' | 'col';
   on?: Partial<Record<'click' | 'change' | 'input' | 'keydown' | 'toggle', (event: Event) => void>>;
 };
 

@@ -1,6 +1,6 @@
 // Heat maps: one scale and one set of colours for all of them.
 
-import { axis, ink, tooltip, type Option } from './charts';
+import { Frame, margin, named, svg, type Drawing } from './plot';
 
 export interface Heat {
   /** Names of the columns from left to right, and of the rows from the bottom. */
@@ -28,27 +28,41 @@ export function share(value: number, low: number, high: number): number {
 
 /** More cells than this have no number in them. */
 const MOST_LABELS = 60;
+const HEIGHT = 300;
 
-export function heatMap({ columns, rows, cells, across, say, tip }: Heat): Option {
+export function heatMap({ columns, rows, cells, across, say, tip }: Heat): Drawing {
   let [low, high] = [Infinity, -Infinity];
   for (const [, , value] of cells) {
     low = Math.min(low, value);
     high = Math.max(high, value);
   }
-  const { panel, mark, ink: text } = ink();
-  const every = (interval: number): Option => (across === undefined ? { axisLabel: { interval }, splitLine: { show: false } } : {});
+  // The smallest value is not the colour of a cell without one.
+  const dark = (value: number): number => Math.round(15 + 85 * share(value, low, high)) / 100;
+  const [horizontal, vertical] = [named(columns, across === undefined ? 16 : 1), named(rows, across === undefined ? 8 : 1)];
+  const values = new Map(cells.map(([column, row, value]) => [`${column} ${row}`, value]));
+  let frame: Frame | undefined;
   return {
-    grid: { left: 8, right: 12, top: 8, bottom: across === undefined ? 48 : 72, containLabel: true },
-    tooltip: tooltip((given) => {
-      const [column, row, , value] = (given as { value: [number, number, number, number] }).value;
-      return tip(column, row, value);
-    }),
-    xAxis: axis({ type: 'category', data: columns, name: across, nameLocation: 'middle', nameGap: 24, ...every(15) }),
-    yAxis: axis({ type: 'category', data: rows, ...every(7) }),
-    // The smallest value is not the colour of a cell without one.
-    visualMap: { min: -0.15, max: 1, dimension: 2, orient: 'horizontal', left: 'center', bottom: 0, itemHeight: 90, itemWidth: 10,
-      text: cells.length === 0 ? ['', ''] : [say(high), say(low)], textStyle: { color: text, fontSize: 11 }, inRange: { color: [panel, mark] }, formatter: () => '' },
-    series: [{ type: 'heatmap', progressive: 0, data: cells.map(([column, row, value]) => [column, row, share(value, low, high), value]),
-      label: { show: cells.length <= MOST_LABELS && across !== undefined, color: text, formatter: (given: { value: [number, number, number, number] }) => say(given.value[3]) } }],
+    height: HEIGHT,
+    draw: (width) => {
+      frame = new Frame(margin(vertical), width - 12, 8, HEIGHT - (across === undefined ? 52 : 68), horizontal, vertical);
+      const [w, h] = [(frame.right - frame.left) / columns.length, (frame.bottom - frame.top) / rows.length];
+      const drawn = cells.map(([column, row, value]) => svg('rect', { class: 'cell', x: frame!.x(column) - w / 2, y: frame!.y(row) - h / 2, width: w + 0.3, height: h + 0.3, 'fill-opacity': String(dark(value)) }));
+      const labels = cells.length <= MOST_LABELS && across !== undefined
+        ? cells.map(([column, row, value]) => svg('text', { class: dark(value) > 0.55 ? 'on' : 'off', x: frame!.x(column), y: frame!.y(row) + 4, 'text-anchor': 'middle' }, say(value))) : [];
+      return [frame.grid(across ?? ''), ...drawn, ...labels, cells.length > 0 ? key(width, say(low), say(high)) : null];
+    },
+    tip: (x, y) => {
+      if (!frame) return null;
+      const [column, row] = [Math.round(frame.atX(x)), Math.round(frame.atY(y))];
+      const value = values.get(`${column} ${row}`);
+      return value === undefined ? null : tip(column, row, value);
+    },
   };
+}
+
+/** From the lightest to the darkest. */
+function key(width: number, low: string, high: string): SVGElement {
+  const middle = width / 2;
+  const steps = Array.from({ length: 6 }, (_, index) => svg('rect', { class: 'cell', x: middle - 42 + index * 14, y: HEIGHT - 14, width: 14, height: 10, 'fill-opacity': String(0.15 + 0.17 * index) }));
+  return svg('g', { class: 'grid' }, ...steps, svg('text', { x: middle - 50, y: HEIGHT - 5, 'text-anchor': 'end' }, low), svg('text', { x: middle + 50, y: HEIGHT - 5 }, high));
 }

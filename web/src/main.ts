@@ -1,9 +1,11 @@
 // The page: the parts that are there without a program become ones that can be worked with.
 
+import { Address } from './address';
 import { byId, el } from './dom';
 import { CommandDialog } from './reproduce';
 import { CompareRuns } from './compare';
 import { Run } from './run';
+import { Share } from './share';
 import { StacksTable } from './stacks';
 import { StateOfStorage } from './state';
 import { parse, type Summary, type TrialRow } from './summary';
@@ -13,6 +15,7 @@ import { EvidencePlot } from './evidence';
 
 export class App {
   readonly command: CommandDialog;
+  readonly address = new Address();
   readonly #metricIndex: Map<string, number>;
   readonly #candidatesOf: number[][] = [];
   readonly #trialsOf: TrialRow[][] = [];
@@ -40,6 +43,12 @@ export class App {
     new Sweeps(this);
     this.#state = new StateOfStorage(this);
     new CompareRuns(this);
+    new Share(this.address);
+    this.address.listen(() => {
+      this.#table?.restore();
+      this.#trials?.restore();
+    });
+    this.address.show();
     document.documentElement.classList.add('live');
     document.documentElement.dataset['ready'] = String(Math.round(performance.now()));
   }

@@ -1,6 +1,6 @@
 // Latency over time as a heat map, and where on the disk each request went.
 
-import { axis, ink, tooltip, type Option } from './charts';
+import { colour, Frame, linear, margin, nearest, svg, type Drawing } from './plot';
 import type { Events } from './columns';
 import { heatMap } from './heat';
 import { duration, quantity } from './number';
@@ -36,7 +36,7 @@ export function heatSource(ios: SingleIo[], events: Events | null): HeatSource |
 const COLUMNS = 80;
 const PER_DECADE = 8;
 
-export function heatOption(source: HeatSource, [from, to]: [number, number]): Option {
+export function heatOption(source: HeatSource, [from, to]: [number, number]): Drawing {
   const inside = source.points.filter(([at]) => at >= from && at <= to);
   let low = Infinity;
   let high = 0;
@@ -66,27 +66,35 @@ export function heatOption(source: HeatSource, [from, to]: [number, number]): Op
 
 const OPERATIONS: [string, string][] = [['R', 'read'], ['W', 'write'], ['D', 'discard'], ['F', 'flush']];
 
-export function seekOption(events: Events, [from, to]: [number, number]): Option {
-  const { mark, second, third, fourth, ink: text } = ink();
-  const colours = [mark, second, third, fourth];
+/** Each request by its time and place, and the operations that there are. */
+export function seekDrawing(events: Events, [from, to]: [number, number]): { drawing: Drawing; series: { name: string; css: string; shape: 'dot' }[] } {
+  type Request = { at: number; place: number; index: number; name: string };
+  let end = 0;
   const series = OPERATIONS.map(([letter, name], place) => {
-    const data: [number, number, number][] = [];
+    const requests: Request[] = [];
     for (let index = 0; index < events.at.length; index++) {
       const at = (events.at[index] ?? 0) / 1e9;
-      if (events.complete[index] || at < from || at > to) continue;
-      if (events.operation[index] === letter.charCodeAt(0)) data.push([at, (events.sector[index] ?? 0) * 512, (events.sectors[index] ?? 0) * 512]);
+      if (events.complete[index] || at < from || at > to || events.operation[index] !== letter.charCodeAt(0)) continue;
+      requests.push({ at, place: (events.sector[index] ?? 0) * 512, index, name });
+      end = Math.max(end, (events.sector[index] ?? 0) * 512);
     }
-    return { type: 'scatter', name, data, symbolSize: 3, itemStyle: { color: colours[place], opacity: 0.6 }, large: data.length > 20000 };
-  }).filter((one) => one.data.length > 0);
-  return {
-    grid: { left: 8, right: 12, top: 32, bottom: 8, containLabel: true },
-    legend: { top: 0, textStyle: { color: text } },
-    tooltip: tooltip((given) => {
-      const { seriesName, value } = given as { seriesName: string; value: [number, number, number] };
-      return `${seriesName} at ${value[0].toFixed(4)} s\nbyte ${value[1]} (sector ${value[1] / 512})\n${value[2] / 1024} KiB`;
-    }),
-    xAxis: axis({ type: 'value', min: from, max: to, axisLabel: { formatter: (value: number) => `${Number(value.toPrecision(3))} s`, hideOverlap: true } }),
-    yAxis: axis({ type: 'value', min: 0, axisLabel: { formatter: (value: number) => value === 0 ? '0' : quantity('B', value) } }),
-    series,
+    return { name, css: colour(place), shape: 'dot' as const, requests };
+  }).filter((one) => one.requests.length > 0);
+  const all = series.flatMap((one) => one.requests);
+  const up = linear(0, end || 1, (value) => (value === 0 ? '0' : quantity('B', value)));
+  const across = linear(from, to, (value) => `${Number(value.toPrecision(3))} s`);
+  let frame: Frame | undefined;
+  const drawing: Drawing = {
+    height: 280,
+    draw: (width) => {
+      frame = new Frame(margin(up), width - 12, 8, 252, across, up);
+      const dots = series.map((one) => frame!.dots(one.requests.map(({ at, place }) => [at, place] as const), 'speck', one.css));
+      return [frame.grid(), svg('g', {}, ...dots)];
+    },
+    tip: (x, y) => {
+      const found = frame && nearest(frame, all, ({ at, place }) => [at, place] as const, x, y, 8);
+      return found ? `${found.name} at ${found.at.toFixed(4)} s\nbyte ${found.place} (sector ${found.place / 512})\n${(events.sectors[found.index] ?? 0) / 2} KiB` : null;
+    },
   };
+  return { drawing, series };
 }

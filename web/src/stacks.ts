@@ -1,10 +1,14 @@
 // The table of stacks: filter by axis, sort, pin. The table itself is in the page already, so that
 // it is there without this program.
 
+import { choosable, enter } from './cells';
 import { byId, el, fill } from './dom';
 import { AXES, valuesOf, type Axis, type Summary } from './summary';
 import type { App } from './main';
 import { ofRatio, ofStack } from './reproduce';
+
+/** Rows that are shown at first. */
+const MOST_ROWS = 30;
 
 const AXIS_TITLES: Record<Axis, string> = {
   device: 'device', journal: 'journal', filesystem: 'filesystem', scheduler: 'scheduler', memory: 'memory',
@@ -20,17 +24,53 @@ export class StacksTable {
   readonly #body: HTMLElement | null;
   readonly #count = el('span', { class: 'faint', live: 'polite' });
   readonly #head = new Map<string, HTMLButtonElement>();
+  readonly #field = el('input', { type: 'search', id: 'search' });
+  readonly #chips: { axis: Axis; value: string; chip: HTMLButtonElement }[] = [];
+  /** True if rows beyond the first are folded away. */
+  #folded: boolean;
+  #pinned: (number | null)[] = [];
 
   constructor(readonly app: App) {
     this.#body = document.querySelector('#stacks tbody');
     const rows = document.querySelectorAll<HTMLTableRowElement>('#stacks tbody tr[data-stack]');
     rows.forEach((row, place) => this.#rows.push({ row, stack: Number(row.dataset['stack']), place }));
+    this.#folded = this.#rows.length > MOST_ROWS + 10;
     this.#addPins();
     this.#addNumbers();
     this.#addHeads();
     const toolbar = byId('stacks-toolbar');
     if (toolbar) fill(toolbar, this.#filters(), this.#sorts(), this.#count);
+    const more = el('button', { type: 'button', id: 'all-rows', on: { click: () => {
+      this.#folded = false;
+      this.#apply();
+    } } });
+    document.querySelector('#stacks')?.parentElement?.after(more);
+    this.restore();
+  }
+
+  /** Filters and order from the address. */
+  restore(): void {
+    const { address } = this.app;
+    this.#field.value = address.get('find') ?? '';
+    for (const [axis, off] of this.#off) {
+      off.clear();
+      const known = new Set(valuesOf(this.app.summary.stacks, axis));
+      for (const value of address.all(`no-${axis}`)) if (known.has(value)) off.add(value);
+    }
+    const sort = address.get('sort') ?? 'verdict';
+    this.#descending = sort.startsWith('-');
+    this.#sort = sort.replace(/^-/, '');
+    this.#show();
     this.#apply();
+  }
+
+  /** Puts the state into the address. */
+  #note(): void {
+    const { address } = this.app;
+    address.set('find', this.#field.value || null);
+    for (const [axis, off] of this.#off) address.set(`no-${axis}`, [...off]);
+    const sort = (this.#descending ? '-' : '') + this.#sort;
+    address.set('sort', sort === 'verdict' ? null : sort);
   }
 
   /** Stacks that are shown, in their order. */
@@ -41,11 +81,8 @@ export class StacksTable {
   #filters(): HTMLElement {
     const { summary } = this.app;
     const box = el('div', { class: 'filters' });
-    const search = el('input', { type: 'search', id: 'search', on: { input: () => {
-      this.#search = search.value.toLowerCase();
-      this.#apply();
-    } } });
-    box.append(el('label', { class: 'choice' }, el('span', {}, 'find'), search));
+    this.#field.addEventListener('input', () => this.#changed());
+    box.append(el('label', { class: 'choice' }, el('span', {}, 'find'), this.#field));
     for (const axis of AXES) {
       const values = valuesOf(summary.stacks, axis);
       if (values.length < 2) continue;
@@ -55,15 +92,14 @@ export class StacksTable {
         const chip = el('button', { type: 'button', class: 'chip', pressed: true, on: { click: () => {
           if (off.has(value)) off.delete(value);
           else off.add(value);
-          chip.setAttribute('aria-pressed', String(!off.has(value)));
-          this.#apply();
+          this.#changed();
         } } }, value || '\u2014');
+        this.#chips.push({ axis, value, chip });
         return chip;
       });
       const all = el('button', { type: 'button', class: 'chip all', on: { click: () => {
         off.clear();
-        chips.forEach((chip) => chip.setAttribute('aria-pressed', 'true'));
-        this.#apply();
+        this.#changed();
       } } }, 'all');
       box.append(el('div', { class: 'axis-filter', role: 'group', label: `filter by ${axis}` },
         el('span', { class: 'faint' }, AXIS_TITLES[axis]), chips, all));
@@ -97,12 +133,24 @@ export class StacksTable {
   #sortBy(key: string, again = false): void {
     this.#descending = again && key === this.#sort && !this.#descending;
     this.#sort = key;
-    const list = byId('sort') as HTMLSelectElement | null;
-    if (list) list.value = key;
-    for (const [name, button] of this.#head) {
-      button.closest('th')?.setAttribute('aria-sort', name !== key ? 'none' : this.#descending ? 'descending' : 'ascending');
-    }
+    this.#changed();
+  }
+
+  #changed(): void {
+    this.#show();
+    this.#note();
     this.#apply();
+  }
+
+  /** Makes the controls show the state. */
+  #show(): void {
+    this.#search = this.#field.value.toLowerCase();
+    for (const { axis, value, chip } of this.#chips) chip.setAttribute('aria-pressed', String(!this.#off.get(axis)?.has(value)));
+    const list = byId('sort') as HTMLSelectElement | null;
+    if (list) list.value = this.#sort;
+    for (const [name, button] of this.#head) {
+      button.closest('th')?.setAttribute('aria-sort', name !== this.#sort ? 'none' : this.#descending ? 'descending' : 'ascending');
+    }
   }
 
   #ordered(): { row: HTMLTableRowElement; stack: number; place: number }[] {
@@ -144,49 +192,67 @@ export class StacksTable {
     const ordered = this.#ordered();
     this.#body?.append(...ordered.map(({ row }) => row));
     let shown = 0;
+    let drawn = 0;
     for (const { row, stack } of ordered) {
       row.hidden = !this.#passes(stack);
-      if (!row.hidden) shown += 1;
+      if (row.hidden) continue;
+      shown += 1;
+      row.classList.toggle('folded', this.#folded && shown > MOST_ROWS);
+      if (row.classList.contains('folded')) continue;
+      drawn += 1;
+      this.#fillPins(row, stack);
     }
     this.#count.textContent = `${shown} of ${this.#rows.length} stacks`;
+    const more = byId('all-rows');
+    if (more) {
+      more.hidden = drawn === shown;
+      more.textContent = `Show all ${shown} stacks`;
+    }
+    enter(document.querySelector<HTMLElement>('#stacks')!);
     this.app.stacksChanged();
   }
 
   #addPins(): void {
     // Behind the name, where a wide table does not hide them.
-    document.querySelector('#stacks thead th')?.after(el('th', {}, 'show'));
-    for (const { row, stack } of this.#rows) {
-      const label = this.app.summary.stacks[stack]?.label ?? '';
-      const pin = (side: 0 | 1, name: string): HTMLElement =>
-        el('button', { type: 'button', class: `pin ${name.toLowerCase()}`, label: `show trials of ${label} as ${name}`,
-          on: { click: () => this.app.pin(side, stack, true) } }, name);
-      row.cells[0]?.after(el('td', { class: 'pins' }, pin(0, 'A'), pin(1, 'B')));
-    }
+    document.querySelector('#stacks thead th')?.after(el('th', { scope: 'col', class: 'pins' }, 'compare'));
+    for (const { row } of this.#rows) row.cells[0]?.after(el('td', { class: 'pins' }));
+  }
+
+  /** The buttons of a row, when it is shown for the first time. */
+  #fillPins(row: HTMLTableRowElement, stack: number): void {
+    const cell = row.querySelector('td.pins');
+    if (!cell || cell.hasChildNodes()) return;
+    const label = this.app.label(stack);
+    fill(cell, (['A', 'B'] as const).map((name, side) => el('button', { type: 'button', class: `pin ${name.toLowerCase()}`, label: `show trials of ${label} as ${name}`, pressed: this.#pinned[side] === stack,
+      on: { click: () => this.app.pin(side as 0 | 1, stack, true) } }, name)));
   }
 
   /** The pinned stacks. */
   mark(pinned: (number | null)[]): void {
+    this.#pinned = pinned;
     for (const { row, stack } of this.#rows) {
       row.querySelector('.pin.a')?.setAttribute('aria-pressed', String(pinned[0] === stack));
       row.querySelector('.pin.b')?.setAttribute('aria-pressed', String(pinned[1] === stack));
     }
   }
 
-  /** Numbers become buttons that show how to get them again. */
+  /** A click on a number shows how to get it again. */
   #addNumbers(): void {
     const { summary } = this.app;
-    for (const { row, stack } of this.#rows) {
-      const label = summary.stacks[stack]?.label ?? '';
-      for (const cell of row.querySelectorAll<HTMLElement>('td.number[data-metric], td.number[data-ratio]')) {
-        const path = cell.dataset['metric'];
-        const text = cell.textContent ?? '';
-        if (text === '-' || text === '') continue;
-        const show = (): void => path === undefined
-          ? this.app.command.show(`Ratio of ${label}`, ofRatio(summary, label))
-          : this.app.command.show(`${path} of ${label}: the values behind the median`, ofStack(summary, label, null, path));
-        fill(cell, el('button', { type: 'button', class: 'plain', title: 'how to get this number again', on: { click: show } }, text));
-      }
+    const table = document.querySelector<HTMLElement>('#stacks');
+    if (!table) return;
+    for (const cell of table.querySelectorAll<HTMLElement>('td.number[data-metric], td.number[data-ratio]')) {
+      if (cell.textContent === '-' || cell.textContent === '') continue;
+      cell.classList.add('command');
+      cell.title = 'how to get this number again';
+      cell.tabIndex = -1;
     }
+    choosable(table, (cell) => {
+      const label = this.app.label(Number(cell.closest('tr')?.dataset['stack']));
+      const path = cell.dataset['metric'];
+      if (path === undefined) this.app.command.show(`Ratio of ${label}`, ofRatio(summary, label));
+      else this.app.command.show(`${path} of ${label}: the values behind the median`, ofStack(summary, label, null, path));
+    });
   }
 
   #addHeads(): void {

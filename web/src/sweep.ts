@@ -1,8 +1,8 @@
 // Where block size, file size, depth or threads vary, between workloads or between the steps of
 // one: sweeps and surfaces.
 
-import { axis, draw, forget, ink, tooltip } from './charts';
-import { byId, el, fill, harmless, select } from './dom';
+import { colour, draw, forget, Frame, legend, linear, logarithmic, margin, nearest, SHAPES } from './plot';
+import { byId, el, fill, select } from './dom';
 import { heatMap } from './heat';
 import { binary, quantity } from './number';
 import type { App } from './main';
@@ -145,18 +145,29 @@ export class Sweeps {
       groups.set(name, group);
     }
     const unit = this.#unit();
-    const positive = [...groups.values()].flat().every(([x, y]) => x > 0 && y > 0);
-    draw(canvas, `${this.#metric} over ${TITLES[this.#x]}: ${[...groups.keys()].join('; ').slice(0, 400)}`, () => ({
-      grid: { left: 8, right: 24, top: 40, bottom: 36, containLabel: true },
-      legend: { top: 0, type: 'scroll', textStyle: { color: ink().ink } },
-      tooltip: tooltip((given) => {
-        const one = given as { seriesName: string; value: [number, number] };
-        return `${one.seriesName}\n${TITLES[this.#x]} ${this.#say(this.#x, one.value[0])}\n${quantity(unit, one.value[1])}`;
-      }),
-      xAxis: axis({ type: positive ? 'log' : 'value', logBase: 2, name: TITLES[this.#x], nameLocation: 'middle', nameGap: 24, axisLabel: { formatter: (value: number) => this.#say(this.#x, value) } }),
-      yAxis: axis({ type: positive ? 'log' : 'value', axisLabel: { formatter: (value: number) => quantity(unit, value) } }),
-      series: [...groups].map(([name, data]) => ({ type: 'line', name: harmless(name), data: data.sort((a, b) => a[0] - b[0]), symbolSize: 6, lineStyle: { width: 1.5 } })),
-    }));
+    const series = [...groups].map(([name, data], index) => ({ name, data: data.sort((a, b) => a[0] - b[0]), css: colour(index), shape: SHAPES[index % SHAPES.length]! }));
+    const all = series.flatMap((one) => one.data.map(([x, y]) => ({ name: one.name, x, y })));
+    const ends = (values: number[]): [number, number] => [values.reduce((a, b) => Math.min(a, b), Infinity), values.reduce((a, b) => Math.max(a, b), -Infinity)];
+    const [low, high] = ends(all.map(({ x }) => x));
+    const [least, most] = ends(all.map(({ y }) => y));
+    const positive = low > 0 && least > 0;
+    const sayX = (value: number): string => this.#say(this.#x, value);
+    const sayY = (value: number): string => quantity(unit, value);
+    const across = positive ? logarithmic(low, high, sayX, 2) : linear(low, high, sayX);
+    const up = positive ? logarithmic(least, most, sayY) : linear(Math.min(0, least), most, sayY);
+    let frame: Frame | undefined;
+    canvas.before(legend(series));
+    draw(canvas, `${this.#metric} over ${TITLES[this.#x]}: ${[...groups.keys()].join('; ').slice(0, 400)}`, {
+      height: 300,
+      draw: (width) => {
+        frame = new Frame(margin(up), width - 24, 10, 256, across, up);
+        return [frame.grid(TITLES[this.#x]), ...series.flatMap((one) => [frame!.line(one.data, one.css), frame!.dots(one.data, one.shape, one.css)])];
+      },
+      tip: (x, y) => {
+        const one = frame && nearest(frame, all, (point) => [point.x, point.y] as const, x, y);
+        return one ? `${one.name}\n${TITLES[this.#x]} ${sayX(one.x)}\n${sayY(one.y)}` : null;
+      },
+    });
   }
 
   #surface(canvas: HTMLElement, y: string): void {
@@ -166,7 +177,7 @@ export class Sweeps {
     const [xs, ys] = [values(this.#x), values(y)];
     const cells = mine.map((point) => [xs.indexOf(point.parameters.get(this.#x) ?? NaN), ys.indexOf(point.parameters.get(y) ?? NaN), point.value] as const).filter(([column, row]) => column >= 0 && row >= 0);
     const unit = this.#unit();
-    draw(canvas, `${this.#metric} of ${app.label(this.#stack)} over ${TITLES[this.#x]} and ${TITLES[y]}`, () => heatMap({
+    draw(canvas, `${this.#metric} of ${app.label(this.#stack)} over ${TITLES[this.#x]} and ${TITLES[y]}`, heatMap({
       columns: xs.map((value) => this.#say(this.#x, value)),
       rows: ys.map((value) => this.#say(y, value)),
       cells,

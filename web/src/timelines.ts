@@ -1,6 +1,6 @@
 // The timeline of one trial: iostat's columns in seven charts above each other, on one time axis.
 
-import { axis, ink, tooltip, type Option } from './charts';
+import { draw, Frame, linear, svg } from './plot';
 import type { Timeline } from './columns';
 import { harmless } from './dom';
 import { duration } from './number';
@@ -38,13 +38,6 @@ export function tops(timelines: Timeline[]): number[] {
   });
 }
 
-/** The title of a chart with its unit, and its lines in their colours. */
-function heading(group: Group): string {
-  const title = group.unit ? `${group.title}, ${group.unit}` : group.title;
-  if (group.lines.length < 2) return title;
-  return `${title}   ${group.lines.map((line, place) => `{c${place}|${line.name}}`).join('  ')}`;
-}
-
 function rounded(value: number): string {
   return Number(value.toPrecision(3)).toString();
 }
@@ -70,39 +63,122 @@ export function tooShort(timeline: Timeline, record: TrialRecord): string {
   return `Samples are ${duration(interval)} apart: too far to show anything about ${said}.`;
 }
 
-export function timelineOption(timeline: Timeline, record: TrialRecord, span: number, most: number[], zoom: [number, number]): Option {
-  const { mark, second, third, faint, line: lineColour, band } = ink();
-  const colours = [mark, second, third];
-  const time = Array.from(timeline.at_ns, (ns) => ns / 1e9);
-  const areas = record.steps.filter((step) => step.ended_ns > step.started_ns).map((step, index) => [
-    { xAxis: step.started_ns / 1e9, name: ((step.ended_ns - step.started_ns) / 1e9 / span) * 75 > step.name.length ? harmless(step.name) : '',
-      itemStyle: { color: band, opacity: index % 2 ? 0.25 : 0.6 }, label: { color: faint, fontSize: 10, position: 'insideTop' } },
-    { xAxis: step.ended_ns / 1e9 },
-  ]);
-  const top = (index: number): number => TOP + index * (HEIGHT + GAP);
-  return {
-    title: GROUPS.map((group, index) => ({ text: heading(group), left: 4, top: top(index) - 20, textStyle: { color: faint, fontSize: 11, fontWeight: 600, rich: Object.fromEntries(colours.map((color, place) => [`c${place}`, { color, fontSize: 11 }])) } })),
-    grid: GROUPS.map((_, index) => ({ left: 52, right: 12, top: top(index), height: HEIGHT })),
-    axisPointer: { link: [{ xAxisIndex: 'all' }], lineStyle: { color: faint } },
-    tooltip: {
-      ...tooltip((given) => {
-        const all = given as { seriesName: string; value: [number, number] }[];
-        return [`${(all[0]?.value[0] ?? 0).toFixed(2)} s`, ...all.filter((one) => Number.isFinite(one.value[1])).map((one) => `${one.seriesName} ${rounded(one.value[1])}`)].join('\n');
-      }, 'axis'),
-    },
-    // Dragging over a chart chooses the time that is shown; the toolbox itself is not.
-    toolbox: { show: true, top: -40, feature: { dataZoom: { yAxisIndex: 'none', brushStyle: { color: mark, opacity: 0.15 } } } },
-    dataZoom: [{ type: 'slider', xAxisIndex: GROUPS.map((_, index) => index), start: zoom[0], end: zoom[1], height: 22, bottom: 6,
-      borderColor: lineColour, textStyle: { color: faint }, labelFormatter: (value: number) => `${value.toFixed(1)} s`, filterMode: 'none' }],
-    xAxis: GROUPS.map((_, index) => axis({ type: 'value', gridIndex: index, min: 0, max: span, splitLine: { show: false },
-      axisLabel: { show: index === GROUPS.length - 1, formatter: (value: number) => `${rounded(value)} s`, hideOverlap: true }, axisTick: { show: false }, axisPointer: { show: true, label: { show: false } } })),
-    yAxis: GROUPS.map((_, index) => axis({ type: 'value', gridIndex: index, min: 0, max: most[index], splitNumber: 2, interval: (most[index] ?? 1) / 2,
-      axisLabel: { formatter: (value: number) => rounded(value) } })),
-    series: GROUPS.flatMap((group, index) => group.lines.map((line, place) => ({
-      type: 'line', name: line.name, xAxisIndex: index, yAxisIndex: index, showSymbol: timeline.at_ns.length < 40, symbolSize: 3, connectNulls: false, step: 'start',
-      lineStyle: { width: 1.3, color: colours[place] }, itemStyle: { color: colours[place] },
-      data: stairs(time, timeline[line.column], line.factor),
-      ...(place === 0 ? { markArea: { silent: true, data: index === 0 ? areas : areas.map(([from, to]) => [{ ...from, name: '' }, to]) } } : {}),
-    }))),
-  };
+/** The charts of one side, with the time that is shown and the pointer. */
+export class TimelineChart {
+  readonly canvas: HTMLElement;
+  /** Called with the share of the whole time, 0 to 100, that was dragged over. */
+  onZoom: (from: number, to: number) => void = () => {};
+  /** Called with the time below the pointer; NaN when it leaves. */
+  onPoint: (second: number) => void = () => {};
+  #frames: Frame[] = [];
+  #zoom: [number, number] = [0, 100];
+  #from = NaN;
+
+  constructor(canvas: HTMLElement, readonly name: string, readonly timeline: Timeline, readonly record: TrialRecord, readonly span: number, readonly most: number[]) {
+    this.canvas = canvas;
+    const at = (event: PointerEvent): number => {
+      const picture = canvas.querySelector('svg')!;
+      const box = picture.getBoundingClientRect();
+      const frame = this.#frames[0];
+      if (!frame) return NaN;
+      return frame.atX(Math.min(frame.right, Math.max(frame.left, ((event.clientX - box.left) * picture.viewBox.baseVal.width) / box.width)));
+    };
+    canvas.addEventListener('pointerdown', (event) => {
+      if (event.button !== 0 || (event.target as Element).closest('button')) return;
+      this.#from = at(event);
+      event.preventDefault();
+    });
+    canvas.addEventListener('pointermove', (event) => {
+      this.#brush(this.#from, at(event));
+      this.onPoint(at(event));
+    });
+    canvas.addEventListener('pointerleave', () => {
+      this.#from = NaN;
+      this.#brush(NaN, NaN);
+      this.onPoint(NaN);
+    });
+    canvas.addEventListener('pointerup', (event) => {
+      const [from, to] = [this.#from, at(event)].sort((a, b) => a - b) as [number, number];
+      this.#from = NaN;
+      this.#brush(NaN, NaN);
+      if ((to - from) / this.span > 0.005) this.onZoom((from / this.span) * 100, (to / this.span) * 100);
+    });
+  }
+
+  /** Draws this part of the whole time, in percent. */
+  show(zoom: [number, number]): void {
+    this.#zoom = zoom;
+    this.canvas.dataset['zoom'] = `${Math.round(zoom[0])} ${Math.round(zoom[1])}`;
+    draw(this.canvas, `timeline of ${this.name}: ${GROUPS.map((group) => group.title).join(', ')}`, { height: TOP + GROUPS.length * (HEIGHT + GAP), draw: (width) => this.#draw(width) });
+  }
+
+  #draw(width: number): Element[] {
+    const { timeline, span, most } = this;
+    const time = Array.from(timeline.at_ns, (ns) => ns / 1e9);
+    const [low, high] = [(span * this.#zoom[0]) / 100, (span * this.#zoom[1]) / 100];
+    const across = linear(low, Math.max(high, low + 1e-9), (value) => `${rounded(value)} s`);
+    this.#frames = GROUPS.map((_, index) => {
+      const top = TOP + index * (HEIGHT + GAP);
+      const up = linear(0, most[index] ?? 1, rounded, 2);
+      return new Frame(52, width - 12, top, top + HEIGHT, across, up);
+    });
+    const inside = svg('svg', { x: 52, y: 0, width: width - 64, height: '100%', viewBox: `52 0 ${width - 64} ${TOP + GROUPS.length * (HEIGHT + GAP)}` });
+    const parts: Element[] = [];
+    GROUPS.forEach((group, index) => {
+      const frame = this.#frames[index]!;
+      inside.append(...this.#steps(frame, index === 0));
+      for (const [place, line] of group.lines.entries()) inside.append(frame.line(stairs(time, timeline[line.column], line.factor), `k${place} d${place}`, true));
+      parts.push(frame.grid('', index === GROUPS.length - 1), this.#heading(group, frame));
+    });
+    const ends = [TOP, TOP + GROUPS.length * (HEIGHT + GAP) - GAP];
+    const pointer = svg('line', { class: 'pointer', x1: -9, x2: -9, y1: ends[0], y2: ends[1] });
+    const brush = svg('rect', { class: 'brush', x: -9, width: 0, y: ends[0], height: (ends[1] ?? 0) - (ends[0] ?? 0) });
+    return [inside, ...parts, brush, pointer];
+  }
+
+  /** Where each step of the trial was, with its name where there is room. */
+  #steps(frame: Frame, isNamed: boolean): Element[] {
+    return this.record.steps.filter((step) => step.ended_ns > step.started_ns).flatMap((step, index) => {
+      const [from, to] = [Math.max(frame.left, frame.x(step.started_ns / 1e9)), Math.min(frame.right, frame.x(step.ended_ns / 1e9))];
+      if (to <= from) return [];
+      const area = svg('rect', { class: index % 2 ? 'step odd' : 'step', x: from, width: to - from, y: frame.top, height: frame.bottom - frame.top });
+      const fits = isNamed && to - from > step.name.length * 6.5;
+      return fits ? [area, svg('text', { class: 'step', x: (from + to) / 2, y: frame.top + 11, 'text-anchor': 'middle' }, step.name)] : [area];
+    });
+  }
+
+  /** The title of a chart with its unit, its lines in their colours, and their values below the pointer. */
+  #heading(group: Group, frame: Frame): SVGElement {
+    const title = svg('text', { class: 'heading', x: 4, y: frame.top - 8 }, group.unit ? `${group.title}, ${group.unit}` : group.title);
+    for (const [place, line] of group.lines.entries()) {
+      title.append(svg('tspan', { class: `k${place}`, dx: 14 }, group.lines.length > 1 ? `${['\u2501', '\u2505', '\u22ef'][place] ?? ''} ${line.name}` : ''), svg('tspan', { class: 'read', 'data-column': line.column, dx: 5 }, ''));
+    }
+    return title;
+  }
+
+  #brush(from: number, to: number): void {
+    const frame = this.#frames[0];
+    const brush = this.canvas.querySelector('.brush');
+    if (!frame || !brush) return;
+    const [left, right] = Number.isFinite(from) && Number.isFinite(to) ? [frame.x(Math.min(from, to)), frame.x(Math.max(from, to))] : [-9, -9];
+    brush.setAttribute('x', String(left));
+    brush.setAttribute('width', String(right - left));
+  }
+
+  /** Shows the pointer at a time, and the values there. */
+  point(second: number): void {
+    const frame = this.#frames[0];
+    const pointer = this.canvas.querySelector('.pointer');
+    if (!frame || !pointer) return;
+    const shown = Number.isFinite(second);
+    for (const end of ['x1', 'x2']) pointer.setAttribute(end, String(shown ? frame.x(second) : -9));
+    // A sample covers the interval that ends with it.
+    const row = this.timeline.at_ns.findIndex((ns) => ns / 1e9 >= second);
+    const factors = new Map(GROUPS.flatMap((group) => group.lines.map((line) => [line.column, line.factor])));
+    for (const place of this.canvas.querySelectorAll<SVGElement>('.read')) {
+      const column = place.dataset['column'] as keyof Timeline;
+      const value = shown && row >= 0 ? (this.timeline[column][row] ?? NaN) * (factors.get(column) ?? 1) : NaN;
+      place.textContent = Number.isFinite(value) ? rounded(value) : '';
+    }
+  }
 }

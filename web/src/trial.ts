@@ -1,16 +1,20 @@
 // Two trials side by side: what happened in each, on the same scales and at the same time.
 
-import { axis, draw, forget, ink, palette, tooltip, type Chart, type Option } from './charts';
+import { choosable, enter } from './cells';
 import type { Events, Timeline } from './columns';
-import { byId, el, fill, harmless, select } from './dom';
+import { byId, el, fill, select } from './dom';
 import { curve, merge, percentiles, type Histogram } from './hdr';
 import { binary, duration, quantity } from './number';
 import { ofTrial } from './reproduce';
 import type { Latencies, SingleIo, TrialRecord } from './run';
 import { STATUS, type TrialRow } from './summary';
 import type { App } from './main';
-import { heatOption, heatSource, seekOption } from './pictures';
-import { GROUPS, timelineOption, tooShort, tops } from './timelines';
+import { heatOption, heatSource, seekDrawing } from './pictures';
+import { colour, draw, forget, Frame, legend, linear, logarithmic, margin } from './plot';
+import { TimelineChart, tooShort, tops } from './timelines';
+
+/** Names of the two sides in the address. */
+const KEYS = ['a', 'b'] as const;
 
 /** The content of one side. */
 interface Side {
@@ -47,23 +51,23 @@ export class TrialView {
   #step = '';
   #device: 'timeline' | 'journal_timeline' = 'timeline';
   #zoom: [number, number] = [0, 100];
-  #charts: Chart[] = [];
+  #charts: TimelineChart[] = [];
   #loaded: (Loaded | null)[] = [null, null];
   #seen = false;
   #turn = 0;
+  readonly #best: [number | undefined, number | undefined];
 
   constructor(readonly app: App) {
     const side = (name: 'A' | 'B'): Side => ({ name, stack: null, candidate: -1, trial: null, box: el('div', { class: `side side-${name.toLowerCase()}` }) });
     this.#sides = [side('A'), side('B')];
     const [best, next] = app.ranked();
+    this.#best = [best, next];
     if (!this.#box) return;
     fill(this.#box, el('h2', {}, 'Look closer: two stacks side by side'),
       el('p', { class: 'faint' }, 'Choose with A and B in the table, or here. Time runs from the start of the trial; drag over a chart to zoom, all charts follow.'),
       el('div', { class: 'pair choose' }, this.#sides.map((one) => one.box)),
       el('div', { id: 'details' }));
-    if (best !== undefined) this.#set(0, best);
-    if (next !== undefined) this.#set(1, next);
-    this.#head();
+    this.restore();
     // The raw data is unpacked when the reader scrolls this far, not before.
     const observer = new IntersectionObserver((entries) => {
       if (entries.some((entry) => entry.isIntersecting)) {
@@ -75,11 +79,36 @@ export class TrialView {
     observer.observe(this.#box);
   }
 
-  pin(side: 0 | 1, stack: number): void {
-    this.#set(side, stack);
+  /** Takes the pair from the address: by default the two best stacks. */
+  restore(): void {
+    const { app } = this;
+    for (const side of [0, 1] as const) {
+      const [label, round] = [app.address.get(KEYS[side]), Number(app.address.get(`${KEYS[side]}-round`)) - 1];
+      const named = app.summary.stacks.findIndex((stack) => stack.label === label);
+      const stack = named >= 0 ? named : this.#best[side];
+      if (stack === undefined) continue;
+      this.#set(side, stack);
+      const one = this.#sides[side];
+      one.trial = app.trials(one.candidate).find((trial) => trial[1] === round) ?? one.trial;
+    }
+    this.#head();
+    if (this.#seen) void this.#load();
+  }
+
+  /** A reader chose: the address says so. */
+  #chosen(): void {
+    this.#sides.forEach((one, side) => {
+      this.app.address.set(KEYS[side]!, one.stack === null ? null : this.app.label(one.stack));
+      this.app.address.set(`${KEYS[side]}-round`, one.trial ? String(one.trial[1] + 1) : null);
+    });
     this.#head();
     this.#seen = true;
     void this.#load();
+  }
+
+  pin(side: 0 | 1, stack: number): void {
+    this.#set(side, stack);
+    this.#chosen();
   }
 
   open(side: 0 | 1, trial: TrialRow): void {
@@ -87,9 +116,7 @@ export class TrialView {
     one.stack = this.app.summary.candidates[trial[2]]?.[0] ?? null;
     one.candidate = trial[2];
     one.trial = trial;
-    this.#head();
-    this.#seen = true;
-    void this.#load();
+    this.#chosen();
   }
 
   /** A stack with its first workload and its first trial that ended well. */
@@ -117,7 +144,7 @@ export class TrialView {
       this.app.summary.stacks.forEach((stack, place) => {
         if (!stacks.some(([value]) => value === String(place))) stacks.push([String(place), stack.label]);
       });
-      const redo = (): void => { this.#head(); void this.#load(); };
+      const redo = (): void => this.#chosen();
       const chosen = select(one.name, stacks, one.stack === null ? '' : String(one.stack), (value) => {
         this.#set(index as 0 | 1, value === '' ? null : Number(value));
         redo();
@@ -212,16 +239,22 @@ export class TrialView {
     const trial = side.trial[0];
     const rows = record.steps.flatMap((step) => Object.entries(step.metrics).map(([name, value]) => {
       const path = `${step.name}.${name}`;
-      const show = (): void => this.app.command.show(`${path} of trial ${trial}`, ofTrial(this.app.summary, trial, path));
-      return el('tr', {}, el('td', {}, step.name), el('td', {}, name),
-        el('td', { class: 'number' }, el('button', { type: 'button', class: 'plain', title: 'how to get this number again', on: { click: show } }, quantity(this.app.unit(path), value))));
+      const cell = el('td', { class: 'number command', tabindex: -1, title: 'how to get this number again' }, quantity(this.app.unit(path), value));
+      cell.dataset['metric'] = path;
+      return el('tr', {}, el('td', {}, step.name), el('td', {}, name), cell);
     }));
+    const table = el('table', {}, el('tbody', {}, rows));
+    enter(table);
+    choosable(table, (cell) => {
+      const path = cell.dataset['metric'] ?? '';
+      this.app.command.show(`${path} of trial ${trial}`, ofTrial(this.app.summary, trial, path));
+    });
     const warnings = [...record.warnings, ...record.steps.flatMap((step) => step.warnings.map((one) => ({ ...one, text: `${step.name}: ${one.text}` })))];
     return el('div', { class: 'side' },
       el('p', {}, el('strong', {}, this.app.label(side.stack ?? -1)), ` \u00b7 ${this.app.workload(side.candidate)} \u00b7 round ${side.trial[1] + 1}, trial ${trial} \u00b7 ${STATUS[side.trial[3]] ?? ''} \u00b7 took ${duration(record.elapsed_ns)}`),
       failed && el('p', { class: 'failed' }, `failed in ${failed.stage}: ${failed.reason}`),
       warnings.map((one) => el('p', { class: 'doubt' }, `${one.code}: ${one.text}`)),
-      el('details', {}, el('summary', {}, `${rows.length} metrics`), el('div', { class: 'scroll tall' }, el('table', {}, el('tbody', {}, rows)))),
+      el('details', {}, el('summary', {}, `${rows.length} metrics`), el('div', { class: 'scroll tall' }, table)),
       el('details', {}, el('summary', {}, 'counters of the device by step'), counters(record)),
       el('details', {}, el('summary', {}, 'what was in force'), el('pre', {}, JSON.stringify(record.in_force, null, 1))),
       record.smart && el('details', {}, el('summary', {}, 'health and wear (SMART)'), smart(record.smart)),
@@ -263,7 +296,7 @@ export class TrialView {
       const pane = el('div', { class: 'side' });
       this.#parts.timelines.append(pane);
       if (!loaded) return;
-      pane.append(el('p', { class: 'side-name' }, `${side.name}: ${harmless(this.app.label(side.stack ?? -1))}`));
+      pane.append(el('p', { class: 'side-name' }, `${side.name}: ${this.app.label(side.stack ?? -1)}`));
       if (!line || line.at_ns.length < 2) {
         const lean = this.app.summary.file.inside === 'without-timelines';
         pane.append(el('p', { class: 'faint' }, lean ? 'This page was written with --lean: timelines are left out.' : `The trial was shorter than two samples: there is no timeline.`));
@@ -273,37 +306,24 @@ export class TrialView {
       if (short) pane.append(el('p', { class: 'doubt' }, short));
       const canvas = el('div', { class: 'chart timelines' });
       pane.append(canvas);
-      const chart = draw(canvas, `timeline of ${side.name}: ${GROUPS.map((group) => group.title).join(', ')}`, () => timelineOption(line, loaded.record, span, most, this.#zoom));
-      chart.dispatchAction({ type: 'takeGlobalCursor', key: 'dataZoomSelect', dataZoomSelectActive: true });
-      chart.on('datazoom', () => {
-        const zoom = (chart.getOption() as { dataZoom?: { start: number; end: number }[] }).dataZoom?.[0];
-        if (zoom) this.#zoomTo(zoom.start, zoom.end, chart);
-      });
+      const chart = new TimelineChart(canvas, side.name, line, loaded.record, span, most);
+      chart.onZoom = (from, to) => this.#zoomTo(from, to);
+      // The pointer of one chart shows in the other too.
+      chart.onPoint = (second) => this.#charts.forEach((one) => one.point(second));
       this.#charts.push(chart);
+      chart.show(this.#zoom);
     });
-    const [first, second] = this.#charts;
-    if (first && second) link(first, second);
   }
 
   /** The same part of the time in every chart. */
-  #zoomTo(start: number, end: number, from?: Chart): void {
-    if (start === this.#zoom[0] && end === this.#zoom[1] && from) return;
+  #zoomTo(start: number, end: number): void {
     this.#zoom = [start, end];
     for (const [id, value] of [['zoom-from', start], ['zoom-to', end]] as const) {
       const input = byId(id) as HTMLInputElement | null;
       if (input) input.value = String(value);
     }
-    for (const chart of this.#charts) {
-      if (chart !== from) chart.dispatchAction({ type: 'dataZoom', start, end });
-      this.#tellZoom(chart);
-    }
+    for (const chart of this.#charts) chart.show(this.#zoom);
     this.#pictures();
-  }
-
-  /** The content of a chart, as an attribute that tests can read. */
-  #tellZoom(chart: Chart): void {
-    const zoom = (chart.getOption() as { dataZoom?: { start: number; end: number }[] }).dataZoom?.[0];
-    if (zoom) chart.getDom().dataset['zoom'] = `${Math.round(zoom.start)} ${Math.round(zoom.end)}`;
   }
 
   #curves(): void {
@@ -328,9 +348,7 @@ export class TrialView {
       this.#parts.curves.append(el('p', { class: 'faint' }, 'No latencies were kept of these trials.'));
       return;
     }
-    const canvas = el('div', { class: 'chart curves' });
-    this.#parts.curves.append(canvas, latencyTable(series));
-    draw(canvas, `latency by percentile: ${series.map((one) => one.name).join(', ')}`, () => curveOption(series));
+    this.#parts.curves.append(...curvePicture(series), latencyTable(series));
   }
 
   #pictures(): void {
@@ -348,18 +366,19 @@ export class TrialView {
       const ios: SingleIo[] = loaded.record.steps.flatMap((step) => step.single_ios ?? []);
       const source = heatSource(ios, loaded.events);
       if (source) {
-        const canvas = el('div', { class: 'chart picture' });
+        const canvas = el('div', { class: 'chart' });
         heat.append(el('p', { class: 'side-name' }, `${name}: ${source.what}`), canvas);
-        draw(canvas, `latency over time of ${name}`, () => heatOption(source, window));
+        draw(canvas, `latency over time of ${name}`, heatOption(source, window));
       } else {
         heat.append(el('p', { class: 'faint' }, 'Single operations were not kept; the lab keeps them with [trial] single_ios = true.'));
       }
       const events = loaded.events;
       if (events && events.at.length > 0) {
-        const canvas = el('div', { class: 'chart picture' });
+        const canvas = el('div', { class: 'chart' });
         const lost = events.lost > 0 ? `; ${events.lost} events were lost` : '';
-        seek.append(el('p', { class: 'side-name' }, `${name}: each request by its place${lost}`), canvas);
-        draw(canvas, `place of each request over time of ${name}`, () => seekOption(events, window));
+        const { drawing, series } = seekDrawing(events, window);
+        seek.append(el('p', { class: 'side-name' }, `${name}: each request by its place${lost}`), legend(series), canvas);
+        draw(canvas, `place of each request over time of ${name}`, drawing);
       } else {
         seek.append(el('p', { class: 'faint' }, 'The block event stream was off; the lab keeps it with [trial] block_events = true.'));
       }
@@ -372,50 +391,42 @@ export class TrialView {
   }
 }
 
-/** The pointer of one chart shows in the other too. */
-function link(first: Chart, second: Chart): void {
-  let busy = false;
-  for (const [from, to] of [[first, second], [second, first]] as const) {
-    from.on('updateAxisPointer', (given) => {
-      const info = (given as { axesInfo?: { axisDim: string; axisIndex: number; value: number }[] }).axesInfo?.[0];
-      if (busy || !info) return;
-      busy = true;
-      const x = to.convertToPixel({ xAxisIndex: 0 }, info.value);
-      to.dispatchAction({ type: 'updateAxisPointer', currTrigger: 'mousemove', x, y: 40 });
-      busy = false;
-    });
-  }
-}
-
 interface Curve { name: string; operation: string; side: number; histogram: Histogram }
 
-function curveOption(series: Curve[]): Option {
-  // One colour per operation, the same on both sides; the line's form tells the sides apart.
+const NINES = ['0 %', '90 %', '99 %', '99.9 %', '99.99 %', '99.999 %'];
+
+/** Latency by percentile: one colour for an operation, the same on both sides; side B is dashed. */
+function curvePicture(series: Curve[]): HTMLElement[] {
   const operations = [...new Set(series.map((one) => one.operation))].sort();
-  const colours = palette(operations.length);
-  const colour = (one: Curve): string | undefined => colours[operations.indexOf(one.operation)];
-  return {
-    grid: { left: 8, right: 24, top: 36, bottom: 36, containLabel: true },
-    legend: { top: 0, textStyle: { color: ink().ink }, type: 'scroll' },
-    tooltip: tooltip((given) => {
-      const all = given as { seriesName: string; value: [number, number]; marker: string }[];
-      const share = 100 * (1 - 10 ** -(all[0]?.value[0] ?? 0));
-      return [`${share.toFixed(Math.max(0, Math.ceil(all[0]?.value[0] ?? 0) - 1))} % take at most`, ...all.map((one) => `${harmless(one.seriesName)}: ${duration(one.value[1])}`)].join('\n');
-    }, 'axis'),
-    xAxis: axis({ type: 'value', min: 0, max: 5, interval: 1, name: 'percentile', nameLocation: 'middle', nameGap: 24,
-      axisLabel: { formatter: (nine: number) => ['0 %', '90 %', '99 %', '99.9 %', '99.99 %', '99.999 %'][nine] ?? '' } }),
-    yAxis: axis({ type: 'log', axisLabel: { formatter: (ns: number) => duration(ns) } }),
-    series: series.map((one) => ({
-      type: 'line', name: harmless(one.name), showSymbol: false, data: curve(one.histogram),
-      lineStyle: { width: 2, type: one.side === 0 ? 'solid' : 'dashed', color: colour(one) },
-      itemStyle: { color: colour(one) },
-    })),
-  };
+  const lines = series.map((one) => ({ ...one, css: `${colour(operations.indexOf(one.operation)).split(' ')[0]} d${one.side}`, data: curve(one.histogram) }));
+  const all = lines.flatMap((line) => line.data.map(([, ns]) => ns));
+  const [low, high] = [all.reduce((a, b) => Math.min(a, b), Infinity), all.reduce((a, b) => Math.max(a, b), 0)];
+  const up = logarithmic(low, high, duration);
+  const across = { ...linear(0, 5, (nine: number) => NINES[nine] ?? ''), ticks: [0, 1, 2, 3, 4, 5] };
+  let frame: Frame | undefined;
+  const canvas = el('div', { class: 'chart' });
+  draw(canvas, `latency by percentile: ${series.map((one) => one.name).join(', ')}`, {
+    height: 320,
+    draw: (width) => {
+      frame = new Frame(margin(up), width - 30, 10, 272, across, up);
+      return [frame.grid('percentile'), ...lines.map((line) => frame!.line(line.data, line.css))];
+    },
+    tip: (x, y) => {
+      const nine = frame ? frame.atX(x) : NaN;
+      if (!frame || y < 0 || !(nine >= 0 && nine <= 5)) return null;
+      const found = lines.flatMap((line) => {
+        const last = line.data.at(-1)?.[0] ?? 0;
+        return nine > last + 0.05 ? [] : [`${line.name}: ${duration(percentiles(line.histogram, [1 - 10 ** -nine])[0] ?? NaN)}`];
+      });
+      return [`${(100 * (1 - 10 ** -nine)).toFixed(Math.max(0, Math.ceil(nine) - 1))} % take at most`, ...found].join('\n');
+    },
+  });
+  return [legend(lines), canvas];
 }
 
 function latencyTable(series: Curve[]): HTMLElement {
   return el('div', { class: 'scroll' }, el('table', {},
-    el('thead', {}, el('tr', {}, el('th', {}, 'operation'), el('th', { class: 'number' }, 'count'), SHARES.map(([text]) => el('th', { class: 'number' }, text)))),
+    el('thead', {}, el('tr', {}, el('th', { scope: 'col' }, 'operation'), el('th', { class: 'number', scope: 'col' }, 'count'), SHARES.map(([text]) => el('th', { class: 'number', scope: 'col' }, text)))),
     el('tbody', {}, series.map((one) => {
       const found = percentiles(one.histogram, SHARES.map(([, share]) => share));
       return el('tr', {}, el('td', {}, one.name), el('td', { class: 'number' }, String(one.histogram.total)),
@@ -429,7 +440,7 @@ function counters(record: TrialRecord): HTMLElement {
   const rows = record.steps.flatMap((step) => ([['', step.device], [' (journal)', step.journal]] as const).flatMap(([suffix, totals]) => totals
     ? [el('tr', {}, el('td', {}, step.name + suffix), columns.map(([, key, unit]) => el('td', { class: 'number' }, totals[key] === null || totals[key] === undefined ? '-' : unit === 'B' ? binary(totals[key]) : `${totals[key]}${unit ? ` ${unit}` : ''}`)))]
     : []));
-  return el('div', { class: 'scroll tall' }, el('table', {}, el('thead', {}, el('tr', {}, el('th', {}, 'step'), columns.map(([title]) => el('th', { class: 'number' }, title)))), el('tbody', {}, rows)));
+  return el('div', { class: 'scroll tall' }, el('table', {}, el('thead', {}, el('tr', {}, el('th', { scope: 'col' }, 'step'), columns.map(([title]) => el('th', { class: 'number', scope: 'col' }, title)))), el('tbody', {}, rows)));
 }
 
 /** Numbers that differ between the two readings, and all of them below. */

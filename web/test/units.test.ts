@@ -11,7 +11,9 @@ import { share } from '../src/heat';
 import { inflate } from '../src/inflate';
 import { binary, inScale, median, quantity, scaleOf } from '../src/number';
 import { heatSource } from '../src/pictures';
+import { linear, logarithmic } from '../src/plot';
 import { ofTrial, shell } from '../src/reproduce';
+import { fromLetters } from '../src/run';
 import { parse, unitOf, type Summary } from '../src/summary';
 import { ofStep } from '../src/sweep';
 import { stairs } from '../src/timelines';
@@ -107,4 +109,19 @@ test('what steers or reorders text is replaced', () => {
 test('a sample covers the interval that ends with it, the first from the start of the trial', () => {
   assert.deepEqual(stairs([0.1, 0.2], [10, 5], 2), [[0, 20], [0.1, 20], [0.2, 10]]);
   assert.deepEqual(stairs([], [], 1), []);
+});
+
+test('letters are the bytes that the report wrote', () => {
+  assert.deepEqual([...fromLetters("^';!")], [1, 2, 3]);
+  assert.deepEqual([...fromLetters('!!')], [0]);
+  assert.deepEqual([...fromLetters('')], []);
+});
+
+test('axes have round ticks between their ends', () => {
+  const say = String;
+  assert.deepEqual(linear(0, 1, say).ticks.map((tick) => Number(tick.toFixed(6))), [0, 0.2, 0.4, 0.6, 0.8, 1]);
+  assert.deepEqual(linear(3, 11, say).ticks, [4, 6, 8, 10]);
+  assert.deepEqual(linear(5, 5, say).ticks.length > 0, true);
+  assert.deepEqual(logarithmic(0.9, 60, say).ticks.map((tick) => Number(tick.toFixed(6))), [1, 2, 5, 10, 20, 50]);
+  assert.deepEqual(logarithmic(4096, 65536, say, 2).ticks, [4096, 8192, 16384, 32768, 65536]);
 });

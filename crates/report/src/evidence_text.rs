@@ -130,8 +130,8 @@ fn one_beside(beside: &Beside) -> String {
     format!("{} against {} {}", short(beside.at_highest), short(beside.at_lowest), beside.what)
 }
 
-/// Three digits.
-fn short(value: f64) -> String {
+/// A number with three digits.
+pub(crate) fn short(value: f64) -> String {
     match value.abs() {
         size if size >= 100.0 || value == 0.0 => format!("{value:.0}"),
         size if size >= 10.0 => format!("{value:.1}"),

@@ -3,6 +3,7 @@
 use crate::view::RunView;
 pub(crate) use seekwell_fixtures::stack;
 use seekwell_fixtures::{mail, step};
+use seekwell_model::answer::{Answer, AxisAnswer, Doubt, More, TimeRow, TimeSpent, ValueOut};
 use seekwell_model::lab::{Effort, Lab};
 use seekwell_model::plan::{Cost, LeftOut, Plan};
 use seekwell_model::record::{DeviceInForce, InForce, QueueSettings, Record};
@@ -209,4 +210,111 @@ pub(crate) fn warnings() -> Vec<Warning> {
         Warning::new(WarningCode::TrialFailed, "ext4/none: 2 trials failed in mkfs: mkfs.ext4: No space left on device").with_remedy("fix the cause and run the lab again, or exclude the stack"),
         Warning::new(WarningCode::ServedFromCache, "read_directory: 22.0 MB read by the workload, 0.90 MB by the device").with_remedy(remedy),
     ]
+}
+
+/// The demo: nine stacks, of which six are too close to call and three are out.
+pub(crate) fn demo() -> RunView {
+    let rows = vec![
+        ratio("ext4/none", 0.354, 1.0, 1.0, 1.0),
+        ratio("xfs/bfq", 0.358, 1.01, 0.9, 1.13),
+        ratio("xfs/none", 0.368, 1.03, 0.94, 1.14),
+        ratio("xfs/mq-deadline", 0.374, 1.05, 0.94, 1.17),
+        ratio("ext4/bfq", 0.372, 1.05, 0.94, 1.18),
+        ratio("ext4/mq-deadline", 0.378, 1.05, 0.94, 1.19),
+        ratio("btrfs/mq-deadline", 0.64, 1.66, 1.37, 2.01),
+        ratio("btrfs/none", 0.621, 1.67, 1.4, 1.98),
+        ratio("btrfs/bfq", 0.618, 1.7, 1.43, 2.02),
+    ];
+    let stacks: Vec<Stack> = ["ext4", "xfs", "btrfs"]
+        .into_iter()
+        .flat_map(|kind| ["none", "mq-deadline", "bfq"].map(|scheduler| stack(kind, scheduler)))
+        .collect();
+    let seconds: Vec<f64> = stacks
+        .iter()
+        .map(|stack| rows.iter().find(|row| row.stack == stack.label).and_then(|row| row.median))
+        .map(Option::unwrap)
+        .collect();
+    let labels = |from: usize, to: usize| -> Vec<String> {
+        rows[from..to].iter().map(|row| row.stack.clone()).collect()
+    };
+    let answer = Answer {
+        pick: Some("ext4/none".to_owned()),
+        loss: Some(0.11),
+        among: 9,
+        rounds: 14,
+        close: labels(1, 6),
+        out: labels(6, 9),
+        axes: vec![demo_filesystems(), demo_schedulers()],
+        doubt: Some(Doubt {
+            name: "carry-over".to_owned(),
+            text: "a result shifts by up to 17 % with the stack that ran before it, more than your tie of 5 %".to_owned(),
+            remedy: "double the work: files = 16_000".to_owned(),
+        }),
+        time: Some(demo_time()),
+        more: Some(More { rounds: 40, more_ns: 240_000_000_000 }),
+        ..Answer::default()
+    };
+    let left: Vec<&str> = rows[..6].iter().map(|row| row.stack.as_str()).collect();
+    let mut made = verdict(VerdictKind::Unresolved, &left, "", rows.clone());
+    (made.tie, made.rounds, made.answer) = (0.05, 14, Some(answer));
+    let mut view = view(stacks, &seconds, made);
+    view.plan.lab.name = "demo".to_owned();
+    view.plan.lab.question =
+        "which filesystem and scheduler unpack a small mail store fastest?".to_owned();
+    view
+}
+
+fn demo_filesystems() -> AxisAnswer {
+    let out = ValueOut {
+        value: "btrfs".to_owned(),
+        against: "ext4".to_owned(),
+        ratio: 1.67,
+        low: Some(1.55),
+        high: Some(1.79),
+    };
+    let beside = seekwell_model::verdict::Beside {
+        what: "KiB per write".to_owned(),
+        at_highest: 15.0,
+        at_lowest: 293.0,
+    };
+    AxisAnswer {
+        axis: "filesystem".to_owned(),
+        left: vec!["ext4".to_owned(), "xfs".to_owned()],
+        within: Some(0.056),
+        single: Some(0.12),
+        out: vec![out],
+        over: "the schedulers".to_owned(),
+        beside: vec![beside],
+        worst: Some("btrfs".to_owned()),
+        ..AxisAnswer::default()
+    }
+}
+
+fn demo_schedulers() -> AxisAnswer {
+    AxisAnswer {
+        axis: "scheduler".to_owned(),
+        left: ["none", "bfq", "mq-deadline"].map(str::to_owned).to_vec(),
+        within: Some(0.101),
+        over: "ext4 and xfs".to_owned(),
+        ..AxisAnswer::default()
+    }
+}
+
+fn demo_time() -> TimeSpent {
+    let row = |value: &str, computing: u64, waiting: u64, writing: u64, busy| TimeRow {
+        value: value.to_owned(),
+        elapsed_ns: (computing + waiting + writing) * 1_000_000,
+        computing_ns: Some(computing * 1_000_000),
+        waiting_ns: Some(waiting * 1_000_000),
+        writing_out_ns: writing * 1_000_000,
+        busy: Some(busy),
+    };
+    TimeSpent {
+        axis: "filesystem".to_owned(),
+        rows: vec![
+            row("ext4", 247, 0, 118, 0.28),
+            row("xfs", 248, 0, 123, 0.3),
+            row("btrfs", 366, 235, 31, 0.22),
+        ],
+    }
 }

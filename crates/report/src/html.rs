@@ -4,17 +4,24 @@
 //! Text that came from outside reaches the page only through [`Page::text`] and
 //! [`Page::attribute`], which escape it; markup is made of literals alone.
 
-mod axes;
+mod card;
 mod draw;
+mod first;
+mod forest;
 mod inside;
+mod scale;
 mod sections;
 mod summary;
 mod trials;
 
+use crate::answer_text::{self, AnswerText, Axes};
 use crate::curves;
-use crate::page::Page;
+use crate::page::{Head, Page};
 use crate::program::{PROGRAM, Program};
+use crate::stack_table::StackTable;
 use crate::view::RunView;
+use first::First;
+use forest::Forest;
 pub use inside::{ExtractError, Inside, extract};
 use seekwell_model::bench::BenchResult;
 use std::io::{self, Read, Write};
@@ -93,18 +100,32 @@ fn page(
     inside: Inside,
     program: Option<&Program>,
 ) -> HtmlPage {
-    let title = format!("{}: {}", view.plan.lab.name, view.plan.lab.question);
-    let mut page = Page::with_program(&title, program);
-    sections::head(&mut page, view);
-    sections::verdict(&mut page, view);
-    sections::stacks(&mut page, view);
-    axes::axes(&mut page, view);
-    sections::evidence(&mut page, view);
+    let answer = answer_text::answer(view);
+    let (text, axes) = (AnswerText::of(view), Axes::of(&view.plan));
+    let stacks = StackTable::of(view);
+    let forest = Forest::of(view, &stacks, &answer);
+    let unit = stacks.scale.symbol();
+    let first =
+        First { view, answer: &answer, text: &text, axes: &axes, forest: &forest, unit, name };
+    let said = if view.is_recording() {
+        first::RECORDING.to_owned()
+    } else {
+        answer_text::joined(&text.pick)
+    };
+    let title = format!("{}: {said}", view.plan.lab.name);
+    let description = first::description(view, &text);
+    let image = if view.is_recording() { String::new() } else { card::address(&first) };
+    let head = Head { title: &title, description: &description, image: &image };
+    let mut page = Page::with_program(&head, program);
+    first.draw(&mut page, &sections::links(view, program.is_some()), inside);
+    sections::stacks(&mut page, view, &stacks);
     if program.is_some() {
         for place in sections::PLACES {
             page.raw(place);
         }
     }
+    sections::decision(&mut page, view);
+    sections::evidence(&mut page, view);
     sections::warnings(&mut page, view);
     sections::uncontrolled(&mut page, view);
     sections::permanent(&mut page, view);

@@ -5,6 +5,7 @@
 //! about them, what was not controlled, and how to make the result permanent. Everything here is a
 //! pure function from data to text. This room measures nothing, judges nothing and prints nothing.
 
+mod answer_text;
 mod bench_text;
 mod clients_text;
 mod compare_text;

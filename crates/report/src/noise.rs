@@ -72,6 +72,16 @@ pub(crate) fn noise(view: &RunView) -> Vec<String> {
     said
 }
 
+/// Standard deviation of the trials of one stack, as a fraction; `None` with too few trials.
+pub(crate) fn spread(view: &RunView) -> Option<f64> {
+    let trials = trials(view);
+    let values: Vec<f64> = trials.iter().map(|trial| trial.value).collect();
+    let of_stack = |trial: &Trial| trial.candidate;
+    let freedom = trials.len().checked_sub(groups(&trials, of_stack).len())?;
+    let variance = squares(&centred(&trials, &values, of_stack)) / freedom as f64;
+    (freedom > 1 && variance > 0.0).then(|| variance.sqrt())
+}
+
 fn trials(view: &RunView) -> Vec<Trial> {
     let metric = &view.verdict.metric;
     let step = metric.split_once('.').map_or("", |(step, _)| step);

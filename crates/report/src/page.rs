@@ -10,6 +10,16 @@ pub(crate) struct Page {
     out: String,
 }
 
+/// The head of a page.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Head<'a> {
+    pub(crate) title: &'a str,
+    /// Empty for a page without one.
+    pub(crate) description: &'a str,
+    /// Address of its picture, 1200 × 630; empty for a page without one.
+    pub(crate) image: &'a str,
+}
+
 /// The one escaper: characters that mean something in markup, in attributes of either quote, and
 /// those that control or reorder the text around them.
 pub(crate) fn escape(text: &str, out: &mut String) {
@@ -30,11 +40,11 @@ pub(crate) fn escape(text: &str, out: &mut String) {
 impl Page {
     /// A page without a program, up to the start of its content.
     pub(crate) fn new(title: &str) -> Self {
-        Self::with_program(title, None)
+        Self::with_program(&Head { title, ..Head::default() }, None)
     }
 
     /// A page up to the start of its content; its program follows the content.
-    pub(crate) fn with_program(title: &str, program: Option<&Program>) -> Self {
+    pub(crate) fn with_program(head: &Head<'_>, program: Option<&Program>) -> Self {
         let mut page = Self { out: String::new() };
         let (style, style_hash) =
             program.map_or((STYLE, STYLE_HASH), |program| (program.style, program.style_hash));
@@ -45,16 +55,46 @@ impl Page {
         if let Some(program) = program {
             page.raw("'; script-src '");
             page.raw(program.hash);
+            // The program draws pictures that it saves as PNG.
+            page.raw("'; img-src data:; base-uri 'none'; form-action 'none'\">\n");
+        } else {
+            page.raw("'; base-uri 'none'; form-action 'none'\">\n");
         }
-        page.raw("'; base-uri 'none'; form-action 'none'\">\n");
         page.raw(
             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
         );
-        page.text(title);
-        page.raw("</title>\n<style>");
+        page.text(head.title);
+        page.raw("</title>\n");
+        page.meta(head);
+        page.raw("<style>");
         page.raw(style);
         page.raw("</style>\n</head>\n<body>\n<main>\n");
         page
+    }
+
+    /// What those show who show a link to the page.
+    fn meta(&mut self, head: &Head<'_>) {
+        if head.description.is_empty() {
+            return;
+        }
+        let all = [
+            ("<meta name=\"description\"", head.description),
+            ("<meta property=\"og:type\"", "article"),
+            ("<meta property=\"og:title\"", head.title),
+            ("<meta property=\"og:description\"", head.description),
+        ];
+        let picture = [
+            ("<meta property=\"og:image\"", head.image),
+            ("<meta property=\"og:image:width\"", "1200"),
+            ("<meta property=\"og:image:height\"", "630"),
+            ("<meta name=\"twitter:card\"", "summary_large_image"),
+        ];
+        let picture = picture.into_iter().filter(|_| !head.image.is_empty());
+        for (open, content) in all.into_iter().chain(picture) {
+            self.raw(open);
+            self.attribute("content", content);
+            self.raw(">\n");
+        }
     }
 
     /// Markup without a page around it.
@@ -118,6 +158,12 @@ impl Page {
     pub(crate) fn coordinate(&mut self, name: &'static str, value: f64) {
         let value = if value.is_finite() { value } else { 0.0 };
         self.attribute(name, &format!("{value:.1}"));
+    }
+
+    /// A number as percent of the width of a drawing.
+    pub(crate) fn percent(&mut self, name: &'static str, value: f64) {
+        let value = if value.is_finite() { value } else { 0.0 };
+        self.attribute(name, &format!("{value:.2}%"));
     }
 
     /// An element with nothing but text: `open` is all of its first tag, `close` its last.

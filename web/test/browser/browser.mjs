@@ -77,13 +77,18 @@ export class Browser {
     });
   }
 
+  /** Puts what the page saves into this folder. */
+  keepDownloads(downloadPath) {
+    return this.#call('Browser.setDownloadBehavior', { behavior: 'allow', downloadPath });
+  }
+
   send(method, params = {}) {
     return this.#call(method, params, this.#session);
   }
 
   /** Opens a file and waits until its program says that it is ready; returns after how many ms. */
-  async open(path) {
-    await this.send('Page.navigate', { url: `file://${path.split('/').map(encodeURIComponent).join('/')}` });
+  async open(path, hash = '') {
+    await this.send('Page.navigate', { url: `file://${path.split('/').map(encodeURIComponent).join('/')}${hash}` });
     const ready = `new Promise((resolve, reject) => {
       const begun = Date.now();
       const look = () => document.documentElement?.dataset.ready !== undefined ? resolve(Number(document.documentElement.dataset.ready))

@@ -1,9 +1,9 @@
-//! The run file inside a page: base64 of gzip, in an element that no browser runs.
+//! The run file inside a page: gzip in letters that mean nothing in markup, in an element that no browser runs.
 
-use crate::skp1::{self, letters, unzip};
+use crate::skp1::letters::{self, LetterWriter};
+use crate::skp1::{self, unzip};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use base64::write::EncoderWriter;
 use flate2::Compression;
 use flate2::read::GzEncoder;
 use std::io::{self, Read, Write};
@@ -55,9 +55,11 @@ pub enum ExtractError {
     Damaged(String),
 }
 
-const WHOLE: &str = "<script type=\"application/x-seekwell-run\" id=\"run\">";
+const WHOLE: &str = "<script type=\"application/x-seekwell-run-letters\" id=\"run\">";
+/// The form that an earlier version wrote: base64 of gzip.
+const BASE64: &str = "<script type=\"application/x-seekwell-run\" id=\"run\">";
 const LEAN: &str = "<script type=\"application/x-seekwell-lean\" id=\"run\">";
-/// The form of pages that an earlier version wrote.
+/// The form before that.
 const SKP1: &str = "<script type=\"application/x-seekwell-packed\" id=\"run\">";
 const END: &str = "</script>";
 
@@ -77,12 +79,10 @@ pub(super) fn write(inside: Inside, run: &mut dyn Read, out: &mut dyn Write) -> 
         Inside::WithoutTimelines(_) => LEAN,
     };
     out.write_all(begin.as_bytes())?;
-    // The letters of base64 mean nothing in markup.
-    let mut letters = EncoderWriter::new(&mut *out, &STANDARD);
+    let mut letters = LetterWriter::new(&mut *out);
     let run = run.take(inside.bytes());
     io::copy(&mut GzEncoder::new(run, level(inside.bytes())), &mut letters)?;
     letters.finish()?;
-    drop(letters);
     out.write_all(END.as_bytes())?;
     out.write_all(b"\n")
 }
@@ -93,14 +93,18 @@ pub(super) fn write(inside: Inside, run: &mut dyn Read, out: &mut dyn Write) -> 
 /// When there is none, or it is not whole.
 pub fn extract(page: &str) -> Result<Vec<u8>, ExtractError> {
     let damaged = ExtractError::Damaged;
+    let foreign = || damaged("it contains unknown characters".to_owned());
     if let Some(text) = content(page, WHOLE) {
-        let zipped = STANDARD.decode(text?).map_err(|error| damaged(error.to_string()))?;
+        let zipped = letters::decode_exact(text?).ok_or_else(foreign)?;
         // The format ends with a checksum and the length, which are compared here.
         return unzip(&zipped).map_err(damaged);
     }
+    if let Some(text) = content(page, BASE64) {
+        let zipped = STANDARD.decode(text?).map_err(|error| damaged(error.to_string()))?;
+        return unzip(&zipped).map_err(damaged);
+    }
     if let Some(text) = content(page, SKP1) {
-        let bytes = letters::decode(text?)
-            .ok_or_else(|| damaged("it contains unknown characters".to_owned()))?;
+        let bytes = letters::decode(text?).ok_or_else(foreign)?;
         return skp1::unpack(&bytes).map_err(damaged);
     }
     Err(if page.contains(LEAN) { ExtractError::Lean } else { ExtractError::NotAReport })

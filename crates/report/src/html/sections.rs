@@ -1,6 +1,6 @@
 //! The parts of the page, in their order.
 
-use super::draw::Axis;
+use super::first::Link;
 use super::inside::Inside;
 use super::trials::PageTrials;
 use crate::evidence_text::{self, weaker_leader};
@@ -13,7 +13,6 @@ use crate::view::RunView;
 use seekwell_model::metrics::Unit;
 use seekwell_model::plan::PlannedTrial;
 use seekwell_model::record::{Record, Status};
-use seekwell_model::verdict::VerdictKind;
 
 /// Elements that the page's program fills.
 pub(super) const PLACES: [&str; 4] = [
@@ -22,20 +21,34 @@ pub(super) const PLACES: [&str; 4] = [
     "<section id=\"sweeps\"></section>\n",
     "<section id=\"state\"></section>\n",
 ];
+/// Letters of a label above which it may take several lines.
+const LONG: usize = 44;
 /// The element for another run.
 pub(super) const COMPARE: &str = "<section id=\"compare\"></section>\n";
 
-pub(super) fn head(page: &mut Page, view: &RunView) {
-    page.element("<header>\n<h1>", &view.plan.lab.name, "</h1>\n");
-    page.element("<p>", &view.plan.lab.question, "</p>\n");
-    page.element("<p class=\"faint\">", &view.facts().join(" · "), "</p>\n</header>\n");
+/// Links to the sections below the first screen.
+pub(super) fn links(view: &RunView, program: bool) -> Vec<Link> {
+    let counted = |title: &str, number: usize| format!("{title} ({number})");
+    let warnings = grouped(&view.warnings).len();
+    let uncontrolled = crate::uncontrolled::uncontrolled(view).len();
+    let all = [
+        (true, "table", "All numbers".to_owned()),
+        (program, "evidence", "Every trial".to_owned()),
+        (program, "closer", "Compare two stacks".to_owned()),
+        (!program && !view.records.is_empty(), "trials", "Every trial".to_owned()),
+        (true, "decision", "The decision".to_owned()),
+        (warnings > 0, "warnings", counted("Warnings", warnings)),
+        (uncontrolled > 0, "uncontrolled", counted("Not controlled", uncontrolled)),
+        (!crate::permanent::permanent(view).is_empty(), "permanent", "How to set it up".to_owned()),
+        (!view.plan.left_out.is_empty(), "left-out", counted("Left out", view.plan.left_out.len())),
+        (true, "inside", "The raw data".to_owned()),
+    ];
+    all.into_iter().filter(|(is_there, ..)| *is_there).map(|(_, id, text)| (id, text)).collect()
 }
 
-pub(super) fn verdict(page: &mut Page, view: &RunView) {
-    page.raw(match view.verdict.kind {
-        VerdictKind::Winner | VerdictKind::Tie => "<section class=\"verdict\">\n",
-        VerdictKind::Unresolved => "<section class=\"verdict unresolved\">\n",
-    });
+/// The decision as the run's method words it, with what it rests on.
+pub(super) fn decision(page: &mut Page, view: &RunView) {
+    page.raw("<section id=\"decision\">\n<h2>The decision</h2>\n");
     page.element("<p><strong>", kind_word(view), "</strong></p>\n");
     for (number, sentence) in verdict_sentences(view).iter().enumerate() {
         let open = if number == 0 { "<p>" } else { "<p class=\"faint\">" };
@@ -58,35 +71,31 @@ pub(super) fn evidence(page: &mut Page, view: &RunView) {
     }
 }
 
-/// The table behind the verdict, with the forest plot as one of its columns.
-pub(super) fn stacks(page: &mut Page, view: &RunView) {
+/// The table behind the verdict: the judged metric, and the medians of the other steps.
+pub(super) fn stacks(page: &mut Page, view: &RunView, stacks: &StackTable) {
     let verdict = &view.verdict;
-    let stacks = StackTable::of(view);
-    let axis = Axis::of(stacks.rows.iter().map(|row| &row.ratio), verdict.tie);
-    page.element("<section>\n<h2>", &verdict.metric, "</h2>\n");
+    page.element("<section id=\"table\">\n<h2>All numbers: ", &verdict.metric, "</h2>\n");
     let explained = format!(
-        "{}; ratio to the leader on a logarithmic axis; the band is the tie width; on the right, \
-         medians of the other steps",
-        direction(verdict.better)
+        "{}; ratio to {}; on the right, medians of the other steps",
+        direction(verdict.better),
+        verdict.baseline.as_deref().unwrap_or("the leader")
     );
     page.element("<p class=\"faint\">", &explained, "</p>\n");
     page.raw("<a class=\"skip\" href=\"#after-stacks\">Skip the table of stacks</a>\n");
     page.raw("<div id=\"stacks-toolbar\"></div>\n<div class=\"scroll\"><table id=\"stacks\">\n");
-    page.raw("<thead><tr><th data-sort=\"stack\">stack</th>");
+    page.raw("<thead><tr><th scope=\"col\" data-sort=\"stack\">stack</th>");
     metric_head(page, &verdict.metric, &format!("median {}", stacks.scale.symbol()));
-    page.raw("<th class=\"number\" data-sort=\"verdict\">ratio</th>");
-    page.raw("<th class=\"number\" data-sort=\"width\">interval</th>");
-    page.raw("<th>ratio and interval");
-    axis.ticks(page);
-    page.raw("</th><th class=\"number\">trials</th>");
+    page.raw("<th scope=\"col\" class=\"number\" data-sort=\"verdict\">ratio</th>");
+    page.raw("<th scope=\"col\" class=\"number\" data-sort=\"width\">interval</th>");
+    page.raw("<th scope=\"col\" class=\"number\">trials</th>");
     if stacks.power_cut {
-        page.raw("<th>power cut</th>");
+        page.raw("<th scope=\"col\">power cut</th>");
     }
     if stacks.cuts {
-        page.element("<th class=\"number\">", CUTS, "</th>");
+        page.element("<th scope=\"col\" class=\"number\">", CUTS, "</th>");
     }
     if stacks.price {
-        page.raw("<th class=\"number\">price</th>");
+        page.raw("<th scope=\"col\" class=\"number\">price</th>");
     }
     for (column, scale) in &stacks.others {
         let metric = &column.metric;
@@ -94,16 +103,19 @@ pub(super) fn stacks(page: &mut Page, view: &RunView) {
     }
     page.raw("</tr></thead>\n<tbody>\n");
     for row in &stacks.rows {
-        stack_row(page, view, &stacks, row, &axis);
+        stack_row(page, view, stacks, row);
     }
     page.raw("</tbody>\n</table></div>\n<span id=\"after-stacks\" tabindex=\"-1\"></span>\n");
     page.raw("</section>\n");
 }
 
 fn metric_head(page: &mut Page, metric: &str, title: &str) {
-    page.raw("<th class=\"number\"");
+    page.raw("<th scope=\"col\" class=\"number\"");
     page.attribute("data-metric", metric);
-    page.element(">", title.trim_end(), "</th>");
+    // A path breaks behind its dot, never inside a word.
+    let (step, rest) = title.trim_end().split_at(title.find('.').map_or(0, |at| at + 1));
+    page.element("><span>", step, "</span>");
+    page.element("<span>", rest, "</span></th>");
 }
 
 /// A value of a metric in its column.
@@ -113,19 +125,18 @@ fn metric_cell(page: &mut Page, metric: &str, text: &str) {
     page.element(">", text, "</td>");
 }
 
-fn stack_row(page: &mut Page, view: &RunView, stacks: &StackTable, row: &StackRow, axis: &Axis) {
+fn stack_row(page: &mut Page, view: &RunView, stacks: &StackTable, row: &StackRow) {
     let stack = &row.ratio.stack;
     page.raw(if row.best { "<tr class=\"best\"" } else { "<tr" });
     if let Some(index) = view.plan.stacks.iter().position(|one| one.label == *stack) {
         page.attribute("data-stack", &index.to_string());
     }
-    page.element("><td class=\"label\">", stack, "</td>");
+    page.raw("><th scope=\"row\"");
+    page.attribute("class", if stack.chars().count() > LONG { "label long" } else { "label" });
+    page.element(">", stack, "</th>");
     metric_cell(page, &view.verdict.metric, &row.median);
     page.element("<td class=\"number\" data-ratio=\"\">", &row.ratio_text, "</td>");
     page.element("<td class=\"number\">", &row.interval, "</td>");
-    page.raw("<td>");
-    axis.row(page, &row.ratio, view.verdict.tie);
-    page.raw("</td>");
     page.element("<td class=\"number\">", &row.trials, "</td>");
     if stacks.power_cut {
         page.element("<td>", &row.power_cut, "</td>");
@@ -146,7 +157,7 @@ pub(super) fn warnings(page: &mut Page, view: &RunView) {
     if view.warnings.is_empty() {
         return;
     }
-    page.raw("<section>\n<h2>Warnings</h2>\n<ul>\n");
+    page.raw("<section id=\"warnings\">\n<h2>Warnings</h2>\n<ul>\n");
     for (warning, texts) in grouped(&view.warnings) {
         page.element("<li><strong>", &warning.code, "</strong>");
         for text in texts {
@@ -162,7 +173,7 @@ pub(super) fn uncontrolled(page: &mut Page, view: &RunView) {
     if said.is_empty() {
         return;
     }
-    page.raw("<section>\n<h2>What was not controlled</h2>\n<ul>\n");
+    page.raw("<section id=\"uncontrolled\">\n<h2>What was not controlled</h2>\n<ul>\n");
     for sentence in &said {
         page.element("<li>", sentence, "</li>\n");
     }
@@ -174,7 +185,7 @@ pub(super) fn permanent(page: &mut Page, view: &RunView) {
     if all.is_empty() {
         return;
     }
-    page.raw("<section>\n<h2>How to make it permanent</h2>\n");
+    page.raw("<section id=\"permanent\">\n<h2>How to make it permanent</h2>\n");
     page.raw("<p class=\"faint\">Seekwell did none of this; it is for you to run.</p>\n");
     for one in &all {
         page.element("<h3>", &one.stack, "</h3>\n");
@@ -198,7 +209,9 @@ pub(super) fn permanent(page: &mut Page, view: &RunView) {
 
 /// Every trial with its timeline, folded by stack.
 pub(super) fn trials(page: &mut Page, view: &RunView, trials: &PageTrials) {
-    page.raw("<section>\n<h2>Trials</h2>\n<p class=\"faint\">Throughput of the device: ");
+    page.raw(
+        "<section id=\"trials\">\n<h2>Trials</h2>\n<p class=\"faint\">Throughput of the device: ",
+    );
     page.raw(
         "<span class=\"key-reads\">reads</span> and <span class=\"key-writes\">writes</span>; ",
     );
@@ -207,10 +220,10 @@ pub(super) fn trials(page: &mut Page, view: &RunView, trials: &PageTrials) {
     for row in by_stack.rows() {
         page.element("<details>\n<summary>", &row.stack, " (");
         page.element("", &trials_text(by_stack.counts(&row.stack)), ")</summary>\n");
-        page.raw("<div class=\"scroll\"><table>\n<thead><tr><th class=\"number\">round</th>");
-        page.raw("<th>workload</th><th>status</th>");
-        page.element("<th class=\"number\">", &view.verdict.metric, "</th>");
-        page.raw("<th>throughput</th><th>remarks</th></tr></thead>\n<tbody>\n");
+        page.raw("<div class=\"scroll\"><table>\n<thead><tr><th scope=\"col\" class=\"number\">round</th>");
+        page.raw("<th scope=\"col\">workload</th><th scope=\"col\">status</th>");
+        page.element("<th scope=\"col\" class=\"number\">", &view.verdict.metric, "</th>");
+        page.raw("<th scope=\"col\">throughput</th><th scope=\"col\">remarks</th></tr></thead>\n<tbody>\n");
         for (trial, record) in by_stack.of(&row.stack) {
             trial_row(page, view, trials, trial, record);
         }
@@ -256,7 +269,7 @@ pub(super) fn left_out(page: &mut Page, view: &RunView) {
     if view.plan.left_out.is_empty() {
         return;
     }
-    page.raw("<section>\n<h2>Left out of the plan</h2>\n<ul>\n");
+    page.raw("<section id=\"left-out\">\n<h2>Left out of the plan</h2>\n<ul>\n");
     for one in &view.plan.left_out {
         let text = format!("{} ({}): {}", one.what, one.count, one.reason);
         page.element("<li>", &text, "</li>\n");

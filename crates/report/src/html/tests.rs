@@ -6,6 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use seekwell_model::record::{Sample, Status};
 use seekwell_model::stack::{Backing, Overlay, WriteBack};
 use seekwell_model::units::Bytes;
+use seekwell_model::verdict::VerdictKind;
 use seekwell_model::warning::Warning;
 use sha2::{Digest, Sha256};
 
@@ -51,11 +52,12 @@ fn the_policy_allows_exactly_this_style_sheet() {
 #[test]
 fn the_policy_allows_exactly_this_program() {
     let page = page(&fixture::winner(), Inside::Nothing, Some(&PROGRAM));
-    assert!(page.contains("content=\"default-src 'none'; style-src 'sha256-style'; script-src 'sha256-program'; base-uri 'none'; form-action 'none'\">"));
+    assert!(page.contains("content=\"default-src 'none'; style-src 'sha256-style'; script-src 'sha256-program'; img-src data:; base-uri 'none'; form-action 'none'\">"));
     assert!(page.contains("<style>p{margin:0}</style>"));
     assert!(page.ends_with("</main>\n<script>document.title</script>\n</body>\n</html>\n"));
     if let Some(built) = crate::program::PROGRAM.as_ref() {
         assert_eq!(built.hash, hash(built.text));
+        assert!(built.text.len() <= 400_000, "{} bytes", built.text.len());
         assert_eq!(built.style_hash, hash(built.style));
         assert!(built.style.starts_with(STYLE));
         assert!(!built.style.contains("url(") && !built.style.contains("@import"));
@@ -98,7 +100,7 @@ fn a_page_gives_its_run_file_back() {
     }
 }
 
-const WHOLE_ELEMENT: &str = "<script type=\"application/x-seekwell-run\" id=\"run\">";
+const WHOLE_ELEMENT: &str = "<script type=\"application/x-seekwell-run-letters\" id=\"run\">";
 
 /// Tags in order, each with the names of its attributes; panics on what is not well formed.
 fn structure(page: &str) -> Vec<String> {
@@ -262,15 +264,20 @@ fn no_text_from_outside_changes_the_structure_of_the_page() {
 #[test]
 fn the_page_uses_only_these_elements_and_attributes() {
     let known = [
-        "html", "head", "meta", "title", "style", "body", "main", "header", "section", "h1", "h2",
-        "h3", "p", "strong", "span", "div", "table", "thead", "tbody", "tr", "th", "td", "ul",
-        "li", "pre", "code", "details", "summary", "svg", "rect", "line", "circle", "polyline",
-        "script", "a", "text",
+        "html", "head", "meta", "title", "style", "body", "main", "header", "section", "aside",
+        "h1", "h2", "h3", "p", "b", "em", "i", "small", "strong", "span", "div", "table", "thead",
+        "tbody", "tr", "th", "td", "ul", "li", "dl", "dt", "dd", "pre", "code", "details",
+        "summary", "svg", "rect", "line", "circle", "path", "polyline", "script", "a", "text",
     ];
     let page = html(&with_everywhere("x"));
-    // One link, to a place in the page itself.
-    let links: Vec<&str> = page.match_indices("href=").map(|(at, _)| &page[at..at + 20]).collect();
-    assert_eq!(links, ["href=\"#after-stacks\""]);
+    // Links lead to places in the page itself, which are there.
+    let rests = page.match_indices("href=\"").map(|(at, found)| &page[at + found.len()..]);
+    let links: Vec<&str> = rests.map(|rest| &rest[..rest.find('"').expect("an end")]).collect();
+    assert!(links.len() > 8, "{links:?}");
+    for link in links {
+        let id = link.strip_prefix('#').expect(link);
+        assert!(page.contains(&format!(" id=\"{id}\"")), "{link}");
+    }
     for tag in structure(&page) {
         let mut words = tag.trim_end_matches('/').split(' ');
         let name = words.next().unwrap_or_default().trim_start_matches('/').to_owned();
@@ -297,7 +304,7 @@ fn the_page_says_what_the_terminal_says() {
     let page = html(&view);
     for text in [
         "Take any of xfs/none and xfs/bfq: on unpack.elapsed_durable no other is better by more than the tie width of 2 % (95 % confidence, 8 rounds).",
-        "<th class=\"number\" data-metric=\"unpack.elapsed_durable\">median ms</th>",
+        "<th scope=\"col\" class=\"number\" data-metric=\"unpack.elapsed_durable\"><span></span><span>median ms</span></th>",
         "<td class=\"number\" data-ratio=\"\">1.774</td><td class=\"number\">1.692–1.861</td>",
         "mkfs.xfs /dev/DISK",
         "served-from-cache",
@@ -311,19 +318,161 @@ fn the_page_says_what_the_terminal_says() {
 #[test]
 fn the_forest_plot_has_one_axis_for_all_rows() {
     let page = html(&fixture::winner());
-    let xs: Vec<f64> = page
-        .match_indices("<circle class=\"centre\" r=\"4\" cx=\"")
-        .map(|(at, found)| {
-            let rest = &page[at + found.len()..];
-            rest[..rest.find('"').expect("a quote")].parse().expect("a number")
-        })
-        .collect();
-    assert_eq!(xs.len(), 3);
+    // The pick is a dot, what is out a square.
+    let place = |begin: &str, nth: usize| -> f64 {
+        let (at, found) = page.match_indices(begin).nth(nth).expect(begin);
+        let rest = &page[at + found.len()..];
+        rest[..rest.find('%').expect("percent")].parse().expect("a number")
+    };
+    let square = "<svg class=\"mark\" y=\"45%\" x=\"";
+    let xs = [
+        place("<circle class=\"mark\" cy=\"45%\" r=\"5\" cx=\"", 0),
+        place(square, 0),
+        place(square, 1),
+    ];
     // Distances on a logarithmic axis are those of the logarithms of 1, 1.136 and 1.774.
     let measured = (xs[1] - xs[0]) / (xs[2] - xs[0]);
     let expected = 1.136_f64.ln() / 1.774_f64.ln();
     assert!((measured - expected).abs() < 0.001, "{xs:?}");
-    assert!(xs.iter().all(|x| (0.0..=320.0).contains(x)), "{xs:?}");
+    assert!(xs.iter().all(|x| (0.0..=100.0).contains(x)), "{xs:?}");
+}
+
+#[test]
+fn the_first_screen_is_there_without_a_program_and_in_its_order() {
+    let page = html(&fixture::demo());
+    let mut at = 0;
+    for part in [
+        "<b>Which filesystem and scheduler unpack a small mail store fastest?</b>",
+        "<h1>Pick <em>ext4</em> with scheduler <em>none</em>: at most 11 % slower than the best of the nine.</h1>",
+        "too close to call.",
+        "<strong class=\"out\">btrfs is out</strong>: it takes 1.7 times as long",
+        "95 % confidence",
+        "<b>Main doubt</b> A result shifts by up to 17 %",
+        "<span>Double the work: files = 16_000.</span>",
+        "<th scope=\"col\">filesystem scheduler</th>",
+        ">Pick</th>",
+        "<th scope=\"row\"><b>ext4</b> <span>none</span></th>",
+        ">Too close to call (5)</th>",
+        "aria-label=\"xfs/bfq: 1.010 times, 0.900 to 1.130\"",
+        ">Out (3)</th>",
+        "<th scope=\"row\"><b>btrfs</b> <span>bfq</span></th>",
+        "The band is your tie of 5 %",
+        "<dt>filesystem</dt><dd><b class=\"matters\">yes:</b> ",
+        "<dt>scheduler</dt><dd>",
+        "<h2>Where the time goes",
+        "aria-label=\"btrfs: 366 ms computing, 235 ms waiting, 31 ms writing out, device busy 22 %\"",
+        "If 11 % does not matter to you, stop here.",
+        "<b>Below</b>",
+        "<a href=\"#table\">All numbers</a>",
+        "<b>Share</b>",
+        "<section id=\"table\">",
+        "<section id=\"decision\">",
+    ] {
+        let found = page[at..].find(part);
+        at += found
+            .unwrap_or_else(|| panic!("{part} is not behind {}", &page[at.saturating_sub(80)..at]));
+    }
+}
+
+#[test]
+fn each_trial_is_a_tick_against_the_same_round() {
+    let mut view = fixture::demo();
+    // One trial of xfs/bfq takes twice as long as the pick in its round; one has no value.
+    let of = |view: &RunView, label: &str| {
+        let place = view.plan.stacks.iter().position(|stack| stack.label == label).expect(label);
+        let trials = view.records.iter().enumerate();
+        trials
+            .filter(|(_, (trial, _))| trial.candidate as usize == place)
+            .map(|(at, _)| at)
+            .collect::<Vec<_>>()
+    };
+    let (pick, other) = (of(&view, "ext4/none"), of(&view, "xfs/bfq"));
+    let set = |view: &mut RunView, at: usize, value: Option<f64>| {
+        let step = &mut view.records[at].1.steps[1];
+        step.metrics.clear();
+        step.metrics.extend(value.map(|value| ("elapsed_durable".to_owned(), value)));
+    };
+    set(&mut view, pick[3], Some(0.1));
+    set(&mut view, other[3], Some(0.2));
+    set(&mut view, other[4], None);
+    let page = html(&view);
+    let row = &page[page.find("aria-label=\"xfs/bfq").expect("its row")..];
+    let path = &row[row.find("<path class=\"trial\" d=\"").expect("ticks") + 23..];
+    let ticks: Vec<&str> = path[..path.find('"').expect("an end")].split_terminator("v1").collect();
+    assert_eq!(ticks.len(), 7, "{ticks:?}");
+    let rows = || view.verdict.ratios.iter();
+    let expected = |ratio: f64| format!("M{:.0} 0", scale::Scale::of(rows(), 0.05).x(ratio) * 10.0);
+    assert_eq!(ticks[3], expected(2.0));
+    assert_eq!(ticks[0], expected(0.358 / 0.354));
+    let pick = &page[page.find("aria-label=\"ext4/none, the pick").expect("its row")..];
+    assert!(!pick[..pick.find("</tr>").expect("its end")].contains("class=\"trial\""));
+}
+
+/// A run of so many stacks.
+fn many(number: usize) -> RunView {
+    let stacks: Vec<_> =
+        (0..number).map(|n| fixture::stack("ext4", &format!("sched-{n}"))).collect();
+    let rows = stacks.iter().enumerate().map(|(n, stack)| {
+        let ratio = 1.0 + n as f64 / 40.0;
+        fixture::ratio(&stack.label, 0.4 * ratio, ratio, ratio * 0.95, ratio * 1.05)
+    });
+    let rows: Vec<_> = rows.collect();
+    let seconds: Vec<f64> = rows.iter().filter_map(|row| row.median).collect();
+    let left: Vec<&str> = rows[..20].iter().map(|row| row.stack.as_str()).collect();
+    let verdict = fixture::verdict(VerdictKind::Unresolved, &left, "too wide", rows.clone());
+    fixture::view(stacks, &seconds, verdict)
+}
+
+#[test]
+fn a_forest_of_126_stacks_shows_twelve_and_the_rest_on_demand() {
+    let page = html(&many(126));
+    let forest = &page[page.find("<table class=\"forest").expect("it")..];
+    let forest = &forest[..forest.find("</table>").expect("its end")];
+    assert_eq!(forest.matches("<th scope=\"row\">").count(), 126);
+    assert_eq!(forest.matches("<tr><th scope=\"row\">").count(), 12);
+    assert!(page.contains("<summary>Show all 126 stacks</summary>"));
+    assert!(!html(&fixture::demo()).contains("Show all"));
+}
+
+/// The luminance of a colour, as the guidelines for contrast define it.
+fn luminance(hex: &str) -> f64 {
+    let hex = hex.trim_start_matches('#');
+    let long: String =
+        if hex.len() == 3 { hex.chars().flat_map(|c| [c, c]).collect() } else { hex.to_owned() };
+    let part = |at: usize| {
+        let value = f64::from(u8::from_str_radix(&long[at..at + 2], 16).expect("hex")) / 255.0;
+        if value <= 0.03928 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+    };
+    0.2126 * part(0) + 0.7152 * part(2) + 0.0722 * part(4)
+}
+
+#[test]
+fn the_band_of_the_tie_and_the_marks_can_be_seen() {
+    let (light, dark) =
+        STYLE.split_once("@media screen and (prefers-color-scheme: dark)").expect("both");
+    for theme in [light, &dark[..dark.find("* {").expect("an end")]] {
+        let colour = |name: &str| {
+            let rest = &theme[theme.find(&format!("{name}: #")).expect(name) + name.len() + 2..];
+            luminance(&rest[..rest.find(';').expect("an end")])
+        };
+        let contrast = |one: &str, other: &str| {
+            let (one, other) = (colour(one), colour(other));
+            (one.max(other) + 0.05) / (one.min(other) + 0.05)
+        };
+        for (one, other, least) in [
+            ("--tie", "--page", 3.0),
+            ("--tie", "--band", 3.0),
+            ("--open", "--band", 3.0),
+            ("--pick", "--band", 3.0),
+            ("--out", "--page", 4.5),
+            ("--faint", "--page", 4.5),
+            ("--cpu", "--page", 3.0),
+            ("--wait", "--page", 3.0),
+        ] {
+            assert!(contrast(one, other) >= least, "{one} on {other}: {}", contrast(one, other));
+        }
+    }
+    assert!(!STYLE.contains("anywhere"), "a column would break its words");
 }
 
 #[test]
@@ -352,6 +501,17 @@ fn a_long_timeline_is_drawn_with_few_points() {
     assert!(page.len() - before < 3_000, "{}", page.len() - before);
 }
 
+/// Pages of the version before have base64.
+#[test]
+fn an_earlier_page_gives_its_run_file_back() {
+    use std::io::Write as _;
+    let mut zipped = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    zipped.write_all(b"run file").expect("memory");
+    let text = STANDARD.encode(zipped.finish().expect("memory"));
+    let page = format!("<script type=\"application/x-seekwell-run\" id=\"run\">{text}</script>");
+    assert_eq!(extract(&page).expect("a run file"), b"run file");
+}
+
 /// A large run file is packed faster; a page gives it back like any other.
 #[test]
 fn run_files_of_any_size_come_back() {
@@ -364,4 +524,13 @@ fn run_files_of_any_size_come_back() {
     let (small, large) = (page(file.len() as u64), page(100 << 20));
     assert!(small.len() < large.len(), "{} {}", small.len(), large.len());
     assert!([small, large].iter().all(|page| extract(page).expect("a run file") == file));
+}
+
+#[test]
+fn a_recording_has_no_pick_and_no_picture_of_stacks() {
+    let mut view = fixture::winner();
+    view.environment = serde_json::json!({ "place": "watch" });
+    let page = html(&view);
+    assert!(page.contains("<h1>A recording of a device: nothing was compared</h1>"));
+    assert!(!page.contains("class=\"forest") && !page.contains("og:image"));
 }

@@ -1,4 +1,6 @@
-//! Letters that mean nothing in markup as bytes: two of 91 letters are 13 bits.
+//! Letters that mean nothing in markup as bytes: two of 91 letters are 13 bits, 8 % less text than base64.
+
+use std::io::{self, BufWriter, Write};
 
 /// Printable ASCII without the blank, `&`, `-` and `<`.
 fn letter(value: u16) -> u8 {
@@ -14,6 +16,76 @@ fn letter(value: u16) -> u8 {
 
 const LETTERS: u16 = 91;
 const BITS: u32 = 13;
+
+/// Last letter of a text whose last byte is no content: bits of padding filled a byte.
+const PADDED: u8 = b'-';
+
+/// Writes bytes as letters.
+pub(crate) struct LetterWriter<W: Write> {
+    out: BufWriter<W>,
+    held: u32,
+    count: u32,
+}
+
+impl<W: Write> LetterWriter<W> {
+    pub(crate) fn new(out: W) -> Self {
+        Self { out: BufWriter::new(out), held: 0, count: 0 }
+    }
+
+    fn group(&mut self) -> io::Result<()> {
+        let value = self.held & ((1 << BITS) - 1);
+        self.held >>= BITS;
+        // Below 2^13, so both are below 91.
+        let pair = [
+            letter((value % u32::from(LETTERS)) as u16),
+            letter((value / u32::from(LETTERS)) as u16),
+        ];
+        self.out.write_all(&pair)
+    }
+
+    /// Writes what is left.
+    pub(crate) fn finish(mut self) -> io::Result<()> {
+        if self.count > 0 {
+            let padding = BITS - self.count;
+            self.group()?;
+            if padding >= 8 {
+                self.out.write_all(&[PADDED])?;
+            }
+        }
+        self.out.flush()
+    }
+}
+
+impl<W: Write> Write for LetterWriter<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        for byte in bytes {
+            self.held |= u32::from(*byte) << self.count;
+            self.count += 8;
+            if self.count >= BITS {
+                self.group()?;
+                self.count -= BITS;
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// The bytes that a [`LetterWriter`] was given; `None` when a letter does not belong.
+pub(crate) fn decode_exact(text: &str) -> Option<Vec<u8>> {
+    let (text, is_padded) = match text.strip_suffix(char::from(PADDED)) {
+        Some(text) => (text, true),
+        None => (text, false),
+    };
+    let mut bytes = decode(text)?;
+    if is_padded {
+        bytes.pop();
+    }
+    Some(bytes)
+}
 
 /// The bytes, with up to one byte of zeros behind them; `None` when a letter does not belong.
 pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {

@@ -1,0 +1,569 @@
+//! The answer of a run in sentences, for every form of the report: what to pick and what it can cost, what
+//! is too close to call, what is out, the main doubt, what matters, where the time goes.
+
+mod derived;
+mod names;
+mod size;
+
+use crate::factor::list;
+use crate::number::{exact_percent, percent};
+use crate::sentence::capital;
+use crate::view::{RunView, count};
+use names::{Group, by_name, plural, value};
+use seekwell_model::answer::{Answer, AxisAnswer, Depends, TimeRow, Trend, ValueOut};
+use seekwell_model::verdict::Ratio;
+use std::borrow::Cow;
+
+pub(crate) use names::Axes;
+pub(crate) use size::{Effect, Measure, Sides};
+
+#[cfg(test)]
+mod tests;
+
+/// Largest loss of a pick that is recommended; above it the pick is a guess.
+const GUESS: f64 = 0.5;
+/// Numbers up to this one are written as words.
+const WORDS: [&str; 13] = [
+    "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+    "twelve",
+];
+
+/// Emphasis of a part of a sentence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Plain,
+    /// The stack to pick.
+    Pick,
+    /// Stacks or values that are out.
+    Out,
+}
+
+/// A part of a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) text: String,
+    pub(crate) role: Role,
+}
+
+impl Span {
+    fn new(text: &str, role: Role) -> Self {
+        Self { text: text.to_owned(), role }
+    }
+
+    fn plain(text: &str) -> Self {
+        Self::new(text, Role::Plain)
+    }
+}
+
+/// The text of spans.
+pub(crate) fn joined(spans: &[Span]) -> String {
+    spans.iter().map(|span| span.text.as_str()).collect()
+}
+
+/// Place of a stack in the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Standing {
+    Pick,
+    Close,
+    Out,
+    /// It may lose data that the pick keeps.
+    NotEligible,
+    /// It has no usable value.
+    Unmeasured,
+}
+
+/// The doubt that could change the pick, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct DoubtText {
+    pub(crate) text: String,
+    /// Empty if nothing can be done.
+    pub(crate) remedy: String,
+}
+
+/// The answer for one axis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AxisLine {
+    pub(crate) axis: String,
+    /// True if some value is worse than another.
+    pub(crate) matters: bool,
+    pub(crate) text: String,
+}
+
+/// What the report says first, in this order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AnswerText {
+    /// `Pick ext4 with scheduler none: at most 9 % slower than the best of the nine.`
+    pub(crate) pick: Vec<Span>,
+    /// Reason for a pick without a bound; `None` for others.
+    pub(crate) cause: Option<String>,
+    /// Stacks that are too close to call.
+    pub(crate) close: Option<Vec<Span>>,
+    /// Stacks that are out, with sizes.
+    pub(crate) out: Option<Vec<Span>>,
+    /// `95 % confidence, 14 rounds.`
+    pub(crate) basis: String,
+    /// Faster stacks that may lose data.
+    pub(crate) weaker: Option<String>,
+    pub(crate) doubt: Option<DoubtText>,
+    pub(crate) axes: Vec<AxisLine>,
+}
+
+impl AnswerText {
+    /// The sentences of a run.
+    pub(crate) fn of(view: &RunView) -> Self {
+        let answer = answer(view);
+        let said =
+            Said { view, answer: &answer, axes: Axes::of(&view.plan), measure: Measure::of(view) };
+        Self {
+            pick: said.pick(),
+            cause: said.cause(),
+            close: said.close(),
+            out: said.out(),
+            basis: said.basis(),
+            weaker: said.weaker(),
+            doubt: answer.doubt.as_ref().map(|doubt| DoubtText {
+                text: sentence(&doubt.text),
+                remedy: if doubt.remedy.is_empty() {
+                    String::new()
+                } else {
+                    sentence(&doubt.remedy)
+                },
+            }),
+            axes: said.axis_lines(),
+        }
+    }
+}
+
+/// The answer of the verdict; of verdicts made before there was one what follows from them.
+pub(crate) fn answer(view: &RunView) -> Cow<'_, Answer> {
+    match &view.verdict.answer {
+        Some(answer) => Cow::Borrowed(answer),
+        None => Cow::Owned(derived::answer(view)),
+    }
+}
+
+/// Place of a stack in the answer.
+pub(crate) fn standing(answer: &Answer, row: &Ratio) -> Standing {
+    let label = &row.stack;
+    if answer.pick.as_ref() == Some(label) {
+        Standing::Pick
+    } else if answer.close.contains(label) {
+        Standing::Close
+    } else if answer.out.contains(label) {
+        Standing::Out
+    } else if row.median.is_none() || answer.unmeasured.iter().any(|one| one.stack == *label) {
+        Standing::Unmeasured
+    } else {
+        Standing::NotEligible
+    }
+}
+
+/// A text as a sentence: a capital first, a full stop last.
+fn sentence(text: &str) -> String {
+    let text = capital(text.trim());
+    if text.ends_with(['.', '?', '!', ':']) { text } else { format!("{text}.") }
+}
+
+/// A small number as a word.
+fn word(number: usize) -> String {
+    WORDS.get(number).map_or_else(|| number.to_string(), |word| (*word).to_owned())
+}
+
+/// All that the sentences are made from.
+struct Said<'a> {
+    view: &'a RunView,
+    answer: &'a Answer,
+    axes: Axes<'a>,
+    measure: Measure,
+}
+
+impl Said<'_> {
+    fn pick(&self) -> Vec<Span> {
+        let Self { answer, axes, .. } = self;
+        let so_far = self.so_far();
+        let Some(pick) = &answer.pick else {
+            let cause = answer.cause.as_deref().unwrap_or("no stack has a value");
+            let cause = if so_far.is_empty() { capital(cause) } else { cause.to_owned() };
+            return vec![Span::plain(&sentence(&format!("{so_far}{cause}")))];
+        };
+        let is_guess = self.is_guess();
+        let mut said = vec![Span::plain(&match (so_far.as_str(), is_guess) {
+            ("", false) => "Pick ".to_owned(),
+            ("", true) => "If you must choose: ".to_owned(),
+            (so_far, false) => format!("{so_far}pick "),
+            (so_far, true) => format!("{so_far}if you must choose, "),
+        })];
+        said.extend(axes.stack(pick, Role::Pick));
+        let joint = if so_far.is_empty() { ": " } else { ", " };
+        said.push(Span::plain(&match answer.loss {
+            _ if answer.among < 2 => format!("{joint}{}", self.alone()),
+            Some(loss) if !is_guess => format!("{joint}{}.", self.cost(loss)),
+            _ => ".".to_owned(),
+        }));
+        said
+    }
+
+    /// Returns true if no one would recommend the pick.
+    fn is_guess(&self) -> bool {
+        self.answer.among > 1 && self.answer.loss.is_none_or(|loss| loss > GUESS)
+    }
+
+    /// `So far, after 4 of 14 rounds: `; empty for a run that is over.
+    fn so_far(&self) -> String {
+        let Self { view, answer, .. } = self;
+        if view.is_over {
+            return String::new();
+        }
+        let trials = view.plan.trials.iter().map(|trial| trial.round + 1);
+        let planned = trials.max().filter(|_| view.plan.race.is_none());
+        let rounds = answer.rounds;
+        match planned.filter(|planned| *planned > rounds) {
+            Some(planned) => format!("So far, after {rounds} of {planned} rounds: "),
+            None => format!("So far, after {}: ", count(rounds as usize, "round")),
+        }
+    }
+
+    /// End of the sentence for a stack that was compared with no other.
+    fn alone(&self) -> &'static str {
+        if self.view.plan.ranked() > 1 {
+            "no other stack has a value."
+        } else {
+            "it is the only stack."
+        }
+    }
+
+    /// `at most 9 % slower than the best of the nine`.
+    fn cost(&self, loss: f64) -> String {
+        let among = self.answer.among as usize;
+        if loss < NO_LOSS {
+            return match among {
+                2 => "it is the better of the two".to_owned(),
+                _ => format!("it is the best of the {}", word(among)),
+            };
+        }
+        let than = match among {
+            2 => "the other".to_owned(),
+            _ => format!("the best of the {}", word(among)),
+        };
+        format!("at most {} {} than {than}", percent(loss), self.measure.slower())
+    }
+
+    /// The reason why a pick is a guess.
+    fn cause(&self) -> Option<String> {
+        let Self { view, answer, .. } = self;
+        answer.pick.as_ref().filter(|_| self.is_guess())?;
+        let Some(loss) = answer.loss else {
+            let cause = answer.cause.as_deref();
+            return Some(sentence(cause.unwrap_or("the trials set no bound on the loss")));
+        };
+        let up_to = self.measure.gain(Effect { from: 1.0 + loss, to: 1.0 + loss, ends: None });
+        let rounds = count(answer.rounds as usize, "round");
+        let cannot = match crate::noise::spread(view) {
+            Some(spread) => format!("trials vary by {}, and {rounds} cannot tell", percent(spread)),
+            None => format!("{rounds} cannot tell"),
+        };
+        Some(format!("Another may be far better, up to {up_to}: {cannot}."))
+    }
+
+    fn close(&self) -> Option<Vec<Span>> {
+        let Self { answer, axes, .. } = self;
+        let pick = answer.pick.as_ref().filter(|_| !answer.close.is_empty())?;
+        let Group { text, is_plural } = axes.close(pick, &answer.close);
+        let are = if is_plural { "are" } else { "is" };
+        let text = first_word(&text);
+        Some(vec![Span::plain(&format!("{text} {are} too close to call."))])
+    }
+
+    fn out(&self) -> Option<Vec<Span>> {
+        let Self { answer, axes, .. } = self;
+        let out = &answer.out;
+        let (first, last) = (out.first()?, out.last()?);
+        if out.len() > 1 && out.len() + 1 == answer.among as usize {
+            return Some(self.all_out(first, last));
+        }
+        let (values, left) = axes.whole_values(out);
+        let mut said = Vec::new();
+        for axis in axes.names() {
+            let values: Vec<&str> =
+                values.iter().filter(|(of, _)| of == axis).map(|(_, value)| *value).collect();
+            if !values.is_empty() {
+                self.out_values(axis, &values, &mut said);
+            }
+        }
+        if !left.is_empty() {
+            let group = by_name(&left);
+            let too = !said.is_empty();
+            self.out_group(&group, self.range(left.iter().map(String::as_str)), too, &mut said);
+        }
+        Some(said)
+    }
+
+    /// Every other stack is out: the sizes of the next and the last.
+    fn all_out(&self, first: &str, last: &str) -> Vec<Span> {
+        let sides = Sides { worse: "it", is_plural: false, better: "the pick", both: false };
+        let mut said = vec![Span::new("Every other stack is out", Role::Out), Span::plain(".")];
+        for (which, stack) in [("Next", first), ("Last", last)] {
+            let Some(effect) = self.row(stack) else { continue };
+            let size = self.measure.clause(&sides, effect);
+            said.push(Span::plain(&format!(" {which} is {stack}: {size}.")));
+        }
+        said
+    }
+
+    /// Values of an axis of which every stack is out.
+    fn out_values(&self, axis: &str, values: &[&str], said: &mut Vec<Span>) {
+        let names: Vec<String> = values.iter().map(|name| value(axis, name)).collect();
+        let group = by_name(&names);
+        let found = self.answer.axes.iter().filter(|answer| answer.axis.starts_with(axis));
+        let found: Vec<&ValueOut> = found
+            .flat_map(|answer| &answer.out)
+            .filter(|out| values.contains(&out.value.as_str()))
+            .collect();
+        let effect = match found.as_slice() {
+            [only] if values.len() == 1 => Some(self.effect(only.ratio, only.low, only.high)),
+            _ => self.range(values.iter().flat_map(|value| self.axes.with(axis, value))),
+        };
+        let too = !said.is_empty();
+        self.out_group(&group, effect, too, said);
+    }
+
+    fn out_group(&self, group: &Group, effect: Option<Effect>, too: bool, said: &mut Vec<Span>) {
+        if too {
+            said.push(Span::plain(" "));
+        }
+        let (are, it) = if group.is_plural { ("are", "they") } else { ("is", "it") };
+        let text = first_word(&group.text);
+        said.push(Span::new(&format!("{text} {are} out"), Role::Out));
+        let sides =
+            Sides { worse: it, is_plural: group.is_plural, better: "the pick", both: false };
+        let size = effect.map(|effect| self.measure.clause(&sides, effect));
+        let size = size.map_or_else(String::new, |size| format!(": {size}"));
+        said.push(Span::plain(&format!("{}{size}.", if too { " too" } else { "" })));
+    }
+
+    fn effect(&self, ratio: f64, low: Option<f64>, high: Option<f64>) -> Effect {
+        Effect::one(self.view.verdict.better, ratio, low, high)
+    }
+
+    /// The effect of a stack against the leader.
+    fn row(&self, stack: &str) -> Option<Effect> {
+        let row = self.view.verdict.ratios.iter().find(|row| row.stack == stack)?;
+        Some(self.effect(row.ratio?, row.low, row.high))
+    }
+
+    /// The range of the effects of some stacks; of a single one with its interval.
+    fn range<'s>(&self, stacks: impl Iterator<Item = &'s str>) -> Option<Effect> {
+        let all: Vec<&str> = stacks.collect();
+        if let [only] = all.as_slice() {
+            return self.row(only);
+        }
+        let rows = self.view.verdict.ratios.iter();
+        let rows = rows.filter(|row| all.contains(&row.stack.as_str()));
+        Effect::range(self.view.verdict.better, rows.filter_map(|row| row.ratio))
+    }
+
+    fn basis(&self) -> String {
+        let Self { view, answer, .. } = self;
+        let verdict = &view.verdict;
+        let rounds = count(answer.rounds as usize, "round");
+        if answer.loss.is_none() || answer.among < 2 {
+            return format!("{}.", capital(&rounds));
+        }
+        let tie = exact_percent(verdict.tie);
+        let within = match answer.loss {
+            Some(loss) if answer.certified && loss >= NO_LOSS => {
+                format!(", within the tie of {tie}")
+            }
+            _ => String::new(),
+        };
+        let is_exact = verdict.evidence.outlook.as_ref().is_some_and(|one| one.spread == Some(0.0));
+        if is_exact {
+            return format!("Exact: the trials of a stack do not vary; {rounds}{within}.");
+        }
+        format!("{} confidence, {rounds}{within}.", exact_percent(verdict.confidence))
+    }
+
+    fn weaker(&self) -> Option<String> {
+        let weaker = self.answer.weaker.as_ref()?;
+        let gain = weaker.ratio.map(|ratio| {
+            let effect = self.effect(ratio, weaker.low, weaker.high).turned();
+            self.measure.gain(effect)
+        });
+        let gain = gain.map_or_else(String::new, |gain| format!(" would be {gain}, but"));
+        let stack = joined(&self.axes.stack(&weaker.stack, Role::Plain));
+        let loses = weaker.loses.trim_end_matches('.');
+        let others = match weaker.stacks {
+            0 | 1 => "it is not eligible".to_owned(),
+            more => format!("{more} such stacks are not eligible"),
+        };
+        Some(format!("{stack}{gain} {loses}: {others}."))
+    }
+
+    fn axis_lines(&self) -> Vec<AxisLine> {
+        let line = |axis: &AxisAnswer| AxisLine {
+            axis: axis.axis.clone(),
+            matters: !axis.out.is_empty() || !axis.depends.is_empty(),
+            text: format!("{}.", self.axis(axis).trim_end_matches('.')),
+        };
+        self.answer.axes.iter().map(line).collect()
+    }
+
+    fn axis(&self, axis: &AxisAnswer) -> String {
+        if !axis.depends.is_empty() {
+            return self.depends(axis);
+        }
+        let mut text = self.left(axis);
+        let out: Vec<String> =
+            axis.out.iter().take(VALUES).map(|out| self.value_out(out)).collect();
+        if !out.is_empty() {
+            text.push_str(if text.is_empty() { "" } else { "; " });
+            text.push_str(&out.join("; "));
+        }
+        if axis.out.len() > VALUES {
+            let more = axis.out.len() - VALUES;
+            text.push_str(&format!("; {more} more {} out", if more == 1 { "is" } else { "are" }));
+        }
+        if let Some(trend) = &axis.trend {
+            text.push_str(&format!("; {}", self.trend(trend)));
+        }
+        if let Some(beside) = counters(axis) {
+            text.push_str(&format!("; {beside}"));
+        }
+        text
+    }
+
+    /// The values of an axis that are left, and how far they differ.
+    fn left(&self, axis: &AxisAnswer) -> String {
+        let over = match axis.over.as_str() {
+            "" => String::new(),
+            over => format!(" averaged over {over}"),
+        };
+        let single = |within: f64| match axis.single {
+            Some(single) if single > within && !axis.over.is_empty() => {
+                format!(" (up to {} in single combinations)", percent(single))
+            }
+            _ => String::new(),
+        };
+        match (axis.left.as_slice(), axis.within) {
+            ([], _) => String::new(),
+            ([only], _) => format!("{only} is best"),
+            (_, Some(within)) if axis.out.is_empty() => {
+                let comma = if over.is_empty() { "" } else { "," };
+                format!("no difference above {}{comma}{over}{}", percent(within), single(within))
+            }
+            (left, Some(within)) => format!(
+                "{}, within {} of each other{over}{}",
+                alternatives(left),
+                percent(within),
+                single(within)
+            ),
+            (left, None) => format!("{} cannot be told apart", alternatives_and(left)),
+        }
+    }
+
+    fn value_out(&self, out: &ValueOut) -> String {
+        let sides = Sides { worse: &out.value, is_plural: false, better: &out.against, both: true };
+        self.measure.clause(&sides, self.effect(out.ratio, out.low, out.high))
+    }
+
+    fn depends(&self, axis: &AxisAnswer) -> String {
+        let others: Vec<&str> = self
+            .axes
+            .names()
+            .iter()
+            .filter(|name| !axis.axis.starts_with(**name))
+            .copied()
+            .collect();
+        let on = match others.as_slice() {
+            [only] => format!("the {only}"),
+            _ => "the rest of the stack".to_owned(),
+        };
+        let with = |one: &Depends| {
+            let sides =
+                Sides { worse: &one.worst, is_plural: false, better: &one.best, both: true };
+            let size = self.measure.clause(&sides, self.effect(one.ratio, one.low, one.high));
+            format!("with {} {size}", one.with)
+        };
+        let mut parts: Vec<String> = axis.depends.iter().take(VALUES).map(with).collect();
+        if axis.depends.len() > VALUES {
+            parts.push(format!("{} more combinations differ too", axis.depends.len() - VALUES));
+        }
+        format!("depends on {on}: {}", parts.join("; "))
+    }
+
+    fn trend(&self, trend: &Trend) -> String {
+        let effect = self.effect(trend.ratio, trend.low, trend.high);
+        let steady = if trend.steady { ", step by step" } else { "" };
+        let range = format!("from {} to {}", trend.from, trend.to);
+        if effect.from < 1.0 {
+            return format!("{range} it gets {}{steady}", self.measure.gain(effect.turned()));
+        }
+        let sides = Sides { worse: "it", is_plural: false, better: &trend.from, both: false };
+        format!("{range} {}{steady}", self.measure.clause(&sides, effect))
+    }
+}
+
+/// The start of a sentence; names of values stay as they are.
+fn first_word(text: &str) -> String {
+    let is_ours = ["the ", "device ", "layer ", "journal ", "scheduler ", "memory "];
+    if is_ours.iter().any(|word| text.starts_with(word)) { capital(text) } else { text.to_owned() }
+}
+
+/// Losses below this are none.
+const NO_LOSS: f64 = 5e-4;
+/// Values of an axis in its line at most.
+const VALUES: usize = 3;
+
+/// The counters that differ most between the best and the worst value: `15 KiB per write with btrfs, 293
+/// with ext4`.
+fn counters(axis: &AxisAnswer) -> Option<String> {
+    let (worst, best) = (axis.worst.as_ref()?, axis.left.first()?);
+    let said: Vec<String> = axis
+        .beside
+        .iter()
+        .take(2)
+        .map(|one| {
+            let number = crate::evidence_text::short;
+            format!("{} {} against {}", number(one.at_highest), one.what, number(one.at_lowest))
+        })
+        .collect();
+    (!said.is_empty()).then(|| format!("{worst} has {} with {best}", list(&said)))
+}
+
+/// `ext4 or xfs`.
+fn alternatives(values: &[String]) -> String {
+    match values {
+        [] => String::new(),
+        [only] => only.clone(),
+        [rest @ .., last] if values.len() <= VALUES => format!("{} or {last}", rest.join(", ")),
+        _ => format!("{} or {} others", values[..VALUES - 1].join(", "), values.len() - VALUES + 1),
+    }
+}
+
+/// `ext4 and xfs`.
+fn alternatives_and(values: &[String]) -> String {
+    by_name(values).text
+}
+
+/// The share of the judged step in which the device was busy, in a sentence.
+pub(crate) fn busy(rows: &[TimeRow]) -> Option<String> {
+    let shares: Vec<f64> = rows.iter().filter_map(|row| row.busy).collect();
+    let low = shares.iter().copied().reduce(f64::min)?;
+    let high = shares.iter().copied().reduce(f64::max)?;
+    let share = match (percent(low), percent(high)) {
+        (low, high) if low == high => high,
+        (low, high) => format!("{} to {high}", low.trim_end_matches(" %")),
+    };
+    Some(format!("The device is busy {share} of the time."))
+}
+
+/// Heading of the rows of time.
+pub(crate) fn time_heading(axis: &str, others: &[&str]) -> String {
+    let rest: Vec<String> =
+        others.iter().filter(|name| !axis.starts_with(**name)).map(|name| plural(name)).collect();
+    if axis.is_empty() || rest.is_empty() {
+        String::new()
+    } else {
+        format!("medians over the {}", list(&rest))
+    }
+}

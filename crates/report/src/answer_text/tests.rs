@@ -1,0 +1,265 @@
+use super::*;
+use crate::fixture;
+use seekwell_model::answer::Weaker;
+use seekwell_model::lab::Better;
+use seekwell_model::verdict::DurabilityClass;
+
+/// The sentences, one per line.
+fn said(view: &RunView) -> String {
+    let text = AnswerText::of(view);
+    let mut lines = vec![joined(&text.pick)];
+    lines.extend(text.cause.clone());
+    lines.extend(text.close.iter().chain(&text.out).map(|spans| joined(spans)));
+    lines.push(text.basis);
+    lines.extend(text.weaker);
+    lines.extend(text.doubt.iter().map(|doubt| format!("{} {}", doubt.text, doubt.remedy)));
+    lines.extend(text.axes.iter().map(|line| format!("{}: {}", line.axis, line.text)));
+    lines.join("\n")
+}
+
+fn changed(change: impl FnOnce(&mut RunView, &mut Answer)) -> String {
+    let mut view = fixture::demo();
+    let mut answer = view.verdict.answer.take().unwrap();
+    change(&mut view, &mut answer);
+    view.verdict.answer = Some(answer);
+    said(&view)
+}
+
+fn first(text: &str) -> &str {
+    text.lines().next().unwrap()
+}
+
+#[test]
+fn the_demo_says_pick_cost_close_out_doubt_and_axes() {
+    assert_eq!(
+        said(&fixture::demo()),
+        "Pick ext4 with scheduler none: at most 11 % slower than the best of the nine.\n\
+         xfs and the other schedulers are too close to call.\n\
+         btrfs is out: it takes 1.7 times as long (1.6 to 1.8).\n\
+         95 % confidence, 14 rounds.\n\
+         A result shifts by up to 17 % with the stack that ran before it, more than your tie of 5 %. Double the work: files = 16_000.\n\
+         filesystem: ext4 or xfs, within 5.6 % of each other averaged over the schedulers (up to 12 % in single combinations); btrfs takes 1.7 times as long as ext4 (1.6 to 1.8); btrfs has 15.0 KiB per write against 293 with ext4.\n\
+         scheduler: no difference above 10 %, averaged over ext4 and xfs."
+    );
+}
+
+#[test]
+fn verdicts_without_an_answer_have_one_that_follows_from_them() {
+    let winner = said(&fixture::winner());
+    assert_eq!(
+        winner,
+        "Pick xfs with scheduler none: it is the best of the three.\n\
+         Every other stack is out. Next is xfs/bfq: it takes 14 % longer (9 to 19 %). Last is ext4/none: it takes 1.8 times as long (1.7 to 1.9).\n\
+         95 % confidence, 8 rounds."
+    );
+    assert!(
+        said(&fixture::tie()).starts_with(
+            "Pick xfs with scheduler none: at most 2 % slower than the best of the three.\n\
+             xfs/bfq is too close to call.\n\
+             ext4 is out: it takes 1.8 times as long (1.7 to 1.9).\n\
+             95 % confidence, 8 rounds, within the tie of 2 %."
+        ),
+        "{}",
+        said(&fixture::tie())
+    );
+    assert!(
+        said(&fixture::unresolved())
+            .starts_with("If you must choose: xfs.\nThe intervals are too wide"),
+        "{}",
+        said(&fixture::unresolved())
+    );
+}
+
+#[test]
+fn a_loss_above_half_is_a_guess_and_says_how_far_off_it_may_be() {
+    let text = changed(|_, answer| answer.loss = Some(0.8));
+    assert!(
+        text.starts_with(
+            "If you must choose: ext4 with scheduler none.\n\
+             Another may be far better, up to 1.8 times as fast: "
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn failures_that_leave_no_bound_are_the_cause() {
+    let text = changed(|_, answer| {
+        answer.loss = None;
+        answer.cause = Some(
+            "3 of 20 trials of xfs/none failed; had they ended, they could change the choice"
+                .to_owned(),
+        );
+    });
+    assert!(
+        text.starts_with(
+            "If you must choose: ext4 with scheduler none.\n\
+             3 of 20 trials of xfs/none failed; had they ended, they could change the choice.\n"
+        ),
+        "{text}"
+    );
+    assert!(text.contains("\n14 rounds.\n"), "{text}");
+}
+
+#[test]
+fn a_run_without_a_pick_begins_with_the_reason() {
+    let text = changed(|_, answer| {
+        *answer = Answer {
+            cause: Some("no stack ran every workload: nothing is compared".to_owned()),
+            ..Answer::default()
+        };
+    });
+    assert_eq!(first(&text), "No stack ran every workload: nothing is compared.");
+}
+
+#[test]
+fn an_unfinished_run_says_so_in_the_same_sentence() {
+    let text = changed(|view, answer| {
+        view.is_over = false;
+        answer.rounds = 4;
+    });
+    assert_eq!(
+        first(&text),
+        "So far, after 4 of 8 rounds: pick ext4 with scheduler none, at most 11 % slower than the best of the nine."
+    );
+}
+
+#[test]
+fn two_stacks_and_one_are_counted_as_people_do() {
+    let pick = |among: u32, loss: f64| {
+        first(&changed(|_, answer| (answer.among, answer.loss) = (among, Some(loss)))).to_owned()
+    };
+    let start = "Pick ext4 with scheduler none: ";
+    assert_eq!(pick(2, 0.03), format!("{start}at most 3 % slower than the other."));
+    assert_eq!(pick(2, 0.0), format!("{start}it is the better of the two."));
+    assert_eq!(pick(126, 0.03), format!("{start}at most 3 % slower than the best of the 126."));
+    assert_eq!(pick(1, 0.0), format!("{start}no other stack has a value."));
+}
+
+#[test]
+fn stacks_that_are_no_product_of_values_are_named() {
+    let text =
+        changed(|_, answer| answer.close = vec!["xfs/bfq".to_owned(), "ext4/bfq".to_owned()]);
+    assert!(text.contains("\nxfs/bfq and ext4/bfq are too close to call.\n"), "{text}");
+    let text = changed(|_, answer| {
+        answer.close = vec!["ext4/bfq".to_owned(), "ext4/mq-deadline".to_owned()];
+        answer.out.insert(0, "xfs/none".to_owned());
+    });
+    assert!(text.contains("\nThe other schedulers are too close to call.\n"), "{text}");
+    assert!(
+        text.contains("(1.6 to 1.8). xfs/none is out too: it takes 3 % longer (-6 to 14 %)."),
+        "{text}"
+    );
+}
+
+#[test]
+fn rates_are_told_from_the_better_side_and_never_as_a_small_ratio() {
+    let text = changed(|view, answer| {
+        view.verdict.metric = "sweep.read_iops".to_owned();
+        view.verdict.better = Better::Higher;
+        for row in &mut view.verdict.ratios {
+            (row.ratio, row.low, row.high) = (Some(0.16), Some(0.14), Some(0.2));
+        }
+        let out = &mut answer.axes[0].out[0];
+        (out.ratio, out.low, out.high) = (0.16, Some(0.14), Some(0.2));
+    });
+    assert!(
+        text.contains(
+            "btrfs is out: the pick does 6.2 times as many reads per second (5.0 to 7.1)."
+        ),
+        "{text}"
+    );
+    assert!(
+        text.contains("; ext4 does 6.2 times as many reads per second as btrfs (5.0 to 7.1)"),
+        "{text}"
+    );
+}
+
+/// One clause of a metric, the worse side by so much.
+fn clause(metric: &str, better: Better, ratio: f64) -> String {
+    let mut view = fixture::demo();
+    view.verdict.metric = metric.to_owned();
+    view.verdict.better = better;
+    let sides = Sides { worse: "a", is_plural: false, better: "b", both: true };
+    Measure::of(&view).clause(&sides, Effect::one(better, ratio, None, None))
+}
+
+#[test]
+fn each_kind_of_metric_has_its_words() {
+    use Better::{Higher, Lower};
+    assert_eq!(clause("unpack.elapsed", Lower, 1.7), "a takes 1.7 times as long as b");
+    assert_eq!(clause("unpack.elapsed", Lower, 1.14), "a takes 14 % longer than b");
+    assert_eq!(
+        clause("log.latency_p99", Lower, 1.7),
+        "the latency p99 of a is 1.7 times as long as that of b"
+    );
+    assert_eq!(clause("x.write_iops", Higher, 0.8), "a does 20 % fewer writes per second than b");
+    assert_eq!(clause("x.mb_per_s", Higher, 0.5), "b does 2.0 times as many MB per second as a");
+    assert_eq!(clause("x.extents", Lower, 3.0), "a has 3.0 times the extents of b");
+    assert_eq!(clause("x.score", Higher, 0.5), "b has 2.0 times the value of a");
+    assert_eq!(clause("x.score", Higher, 0.9), "the value of a is 10 % lower than that of b");
+    assert_eq!(clause("x.pages", Lower, 1.3), "the value of a is 30 % higher than that of b");
+    assert_eq!(clause("unpack.elapsed", Lower, 1.0), "a does not differ");
+}
+
+#[test]
+fn an_axis_that_depends_on_another_has_one_clause_per_combination() {
+    let text = changed(|_, answer| {
+        let one = |with: &str, best: &str, worst: &str| Depends {
+            with: with.to_owned(),
+            best: best.to_owned(),
+            worst: worst.to_owned(),
+            ratio: 1.3,
+            low: Some(1.2),
+            high: Some(1.4),
+        };
+        answer.axes[1].depends = vec![one("ext4", "none", "bfq"), one("xfs", "bfq", "none")];
+    });
+    assert!(text.ends_with(
+        "scheduler: depends on the filesystem: with ext4 bfq takes 30 % longer than none (20 to 40 %); with xfs none takes 30 % longer than bfq (20 to 40 %)."
+    ), "{text}");
+}
+
+#[test]
+fn ordered_values_have_a_trend() {
+    let line = |ratio: f64, low: f64, high: f64| {
+        let text = changed(|_, answer| {
+            answer.axes[1].trend = Some(Trend {
+                from: "4k".to_owned(),
+                to: "1m".to_owned(),
+                ratio,
+                low: Some(low),
+                high: Some(high),
+                steady: true,
+            });
+        });
+        text.lines().last().unwrap().rsplit("; ").next().unwrap().to_owned()
+    };
+    assert_eq!(
+        line(0.5, 0.4, 0.6),
+        "from 4k to 1m it gets 2.0 times as fast (1.7 to 2.5), step by step."
+    );
+    assert_eq!(
+        line(1.7, 1.5, 1.9),
+        "from 4k to 1m it takes 1.7 times as long (1.5 to 1.9), step by step."
+    );
+}
+
+#[test]
+fn faster_stacks_that_lose_data_are_one_sentence() {
+    let text = changed(|_, answer| {
+        answer.weaker = Some(Weaker {
+            stacks: 3,
+            stack: "btrfs/none".to_owned(),
+            class: DurabilityClass::Unsafe,
+            pick_class: DurabilityClass::Synced,
+            ratio: Some(0.5),
+            low: Some(0.45),
+            high: Some(0.55),
+            loses: "lost data that a sync had returned for in 27 of 30 power cuts".to_owned(),
+        });
+    });
+    assert!(text.contains(
+        "\nbtrfs with scheduler none would be 2.0 times as fast (1.8 to 2.2), but lost data that a sync had returned for in 27 of 30 power cuts: 3 such stacks are not eligible.\n"
+    ), "{text}");
+}

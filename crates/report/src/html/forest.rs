@@ -1,0 +1,387 @@
+//! The forest: every stack against the pick, in groups, with one tick per trial.
+
+use super::scale::{Place, Scale};
+use crate::answer_text::{self, Axes, Measure, Standing};
+use crate::number::ratio;
+use crate::page::Page;
+use crate::stack_table::{StackRow, StackTable};
+use crate::view::{ByStack, RunView};
+use seekwell_model::answer::Answer;
+use std::collections::BTreeMap;
+
+/// Rows up to which all are shown at once.
+const ALL: usize = 20;
+/// Rows of a group that are shown of a longer forest.
+const CLOSE: usize = 8;
+const OTHERS: usize = 3;
+/// Letters of a name for which a narrow screen has room in one line.
+const NARROW: usize = 20;
+/// The same for a wide screen.
+const WIDE: usize = 44;
+
+/// A group of rows.
+struct Group<'a> {
+    standing: Standing,
+    rows: Vec<&'a StackRow>,
+}
+
+impl Group<'_> {
+    fn class(&self) -> &'static str {
+        match self.standing {
+            Standing::Pick => "pick",
+            Standing::Close => "close",
+            Standing::Out => "out",
+            Standing::NotEligible | Standing::Unmeasured => "none",
+        }
+    }
+
+    fn title(&self) -> String {
+        let number = self.rows.len();
+        match self.standing {
+            Standing::Pick => "Pick".to_owned(),
+            Standing::Close => format!("Too close to call ({number})"),
+            Standing::Out => format!("Out ({number})"),
+            Standing::NotEligible => format!("Not eligible: may lose data ({number})"),
+            Standing::Unmeasured => format!("No value ({number})"),
+        }
+    }
+
+    /// Rows that are shown at first where there are many.
+    fn first(&self) -> usize {
+        match self.standing {
+            Standing::Pick => 1,
+            Standing::Close => CLOSE,
+            _ => OTHERS,
+        }
+    }
+}
+
+/// All rows of a run, each with the standing of its stack.
+pub(super) struct Forest<'a> {
+    view: &'a RunView,
+    trials: ByStack<'a>,
+    groups: Vec<Group<'a>>,
+    pub(super) scale: Scale,
+    /// Value of the stack that ratios refer to, by round and workload.
+    base: BTreeMap<(u32, u32), f64>,
+    base_median: Option<f64>,
+}
+
+impl<'a> Forest<'a> {
+    pub(super) fn of(view: &'a RunView, table: &'a StackTable, answer: &Answer) -> Self {
+        let trials = view.by_stack();
+        let mut groups: Vec<Group<'a>> = Vec::new();
+        for standing in [
+            Standing::Pick,
+            Standing::Close,
+            Standing::Out,
+            Standing::NotEligible,
+            Standing::Unmeasured,
+        ] {
+            let of = |row: &&StackRow| answer_text::standing(answer, &row.ratio) == standing;
+            let rows: Vec<&StackRow> = table.rows.iter().filter(of).collect();
+            if !rows.is_empty() {
+                groups.push(Group { standing, rows });
+            }
+        }
+        let baseline = view.verdict.baseline.as_deref().unwrap_or_default();
+        let metric = &view.verdict.metric;
+        let mut base = BTreeMap::new();
+        for (trial, record) in trials.of(baseline) {
+            if let (Some(value), Some(one)) =
+                (record.metric(metric), view.plan.candidates.get(trial.candidate as usize))
+            {
+                base.insert((trial.round, one.workload), value);
+            }
+        }
+        let base_median = table.rows.iter().find(|row| row.ratio.stack == baseline);
+        Self {
+            view,
+            trials,
+            groups,
+            scale: Scale::of(table.rows.iter().map(|row| &row.ratio), view.verdict.tie),
+            base,
+            base_median: base_median.and_then(|row| row.ratio.median),
+        }
+    }
+
+    /// Rows of the card: the foremost of each group.
+    pub(super) fn foremost(&self, number: usize) -> Vec<(&'static str, &'a StackRow)> {
+        let total: usize = self.groups.iter().map(|group| group.rows.len()).sum();
+        let mut found = Vec::new();
+        for group in &self.groups {
+            let share = if total <= number { group.rows.len() } else { group.first().min(5) };
+            found.extend(group.rows.iter().take(share).map(|row| (group.class(), *row)));
+        }
+        found.truncate(number);
+        found
+    }
+
+    /// The picture as a table.
+    pub(super) fn draw(&self, page: &mut Page, axes: &Axes<'_>, unit: &str) {
+        let verdict = &self.view.verdict;
+        let total: usize = self.groups.iter().map(|group| group.rows.len()).sum();
+        let folded = total > ALL;
+        let longest = self.groups.iter().flat_map(|group| &group.rows);
+        let longest = longest.map(|row| row.ratio.stack.chars().count()).max().unwrap_or(0);
+        page.raw("<section id=\"forest\">\n<h2>");
+        page.text(&crate::sentence::capital(&Measure::of(self.view).heading(verdict)));
+        page.text(&match verdict.baseline.as_deref() {
+            Some(baseline) if !self.is_pick(baseline) => format!(", relative to {baseline}"),
+            Some(_) => ", relative to the pick".to_owned(),
+            None => String::new(),
+        });
+        page.raw(" <small>log scale; each tick is a trial</small></h2>\n");
+        if folded {
+            page.raw("<details id=\"all-stacks\" class=\"more\"><summary>");
+            page.text(&format!("Show all {total} stacks"));
+            page.raw("</summary></details>\n");
+        }
+        page.raw("<div class=\"scroll\"><table class=\"forest");
+        page.raw(match longest {
+            0..=NARROW => "",
+            n if n <= WIDE => " long",
+            _ => " longer",
+        });
+        page.raw("\">\n<thead><tr><th scope=\"col\">");
+        page.text(&axes.names().join(" "));
+        page.raw("</th><th scope=\"col\" class=\"plot\">");
+        self.scale.head(page);
+        page.element("</th><th scope=\"col\" class=\"number\">", unit, "</th>");
+        page.raw("<th scope=\"col\" class=\"number wide\">times</th>");
+        page.raw("<th scope=\"col\" class=\"number wide\">");
+        page.text(&format!("{} interval", crate::number::exact_percent(verdict.confidence)));
+        page.raw("</th></tr></thead>\n");
+        let grid = self.grid();
+        for group in &self.groups {
+            page.raw("<tbody");
+            page.attribute("class", group.class());
+            page.raw("><tr class=\"group\"><th colspan=\"5\" scope=\"rowgroup\">");
+            page.text(&group.title());
+            if folded && group.rows.len() > group.first() {
+                page.element(
+                    " <small class=\"first\">the first ",
+                    &group.first().to_string(),
+                    "</small>",
+                );
+            }
+            page.raw("</th></tr>\n");
+            for (number, row) in group.rows.iter().enumerate() {
+                self.row(page, axes, group, row, &grid, folded && number >= group.first());
+            }
+            page.raw("</tbody>\n");
+        }
+        page.raw("</table></div>\n");
+        self.caption(page);
+        page.raw("</section>\n");
+    }
+
+    fn is_pick(&self, label: &str) -> bool {
+        let pick = self.groups.iter().filter(|group| group.standing == Standing::Pick);
+        pick.flat_map(|group| &group.rows).any(|row| row.ratio.stack == label)
+    }
+
+    fn caption(&self, page: &mut Page) {
+        let verdict = &self.view.verdict;
+        let ranked = self.view.plan.ranked();
+        let tie = crate::number::exact_percent(verdict.tie);
+        let together = if ranked > 2 {
+            format!(" that hold for all {ranked} together")
+        } else {
+            String::new()
+        };
+        page.element(
+            "<p class=\"cap\">",
+            &format!(
+                "Lines are {} intervals{together}. The band is your tie of {tie}, the difference that does not \
+                 matter to you.",
+                crate::number::exact_percent(verdict.confidence)
+            ),
+            "</p>\n",
+        );
+    }
+
+    /// Vertical lines at the ticks, as a path over 1,000 × 1.
+    fn grid(&self) -> String {
+        let line = |tick: &f64| format!("M{:.0} 0v1", self.scale.x(*tick) * 10.0);
+        self.scale.ticks().iter().skip(1).map(line).collect()
+    }
+
+    fn row(
+        &self,
+        page: &mut Page,
+        axes: &Axes<'_>,
+        group: &Group<'_>,
+        row: &StackRow,
+        grid: &str,
+        is_more: bool,
+    ) {
+        page.raw(if is_more { "<tr class=\"extra\">" } else { "<tr>" });
+        page.raw("<th scope=\"row\">");
+        name(page, axes, &row.ratio.stack);
+        page.raw("</th><td class=\"plot\">");
+        self.plot(page, group, row, grid);
+        page.element("</td><td class=\"number\">", &row.median, "</td>");
+        let has_ratio = row.ratio.ratio.is_some();
+        page.element("<td class=\"number wide\">", &short(row.ratio.ratio), "</td>");
+        let interval = match (row.ratio.low, row.ratio.high) {
+            _ if self.view.verdict.baseline.as_deref() == Some(row.ratio.stack.as_str()) => {
+                String::new()
+            }
+            (Some(_), Some(_)) if has_ratio => {
+                format!("{} to {}", short(row.ratio.low), short(row.ratio.high))
+            }
+            _ => crate::number::DASH.to_owned(),
+        };
+        page.element("<td class=\"number wide faint\">", &interval, "</td></tr>\n");
+    }
+
+    /// The band of the tie, the line at 1, the interval, the ratio in the shape of its group, and a tick for
+    /// each trial.
+    fn plot(&self, page: &mut Page, group: &Group<'_>, row: &StackRow, grid: &str) {
+        let scale = &self.scale;
+        let (centre, low, high) = (row.ratio.ratio, row.ratio.low, row.ratio.high);
+        page.raw("<svg class=\"plot\" role=\"img\"");
+        let text = match (centre, group.standing) {
+            (_, Standing::Pick) => format!("{}, the pick", row.ratio.stack),
+            (None, _) => format!("{}: no ratio", row.ratio.stack),
+            _ => format!(
+                "{}: {} times, {} to {}",
+                row.ratio.stack,
+                ratio(centre),
+                ratio(low),
+                ratio(high)
+            ),
+        };
+        page.attribute("aria-label", &text);
+        page.raw(">");
+        let tie = 1.0 + self.view.verdict.tie;
+        let (left, right) = (scale.x(1.0 / tie), scale.x(tie));
+        page.raw("<rect class=\"band\" height=\"100%\"");
+        page.percent("x", left);
+        page.percent("width", right - left);
+        page.raw("/>");
+        for (open, x) in [
+            ("<line class=\"tie\" y2=\"100%\"", left),
+            ("<line class=\"tie\" y2=\"100%\"", right),
+            ("<line class=\"one\" y2=\"100%\"", scale.x(1.0)),
+        ] {
+            page.raw(open);
+            page.percent("x1", x);
+            page.percent("x2", x);
+            page.raw("/>");
+        }
+        strokes(
+            page,
+            "<svg viewBox=\"0 0 1000 1\" preserveAspectRatio=\"none\"><path class=\"grid\"",
+            grid,
+        );
+        let ticks: String = self
+            .ticks(&row.ratio.stack)
+            .into_iter()
+            .map(|tick| format!("M{:.0} 0v1", scale.x(tick) * 10.0))
+            .collect();
+        strokes(
+            page,
+            "<svg y=\"72%\" height=\"16%\" viewBox=\"0 0 1000 1\" preserveAspectRatio=\"none\"><path class=\"trial\"",
+            &ticks,
+        );
+        let drawable = |value: Option<f64>| value.filter(|value| value.is_finite() && *value > 0.0);
+        if let (Some(low), Some(high), false) = (drawable(low), drawable(high), low == high) {
+            self.whisker(page, low, high);
+        }
+        if let Some(centre) = drawable(centre) {
+            mark(page, group.class(), scale.x(centre));
+        }
+        page.raw("</svg>");
+    }
+
+    /// The interval; an end that is cut has an arrow.
+    fn whisker(&self, page: &mut Page, low: f64, high: f64) {
+        let (from, to) = (self.scale.place(low), self.scale.place(high));
+        page.raw("<line class=\"whisker\" y1=\"45%\" y2=\"45%\"");
+        page.percent("x1", from.percent());
+        page.percent("x2", to.percent());
+        page.raw("/>");
+        for (end, arrow) in [(from, "M7 -5L1 0L7 5"), (to, "M-7 -5L-1 0L-7 5")] {
+            if let Place::Cut(percent) = end {
+                page.raw("<svg class=\"mark\" y=\"45%\"");
+                page.percent("x", percent);
+                page.raw("><path class=\"arrow\"");
+                page.attribute("d", arrow);
+                page.raw("/></svg>");
+            }
+        }
+    }
+
+    /// Ratio of each trial to the trial of the same round and workload of the stack that ratios refer to, or to
+    /// its median where that round has none.
+    fn ticks(&self, label: &str) -> Vec<f64> {
+        let metric = &self.view.verdict.metric;
+        if self.view.verdict.baseline.as_deref() == Some(label) {
+            return vec![];
+        }
+        let value = |(trial, record): &(
+            &seekwell_model::plan::PlannedTrial,
+            &seekwell_model::record::Record,
+        )| {
+            let candidate = self.view.plan.candidates.get(trial.candidate as usize)?;
+            let base = self.base.get(&(trial.round, candidate.workload)).copied();
+            let ratio = record.metric(metric)? / base.or(self.base_median)?;
+            (ratio.is_finite() && ratio > 0.0).then_some(ratio)
+        };
+        self.trials.of(label).iter().filter_map(value).collect()
+    }
+}
+
+/// Lines in a box of 1,000 × 1 that stretches; nothing where there are none.
+fn strokes(page: &mut Page, open: &'static str, path: &str) {
+    if path.is_empty() {
+        return;
+    }
+    page.raw(open);
+    page.attribute("d", path);
+    page.raw("/></svg>");
+}
+
+/// The mark of a ratio: a dot for the pick, a ring for what is close, a square for what is out.
+fn mark(page: &mut Page, class: &'static str, x: f64) {
+    page.raw(match class {
+        "out" => "<svg class=\"mark\" y=\"45%\"",
+        _ => "<circle class=\"mark\" cy=\"45%\" r=\"5\"",
+    });
+    page.percent(if class == "out" { "x" } else { "cx" }, x);
+    page.raw(match class {
+        "out" => "><rect x=\"-4.5\" y=\"-4.5\" width=\"9\" height=\"9\"/></svg>",
+        _ => "/>",
+    });
+}
+
+/// A ratio with two decimals, as few as tell it from 1.
+fn short(value: Option<f64>) -> String {
+    match value.filter(|value| value.is_finite()) {
+        None => crate::number::DASH.to_owned(),
+        Some(value) if value >= 99.5 => format!("{value:.0}"),
+        Some(value) if value >= 9.995 => format!("{value:.1}"),
+        Some(value) if value < 0.1 => format!("{value:.3}"),
+        Some(value) => format!("{value:.2}"),
+    }
+}
+
+/// The values of a stack as words, the first one strong; the label of a stack that has its own.
+fn name(page: &mut Page, axes: &Axes<'_>, label: &str) {
+    let own = [label];
+    let values = axes.values(label).filter(|values| !values.is_empty()).unwrap_or(&own);
+    let head = axes.names().iter().position(|name| *name == "filesystem").unwrap_or(0);
+    for (number, value) in values.iter().enumerate() {
+        let strong = number == head || values.len() == 1;
+        if number > 0 {
+            page.raw(" ");
+        }
+        page.element(
+            if strong { "<b>" } else { "<span>" },
+            value,
+            if strong { "</b>" } else { "</span>" },
+        );
+    }
+}
