@@ -472,10 +472,14 @@ impl AdviseArgs {
 pub struct ReportArgs {
     /// Run file
     pub run: PathBuf,
+    /// Show everything: the table of stacks, evidence, warnings, factors that were not controlled, and how to
+    /// make the pick permanent
+    #[arg(long)]
+    pub all: bool,
     /// Write one HTML file that contains the run file
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Write the report as Markdown
+    /// Write the answer as Markdown, made for a change request; with --all the whole report
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
     /// Write trials, samples, timelines and histograms as Parquet tables into a directory
@@ -544,6 +548,9 @@ pub struct CompareArgs {
     /// Print the comparison as JSON
     #[arg(long)]
     pub json: bool,
+    /// Write the comparison as Markdown, made for a change request
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
 }
 
 /// A time in which something can happen.
@@ -553,7 +560,7 @@ pub struct CompareArgs {
 pub fn some_time(text: &str) -> Result<Nanos, String> {
     let time = any_time(text)?;
     match time.0 {
-        0 => Err("nothing can happen in no time; write a longer one, such as 2min".to_owned()),
+        0 => Err("the time must be above 0, for example 2min".to_owned()),
         _ => Ok(time),
     }
 }
@@ -565,7 +572,7 @@ pub fn some_time(text: &str) -> Result<Nanos, String> {
 pub fn some_trace(text: &str) -> Result<Bytes, String> {
     let size: Bytes = text.parse().map_err(|error: UnitError| error.to_string())?;
     match size.0 {
-        0 => Err("a trace of no size holds nothing; write a larger one, such as 500MiB".to_owned()),
+        0 => Err("the size must be above 0, for example 500MiB".to_owned()),
         _ => Ok(size),
     }
 }

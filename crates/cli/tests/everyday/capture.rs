@@ -104,7 +104,7 @@ fn a_size_of_zero_and_a_thread_of_the_kernel_are_refused_in_words() {
         let output =
             command.args(["capture", "-o", "t", option, "0", "--", "true"]).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{}", talk(&output));
-        assert!(talk(&output).contains("a trace of no size holds nothing"), "{}", talk(&output));
+        assert!(talk(&output).contains("the size must be above 0"), "{}", talk(&output));
     }
     let kernel = std::fs::read_to_string("/proc/2/comm").is_ok_and(|name| name == "kthreadd\n");
     let test = "a_size_of_zero_and_a_thread_of_the_kernel_are_refused_in_words";
