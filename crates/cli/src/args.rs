@@ -400,10 +400,14 @@ fn waiting(stop: &Arc<AtomicBool>) -> Wait {
 pub struct ReportArgs {
     /// Run file
     pub run: PathBuf,
+    /// Show everything: the table of stacks, evidence, warnings, factors that were not controlled, and how to
+    /// make the pick permanent
+    #[arg(long)]
+    pub all: bool,
     /// Write one HTML file that contains the run file
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Write the report as Markdown
+    /// Write the answer as Markdown, made for a change request; with --all the whole report
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
     /// Write trials, samples, timelines and histograms as Parquet tables into a directory
@@ -472,6 +476,9 @@ pub struct CompareArgs {
     /// Print the comparison as JSON
     #[arg(long)]
     pub json: bool,
+    /// Write the comparison as Markdown, made for a change request
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
 }
 
 /// A time above 0.

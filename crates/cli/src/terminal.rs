@@ -8,6 +8,12 @@ pub fn width() -> usize {
     size.map_or(80, |size| usize::from(size.ws_col)).clamp(40, 160)
 }
 
+/// Lines of the terminal that standard output is; `None` for a file or a pipe, where nothing scrolls.
+pub fn height() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(stdout()).ok()?;
+    (size.ws_row > 0).then(|| usize::from(size.ws_row))
+}
+
 /// Columns of the terminal that standard output is; `None` for a file or a pipe, where lines stay whole.
 pub fn columns() -> Option<usize> {
     stdout().is_terminal().then(width)

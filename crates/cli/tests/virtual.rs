@@ -129,7 +129,7 @@ fn a_lab_runs_in_guests_and_the_same_everywhere() {
     assert_eq!(fingerprints(&run(here, &["-o", "two.seekwell", "--jobs", "1", "--check"])), first);
     let charged = fingerprints(&run(here, &["-o", "three.seekwell", "--cpu", "300,40"]));
     assert!(charged.iter().all(|(index, fingerprint)| first[index] != *fingerprint));
-    let report = seekwell(here).args(["report", "one.seekwell"]).output().unwrap();
+    let report = seekwell(here).args(["report", "one.seekwell", "--all"]).output().unwrap();
     let text = data(&report);
     assert!(text.contains("backend virtual"), "{text}");
     assert!(text.contains("virtual time counts no CPU time"), "{text}");
@@ -295,7 +295,7 @@ fn several_devices_run_to_a_verdict_that_compares_them_with_filesystems() {
     let [card, disk] = [pair("cf-transcend-133x", 30), pair("maxtor-6y080l0", 60)];
     assert_eq!(prices, [card.clone(), card, disk.clone(), disk]);
 
-    let text = data(&seekwell(here).args(["report", "t.seekwell"]).output().unwrap());
+    let text = data(&seekwell(here).args(["report", "t.seekwell", "--all"]).output().unwrap());
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("maxtor-6y080l0 instead of cf-transcend-133x, each with its"), "{text}");
     assert!(
@@ -551,10 +551,11 @@ fn a_model_that_misses_published_figures_is_marked_in_every_report() {
         let run = run(here, &["-o", &format!("{device}.seekwell")]);
         let [html, markdown] = ["html", "md"].map(|suffix| format!("{device}.{suffix}"));
         let mut report = seekwell(here);
-        report.arg("report").arg(format!("{device}.seekwell"));
+        report.arg("report").arg("--all").arg(format!("{device}.seekwell"));
         let text = data(&report.args(["--html", &html, "--markdown", &markdown]).output().unwrap());
-        let printed =
-            seekwell(here).arg("report").arg(format!("{device}.seekwell")).output().unwrap();
+        let mut printed = seekwell(here);
+        printed.arg("report").arg("--all").arg(format!("{device}.seekwell"));
+        let printed = printed.output().unwrap();
         let read = |name: &str| std::fs::read_to_string(here.join(name)).unwrap();
         let sentence =
             format!("the model {device} misses 1 of 2 published figures by more than 10");

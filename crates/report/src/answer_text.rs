@@ -6,11 +6,12 @@ mod names;
 mod size;
 
 use crate::factor::list;
+use crate::model_error;
 use crate::number::{exact_percent, percent};
 use crate::sentence::capital;
 use crate::view::{RunView, count};
-use names::{Group, by_name, plural, value};
-use seekwell_model::answer::{Answer, AxisAnswer, Depends, TimeRow, Trend, ValueOut};
+use names::{Group, by_name, plural, values_of};
+use seekwell_model::answer::{Answer, AxisAnswer, Depends, Doubt, TimeRow, Trend, ValueOut};
 use seekwell_model::verdict::Ratio;
 use std::borrow::Cow;
 
@@ -80,6 +81,14 @@ pub(crate) struct DoubtText {
     pub(crate) remedy: String,
 }
 
+impl DoubtText {
+    fn of(doubt: &Doubt) -> Self {
+        let remedy = doubt.remedy.trim();
+        let remedy = if remedy.is_empty() { String::new() } else { sentence(remedy) };
+        Self { text: sentence(&doubt.text), remedy }
+    }
+}
+
 /// The answer for one axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AxisLine {
@@ -121,14 +130,7 @@ impl AnswerText {
             out: said.out(),
             basis: said.basis(),
             weaker: said.weaker(),
-            doubt: answer.doubt.as_ref().map(|doubt| DoubtText {
-                text: sentence(&doubt.text),
-                remedy: if doubt.remedy.is_empty() {
-                    String::new()
-                } else {
-                    sentence(&doubt.remedy)
-                },
-            }),
+            doubt: answer.doubt.as_ref().map(DoubtText::of).or_else(|| model_error::doubt(view)),
             axes: said.axis_lines(),
         }
     }
@@ -312,8 +314,7 @@ impl Said<'_> {
 
     /// Values of an axis of which every stack is out.
     fn out_values(&self, axis: &str, values: &[&str], said: &mut Vec<Span>) {
-        let names: Vec<String> = values.iter().map(|name| value(axis, name)).collect();
-        let group = by_name(&names);
+        let group = values_of(axis, values);
         let found = self.answer.axes.iter().filter(|answer| answer.axis.starts_with(axis));
         let found: Vec<&ValueOut> = found
             .flat_map(|answer| &answer.out)
@@ -376,7 +377,8 @@ impl Said<'_> {
             }
             _ => String::new(),
         };
-        let is_exact = verdict.evidence.outlook.as_ref().is_some_and(|one| one.spread == Some(0.0));
+        let is_point = |row: &Ratio| row.low.is_some() && row.low == row.high;
+        let is_exact = verdict.ratios.len() > 1 && verdict.ratios.iter().all(is_point);
         if is_exact {
             return format!("Exact: the trials of a stack do not vary; {rounds}{within}.");
         }
@@ -505,8 +507,10 @@ impl Said<'_> {
 
 /// The start of a sentence; names of values stay as they are.
 fn first_word(text: &str) -> String {
-    let is_ours = ["the ", "device ", "layer ", "journal ", "scheduler ", "memory "];
-    if is_ours.iter().any(|word| text.starts_with(word)) { capital(text) } else { text.to_owned() }
+    let ours =
+        ["the", "layer", "layers", "journal", "journals", "scheduler", "schedulers", "memory"];
+    let first = text.split(' ').next().unwrap_or_default();
+    if first.len() < text.len() && ours.contains(&first) { capital(text) } else { text.to_owned() }
 }
 
 /// Losses below this are none.
@@ -531,7 +535,7 @@ fn counters(axis: &AxisAnswer) -> Option<String> {
 }
 
 /// `ext4 or xfs`.
-fn alternatives(values: &[String]) -> String {
+pub(crate) fn alternatives(values: &[String]) -> String {
     match values {
         [] => String::new(),
         [only] => only.clone(),
@@ -545,16 +549,20 @@ fn alternatives_and(values: &[String]) -> String {
     by_name(values).text
 }
 
-/// The share of the judged step in which the device was busy, in a sentence.
-pub(crate) fn busy(rows: &[TimeRow]) -> Option<String> {
+/// The share of the judged step in which the device was busy: `22 to 30 %`.
+pub(crate) fn busy_share(rows: &[TimeRow]) -> Option<String> {
     let shares: Vec<f64> = rows.iter().filter_map(|row| row.busy).collect();
     let low = shares.iter().copied().reduce(f64::min)?;
     let high = shares.iter().copied().reduce(f64::max)?;
-    let share = match (percent(low), percent(high)) {
+    Some(match (percent(low), percent(high)) {
         (low, high) if low == high => high,
         (low, high) => format!("{} to {high}", low.trim_end_matches(" %")),
-    };
-    Some(format!("The device is busy {share} of the time."))
+    })
+}
+
+/// The same as a sentence.
+pub(crate) fn busy(rows: &[TimeRow]) -> Option<String> {
+    Some(format!("The device is busy {} of the time.", busy_share(rows)?))
 }
 
 /// Heading of the rows of time.

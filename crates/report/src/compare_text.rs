@@ -1,10 +1,11 @@
 //! Runs compared.
 
+use crate::markdown::escape;
 use crate::number::{DASH, Scale, exact_percent, ratio, unit_of};
+use crate::stack_table::direction;
 use crate::terminal::warnings_below;
 use crate::text::{Ink, Palette, Table, harmless, paragraph};
 use seekwell_model::comparison::{Change, Difference, RunComparison, StackComparison, Threshold};
-use seekwell_model::lab::Better;
 
 /// Labels listed of a difference before "and N more".
 const STACKS_NAMED: usize = 3;
@@ -41,10 +42,12 @@ fn head(found: &RunComparison, width: usize, palette: Palette) -> String {
         side(&found.second_runs, &found.second)
     );
     let mut out = palette.paint(Ink::Heading, paragraph("", &harmless(&title), width).trim_end());
-    let direction = match found.better {
-        Better::Lower => "lower is better",
-        Better::Higher => "higher is better",
-    };
+    out.push('\n');
+    out + &paragraph("", &harmless(&about(found)), width)
+}
+
+/// What is compared, and how.
+fn about(found: &RunComparison) -> String {
     let ratio_of = match &found.reference {
         Some(reference) => format!("ratio of the ratios to {reference}, second to first"),
         None => "ratio second to first".to_owned(),
@@ -54,15 +57,49 @@ fn head(found: &RunComparison, width: usize, palette: Palette) -> String {
     } else {
         "independent samples, so trials are not paired"
     };
-    let text = format!(
-        "{} ({direction}); {ratio_of}; {samples}; {} confidence over all stacks together; tie \
-         width {}",
+    format!(
+        "{} ({}); {ratio_of}; {samples}; {} confidence over all stacks together; tie width {}",
         found.metric,
+        direction(found.better),
         exact_percent(found.confidence),
         exact_percent(found.tie)
-    );
-    out.push('\n');
-    out + &paragraph("", &harmless(&text), width)
+    )
+}
+
+/// A comparison as Markdown, for a change request: the conclusion, the table, what else differed. No text of a
+/// run becomes markup.
+#[must_use]
+pub fn compare_markdown(found: &RunComparison) -> String {
+    let [first, second] = [(&found.first_runs, &found.first), (&found.second_runs, &found.second)]
+        .map(|(runs, one)| escape(&side(runs, one)));
+    let mut out = format!("### {first} to {second}\n\n**{}**\n\n", escape(&conclusion(found)));
+    let scale = scale(found);
+    let unit =
+        if scale.symbol().is_empty() { String::new() } else { format!(" {}", scale.symbol()) };
+    out.push_str(&format!(
+        "| stack | first{unit} | second{unit} | ratio | interval | trials | finding |\n"
+    ));
+    out.push_str("| --- | ---: | ---: | ---: | ---: | ---: | --- |\n");
+    for stack in &found.stacks {
+        let cells: Vec<String> = cells(stack, scale).iter().map(|cell| escape(cell)).collect();
+        out.push_str(&format!("| {} |\n", cells.join(" | ")));
+    }
+    out.push_str(&format!("\n{}\n", escape(&about(found))));
+    let mut said: Vec<String> = found.differences.iter().map(difference).collect();
+    for (only, name) in [(&found.only_first, &found.first), (&found.only_second, &found.second)] {
+        if !only.is_empty() {
+            said.push(format!("only in {name}, so not compared: {}", only.join(", ")));
+        }
+    }
+    let doubts = found.first_doubts.iter().chain(&found.second_doubts);
+    said.extend(doubts.map(|doubt| format!("{}: {}", doubt.code, doubt.text)));
+    if !said.is_empty() {
+        out.push('\n');
+    }
+    for text in said {
+        out.push_str(&format!("- {}\n", escape(&text)));
+    }
+    out
 }
 
 /// The runs of a side.
@@ -71,8 +108,7 @@ fn side(runs: &[String], one: &str) -> String {
 }
 
 fn table(found: &RunComparison, width: usize, palette: Palette) -> String {
-    let medians = found.stacks.iter().flat_map(|stack| [stack.first_median, stack.second_median]);
-    let scale = Scale::fit(unit_of(&found.metric), medians.flatten());
+    let scale = scale(found);
     let mut table = Table::default();
     table.column("stack", "", false);
     table.column("first", scale.symbol(), true);
@@ -82,22 +118,31 @@ fn table(found: &RunComparison, width: usize, palette: Palette) -> String {
     table.column("trials", "", true);
     table.column("finding", "", false);
     for stack in &found.stacks {
-        let interval = match (stack.low, stack.high) {
-            (Some(low), Some(high)) => format!("{}–{}", ratio(Some(low)), ratio(Some(high))),
-            _ => DASH.to_owned(),
-        };
-        let cells = vec![
-            stack.stack.clone(),
-            scale.number(stack.first_median),
-            scale.number(stack.second_median),
-            ratio(stack.ratio),
-            interval,
-            format!("{}+{}", stack.first_trials, stack.second_trials),
-            finding(stack),
-        ];
-        table.row(ink(stack), cells);
+        table.row(ink(stack), cells(stack, scale));
     }
     table.render(width, 7, palette).0
+}
+
+fn scale(found: &RunComparison) -> Scale {
+    let medians = found.stacks.iter().flat_map(|stack| [stack.first_median, stack.second_median]);
+    Scale::fit(unit_of(&found.metric), medians.flatten())
+}
+
+/// The row of a stack.
+fn cells(stack: &StackComparison, scale: Scale) -> Vec<String> {
+    let interval = match (stack.low, stack.high) {
+        (Some(low), Some(high)) => format!("{}–{}", ratio(Some(low)), ratio(Some(high))),
+        _ => DASH.to_owned(),
+    };
+    vec![
+        stack.stack.clone(),
+        scale.number(stack.first_median),
+        scale.number(stack.second_median),
+        ratio(stack.ratio),
+        interval,
+        format!("{}+{}", stack.first_trials, stack.second_trials),
+        finding(stack),
+    ]
 }
 
 fn finding(stack: &StackComparison) -> String {
@@ -203,27 +248,27 @@ fn differences(all: &[Difference], width: usize, palette: Palette) -> String {
     }
     let title = "Not the same in both runs, so a part of every ratio";
     let mut out = format!("\n{}\n", palette.paint(Ink::Doubt, title));
-    for difference in all {
-        let value = |value: &Option<String>| value.clone().unwrap_or("not known".to_owned());
-        let mut text = format!(
-            "{}: {} -> {}",
-            difference.what,
-            value(&difference.first),
-            value(&difference.second)
-        );
-        if !difference.stacks.is_empty() {
-            let named: Vec<&str> =
-                difference.stacks.iter().take(STACKS_NAMED).map(String::as_str).collect();
-            text.push_str(&format!(" (on {}", named.join(", ")));
-            if difference.stacks.len() > STACKS_NAMED {
-                let more = difference.stacks.len() - STACKS_NAMED;
-                text.push_str(&format!(" and {more} more"));
-            }
-            text.push(')');
-        }
-        out.push_str(&paragraph("  ! ", &harmless(&text), width));
+    for one in all {
+        out.push_str(&paragraph("  ! ", &harmless(&difference(one)), width));
     }
     out
+}
+
+fn difference(difference: &Difference) -> String {
+    let value = |value: &Option<String>| value.clone().unwrap_or("not known".to_owned());
+    let (first, second) = (value(&difference.first), value(&difference.second));
+    let mut text = format!("{}: {first} -> {second}", difference.what);
+    if !difference.stacks.is_empty() {
+        let named: Vec<&str> =
+            difference.stacks.iter().take(STACKS_NAMED).map(String::as_str).collect();
+        text.push_str(&format!(" (on {}", named.join(", ")));
+        if difference.stacks.len() > STACKS_NAMED {
+            let more = difference.stacks.len() - STACKS_NAMED;
+            text.push_str(&format!(" and {more} more"));
+        }
+        text.push(')');
+    }
+    text
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Another device or another filesystem: where a run has several devices, the gain of each change,
 //! and its price.
 
+use crate::answer_text::{Effect, Measure};
 use crate::factor::{benefit, factor, list};
-use crate::sentence::{much, subject};
 use crate::view::RunView;
 use seekwell_model::stack::Stack;
 use seekwell_model::verdict::{Basis, Ratio};
@@ -59,7 +59,9 @@ fn compared(view: &RunView, best: &OfDevice<'_>, other: &OfDevice<'_>) -> Vec<St
     let ends = ends.map(|(low, high)| (low.min(high), low.max(high)));
     let moved = match ends {
         Some((low, _)) if low > 1.0 => {
-            format!("{} {}", subject(verdict), much(verdict, first))
+            let effect =
+                first.ratio.map(|ratio| Effect::one(verdict.better, ratio, first.low, first.high));
+            effect.map_or_else(String::new, |effect| Measure::of(view).gain(effect))
         }
         _ => "neither is shown to be better".to_owned(),
     };

@@ -1,26 +1,23 @@
-//! The evidence of a verdict as sentences: which axis mattered, what a power cut would leave,
-//! how a race went, and whether the laboratory may be trusted.
+//! The evidence of a verdict as sentences: axes, durability, the course of a race, checks of the
+//! measurement.
 
+use crate::answer_text::{Effect, Measure, Sides, alternatives, answer};
 use crate::devices;
-use crate::factor::{factor, list};
+use crate::factor::list;
+use crate::model_error::on_device;
 use crate::noise::noise;
 use crate::number::percent;
 use crate::sentence::capital;
 use crate::view::{RunView, count};
-use seekwell_model::lab::Better;
 use seekwell_model::power_cut::CutCounts;
 use seekwell_model::verdict::{
-    AxisFound, Beside, CheckFound, ControlFound, DurabilityClass, Evidence, InteractionFound,
-    NodeFound, NodeStanding, RaceCourse, StackDurability, Verdict,
+    CheckFound, ControlFound, DurabilityClass, Evidence, NodeFound, NodeStanding, RaceCourse,
+    StackDurability,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Stacks that left in the screen and are named one by one.
 const NAMED: usize = 8;
-/// A bound above this factor says nothing.
-const MOST: f64 = 10.0;
-/// Largest number of interactions in the text.
-const INTERACTIONS: usize = 3;
 
 /// A heading and its sentences.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,9 +30,10 @@ pub(crate) struct Section {
 pub(crate) fn sections(view: &RunView) -> Vec<Section> {
     let evidence = &view.verdict.evidence;
     let all = [
+        ("Storage", storage(evidence)),
         ("Another device or another filesystem", devices::sentences(view)),
-        ("What made the difference", difference(view)),
-        ("On each node", nodes(&view.verdict)),
+        ("On a real device", on_device(view).map_or_else(Vec::new, |found| found.sentences)),
+        ("On each node", nodes(view)),
         ("After a power cut", durability(view)),
         ("How the race went", evidence.race.as_ref().map_or_else(Vec::new, course)),
         ("The laboratory", laboratory(evidence)),
@@ -47,87 +45,16 @@ pub(crate) fn sections(view: &RunView) -> Vec<Section> {
         .collect()
 }
 
-fn difference(view: &RunView) -> Vec<String> {
-    let evidence = &view.verdict.evidence;
-    let mut said = Vec::new();
-    if let Some(share) = evidence.storage.as_ref().filter(|share| !share.seen) {
-        said.push(format!(
-            "Your workload does not see the storage: the device was busy for {} of the judged step at most, so no device could make it 5 % faster",
+/// The share of the storage, where it is so small that no device could help.
+fn storage(evidence: &Evidence) -> Vec<String> {
+    let share = evidence.storage.as_ref().filter(|share| !share.seen);
+    let said = share.map(|share| {
+        format!(
+            "Your workload hardly uses the storage: the device is busy for {} of the judged step at most, so no device could make it 5 % faster",
             percent(share.busy)
-        ));
-    }
-    let method = view.verdict.method;
-    said.extend(evidence.axes.iter().map(|found| axis(found, view.verdict.better, method)));
-    said.extend(evidence.interactions.iter().take(INTERACTIONS).map(interaction));
-    said
-}
-
-/// First method whose effects are certainly confirmed by rounds that had no part in finding them.
-const CONFIRMS: u32 = 3;
-
-/// From this ratio on a factor says more than per cent.
-const FACTOR: f64 = 1.5;
-
-/// `31 % more than A (28 to 35 %)`, `52 times that of A (40 to 68)`.
-fn compared(ratio: f64, low: Option<f64>, high: Option<f64>, with: &str) -> String {
-    let ends = low.zip(high);
-    if ratio >= FACTOR {
-        let range = ends.map_or_else(String::new, |(low, high)| {
-            format!(" ({} to {})", factor(low), factor(high))
-        });
-        return format!("{} times that of {with}{range}", factor(ratio));
-    }
-    let change = |ratio: f64| percent(ratio - 1.0);
-    let range = ends
-        .map_or_else(String::new, |(low, high)| format!(" ({} to {})", change(low), change(high)));
-    format!("{} more than that of {with}{range}", change(ratio))
-}
-
-fn axis(axis: &AxisFound, better: Better, method: u32) -> String {
-    if !axis.measurable {
-        let most = axis.at_most.filter(|most| *most < MOST).map_or_else(String::new, |most| {
-            let bound = if most >= 2.0 {
-                format!("a factor of {}", factor(most))
-            } else {
-                percent(most - 1.0)
-            };
-            format!(
-                "; averaged over the other axes, no two of its values differ by more than {bound}"
-            )
-        });
-        return format!("{}: nothing measurable{most}", axis.axis);
-    }
-    let sure = if axis.confirmed && method < CONFIRMS {
-        "called confirmed by an earlier version, perhaps from the trials that found it"
-    } else if axis.confirmed {
-        "found in one half of the rounds, confirmed in the other by stacks that differ in nothing else"
-    } else {
-        "not confirmed by rounds of its own"
-    };
-    let word = match better {
-        Better::Lower => "worse",
-        Better::Higher => "better",
-    };
-    let mut text = format!(
-        "{}: {} is {word}: its value is {}; {sure}",
-        axis.axis,
-        axis.highest,
-        compared(axis.ratio, axis.low, axis.high, &axis.lowest)
-    );
-    if !axis.beside.is_empty() {
-        let beside: Vec<String> = axis.beside.iter().map(one_beside).collect();
-        text.push_str(&format!(
-            "; consistent with {} ({} against {})",
-            list(&beside),
-            axis.highest,
-            axis.lowest
-        ));
-    }
-    text
-}
-
-fn one_beside(beside: &Beside) -> String {
-    format!("{} against {} {}", short(beside.at_highest), short(beside.at_lowest), beside.what)
+        )
+    });
+    said.into_iter().collect()
 }
 
 /// A number with three digits.
@@ -138,24 +65,6 @@ pub(crate) fn short(value: f64) -> String {
         size if size >= 1.0 => format!("{value:.2}"),
         _ => format!("{value:.3}"),
     }
-}
-
-fn interaction(found: &InteractionFound) -> String {
-    let way = if found.ratio >= 1.0 { "higher" } else { "lower" };
-    let distance = |ratio: f64| (ratio - 1.0).abs();
-    let (low, high) = (found.low.map(distance), found.high.map(distance));
-    let range = match (low, high) {
-        (Some(a), Some(b)) => format!(" ({} to {})", percent(a.min(b)), percent(a.max(b))),
-        _ => String::new(),
-    };
-    format!(
-        "{} with {}: {}{range} {way} than the effects of {} and {} alone predict",
-        found.values[0],
-        found.values[1],
-        percent(distance(found.ratio)),
-        found.axes[0],
-        found.axes[1]
-    )
 }
 
 /// The class in words.
@@ -170,7 +79,9 @@ pub(crate) fn class_words(class: DurabilityClass) -> &'static str {
 }
 
 /// The verdict within each node of a cluster; nothing for a run on one machine.
-fn nodes(verdict: &Verdict) -> Vec<String> {
+fn nodes(view: &RunView) -> Vec<String> {
+    let verdict = &view.verdict;
+    let measure = Measure::of(view);
     let all = &verdict.evidence.nodes;
     let Some(leader) = &verdict.baseline else { return vec![] };
     let standing = |wanted| all.iter().filter(move |one| one.standing == wanted);
@@ -183,23 +94,23 @@ fn nodes(verdict: &Verdict) -> Vec<String> {
     }
     for one in standing(NodeStanding::Differs) {
         let (Some(rival), Some(ratio)) = (&one.rival, one.ratio) else { continue };
-        let ends = one.low.zip(one.high);
-        let ends = ends.map_or_else(String::new, |(low, high)| format!(" ({low:.3} to {high:.3})"));
+        let effect = Effect::one(verdict.better, ratio, one.low, one.high);
+        let sides = Sides { worse: leader, is_plural: false, better: rival, both: true };
         said.push(format!(
-            "On {} {rival} is better: its value is {ratio:.3} times that of {leader}{ends}",
-            rounds(one)
+            "On {} {rival} is better: {}",
+            rounds(one),
+            measure.clause(&sides, effect)
         ));
     }
     let open: Vec<String> = standing(NodeStanding::Open).map(rounds).collect();
     if !open.is_empty() {
         let open = few(open.iter().map(String::as_str));
-        said.push(format!("Too few rounds, or too much noise, to tell on {open}"));
+        said.push(format!("Not decided on {open}: too few rounds, or too much noise"));
     }
     said
 }
 
-/// Only where the classes differ or power was cut: then the table has a mark, and here is what it means.
-/// What a database says that its commits are worth always.
+/// The durability classes, where they differ or power was cut, and the settings of each database.
 fn durability(view: &RunView) -> Vec<String> {
     let evidence = &view.verdict.evidence;
     let mut said = cuts(evidence);
@@ -210,7 +121,7 @@ fn durability(view: &RunView) -> Vec<String> {
     said
 }
 
-/// The settings in force of each database, as it said them itself: one line, or one for each of several.
+/// The settings in force of each database, as it reports them: one line, or one for each of several.
 fn settings(view: &RunView) -> Vec<String> {
     let mut found: BTreeMap<&str, BTreeMap<String, BTreeSet<&str>>> = BTreeMap::new();
     for (trial, record) in &view.records {
@@ -303,11 +214,12 @@ fn few<'a>(names: impl Iterator<Item = &'a str>) -> String {
     format!("{} and {} more", all[..NAMED].join(", "), all.len() - NAMED)
 }
 
-/// The caution for a leader whose durability class is weaker than that of a stack it beats.
+/// The caution for a pick whose durability class is weaker than that of another stack.
 pub(crate) fn weaker_leader(view: &RunView) -> Option<String> {
     let verdict = &view.verdict;
-    let leader = verdict.stacks.first()?;
-    let leading = verdict.evidence.durability_of(leader)?;
+    let answer = answer(view);
+    let pick = answer.pick.as_ref()?;
+    let leading = verdict.evidence.durability_of(pick)?;
     let best = verdict.evidence.durability.iter().map(|stack| stack.class).min()?;
     if leading.class <= best {
         return None;
@@ -317,10 +229,10 @@ pub(crate) fn weaker_leader(view: &RunView) -> Option<String> {
     };
     let next = verdict.ratios.iter().find(|row| of_best(&row.stack) && row.ratio.is_some());
     let next = next.map_or_else(String::new, |row| {
-        format!("; the first that is {}: {}", best.word(), row.stack)
+        format!(" The best stack that is {} is {}.", best.word(), row.stack)
     });
     Some(format!(
-        "Mind that {leader} is {} after a power cut: {}{next}.",
+        "After a power cut {pick} is {}: {}.{next}",
         leading.class.word(),
         class_words(leading.class)
     ))
@@ -344,8 +256,8 @@ fn course(race: &RaceCourse) -> Vec<String> {
     let screened: Vec<&str> = left("screen").map(|dropped| dropped.stack.as_str()).collect();
     if !screened.is_empty() {
         said.push(format!(
-            "{} left in the screen: {}. Their ratios are estimates, not certified results",
-            screened.len(),
+            "{} left in the screen: {}. Ratios with ~ are estimates from so few trials",
+            count(screened.len(), "stack"),
             few(screened.iter().copied())
         ));
     }
@@ -364,11 +276,12 @@ fn laboratory(evidence: &Evidence) -> Vec<String> {
     let found =
         |wanted: bool| evidence.checks.iter().filter(move |check| check.found == Some(wanted));
     said.extend(
-        found(true).map(|check: &CheckFound| format!("detected: {}: {}", check.name, check.text)),
+        found(true).map(|check: &CheckFound| format!("{}: {}", capital(&check.name), check.text)),
     );
     let clear: Vec<String> = found(false).map(|check| check.name.clone()).collect();
     if !clear.is_empty() {
-        said.push(format!("Not detected: {}", list(&clear)));
+        let effects = if clear.len() == 1 { "effect" } else { "effects" };
+        said.push(format!("No {} {effects} detected", alternatives(&clear)));
     }
     said
 }
@@ -378,13 +291,13 @@ fn control(control: &ControlFound) -> String {
         return format!("Control: {} and its copy have too few rounds to compare", control.stack);
     };
     let ends = match (control.low, control.high) {
-        (Some(low), Some(high)) => format!(" ({low:.3} to {high:.3})"),
+        (Some(low), Some(high)) => format!(", {low:.3} to {high:.3},"),
         _ => String::new(),
     };
     let judged =
         if control.separated { "they differ, but should be equal" } else { "equal, as expected" };
     format!(
-        "Control: the copy of {} has {ratio:.3}{ends} of its metric in {}: {judged}",
+        "Control: {} and its copy: {judged} (ratio {ratio:.3}{ends} in {})",
         control.stack,
         count(control.pairs as usize, "round")
     )

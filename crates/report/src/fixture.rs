@@ -133,6 +133,7 @@ pub(crate) fn view(stacks: Vec<Stack>, seconds: &[f64], verdict: Verdict) -> Run
         plan,
         records,
         verdict,
+        stored: None,
         backend: "host".to_owned(),
         environment: serde_json::json!({
             "place": "host",
@@ -317,4 +318,19 @@ fn demo_time() -> TimeSpent {
             row("btrfs", 366, 235, 31, 0.22),
         ],
     }
+}
+
+/// The first screen on a terminal of this width.
+pub(crate) fn screen(view: &RunView, width: usize) -> String {
+    shown(view, width, false)
+}
+
+/// The report with everything.
+pub(crate) fn everything(view: &RunView, width: usize) -> String {
+    shown(view, width, true)
+}
+
+fn shown(view: &RunView, width: usize, all: bool) -> String {
+    let path = std::path::Path::new("demo.seekwell");
+    crate::terminal(view, &crate::Screen { width, height: None, colour: false, all, path })
 }

@@ -93,6 +93,7 @@ pub(crate) fn summary(view: &RunView) -> Value {
         "environment": view.environment,
         "stacks": view.plan.stacks,
         "verdict": verdict(view),
+        "answer": view.verdict.answer,
         "warnings": view.warnings,
         "left_out": view.plan.left_out,
         "uncontrolled": uncontrolled(view),
@@ -108,7 +109,7 @@ pub(crate) fn summary(view: &RunView) -> Value {
 
 fn verdict(view: &RunView) -> Value {
     // The verdict's own serialisation has the stable names; infinities become null.
-    serde_json::to_value(&view.verdict).unwrap_or(Value::Null)
+    serde_json::to_value(view.stored.as_ref().unwrap_or(&view.verdict)).unwrap_or(Value::Null)
 }
 
 fn permanent_json(permanent: &Permanent) -> Value {

@@ -1,13 +1,14 @@
 //! A run as text for people and data for programs: terminal, JSON, CSV, Markdown, Parquet and one
 //! HTML page; also the text of a plan and of a benchmark.
 //!
-//! Every form has the same order: the verdict, the table behind it, the doubts with what to do
-//! about them, what was not controlled, and how to make the result permanent. Everything here is a
+//! Every form has the same order: the answer with its cost and its main doubt, the picture behind it, what
+//! matters, the next command, and then everything else. Everything here is a
 //! pure function from data to text. This room measures nothing, judges nothing and prints nothing.
 
 mod answer_text;
 mod bench_text;
 mod clients_text;
+mod clusters;
 mod compare_text;
 mod csv;
 mod curves;
@@ -44,14 +45,14 @@ mod fixture;
 
 pub use bench_text::bench_text;
 pub use clients_text::{clients_json, clients_text};
-pub use compare_text::compare_text;
+pub use compare_text::{compare_markdown, compare_text};
 pub use csv::csv;
 pub use curves::bench_svg;
 pub use html::{ExtractError, HtmlPage, Inside, PageTrials, bench_html, extract, has_program};
 pub use json::write_json;
 pub use load_page::{LoadPage, LoadPicture, load_html};
 pub use markdown::markdown;
-pub use next_step::{next_command, resume_command, resume_with, shell_word};
+pub use next_step::{resume_command, resume_with, shell_word};
 pub use parquet::{EachTrial, PARQUET_TABLES, ParquetTable, TableParts};
 pub use plan_text::plan_text;
 pub use prediction_text::prediction_text;
@@ -60,7 +61,7 @@ pub use replication::{
 };
 pub use schema::json_schema;
 pub use sentence::decision_word;
-pub use terminal::terminal;
+pub use terminal::{Screen, terminal};
 pub use text::is_harmful;
 pub use view::{RunView, shown_metrics};
 pub use watch_text::{WatchedLatency, columns_that_fit, iostat_columns, watch_header, watch_line};

@@ -1,43 +1,80 @@
-//! A run as Markdown (CommonMark with tables): for a change request, a wiki, a mail.
+//! A run as Markdown (CommonMark with tables): the answer for a change request, a wiki, a mail.
 
-use crate::evidence_text::{sections, weaker_leader};
+use crate::answer_text::{AnswerText, answer, busy};
+use crate::evidence_text::sections;
+use crate::next_step::repeat_command;
 use crate::permanent::permanent;
-use crate::sentence::{kind_word, verdict_sentences};
+use crate::sentence::verdict_sentences;
 use crate::stack_table::{CUTS, StackTable, direction};
-use crate::terminal::grouped;
-use crate::text::harmless;
+use crate::terminal::forest::Forest;
+use crate::terminal::{grouped, medians};
+use crate::text::{Palette, harmless};
 use crate::uncontrolled::uncontrolled;
 use crate::view::RunView;
 
-/// The report in the order of all reports. No text of the run becomes markup.
+/// Columns and stacks of the picture.
+const PICTURE: (usize, usize) = (80, 12);
+
+/// The answer with its picture, what matters, the machine, and the command that repeats it; with `all` also
+/// the table of stacks, the evidence, warnings, and how to make the pick permanent. No text of the run becomes
+/// markup.
 #[must_use]
-pub fn markdown(view: &RunView) -> String {
+pub fn markdown(view: &RunView, all: bool) -> String {
     let lab = &view.plan.lab;
-    let mut out = format!("# {}: {}\n\n", escape(&lab.name), escape(&lab.question));
-    out.push_str(&format!("{}\n\n", escape(&view.facts().join(" · "))));
-    let kind = kind_word(view);
-    out.push_str(&format!("**{kind}.** "));
-    for sentence in verdict_sentences(view) {
-        out.push_str(&format!("{}\n\n", escape(&sentence)));
+    let mut out = format!("### {}: {}\n\n", escape(&lab.name), escape(&lab.question));
+    for (number, sentence) in verdict_sentences(view).iter().enumerate() {
+        let strong = if number == 0 { "**" } else { "" };
+        out.push_str(&format!("{strong}{}{strong}\n\n", escape(sentence)));
     }
-    if let Some(mind) = weaker_leader(view) {
-        out.push_str(&format!("{}\n\n", escape(&mind)));
+    picture(view, &mut out);
+    for line in AnswerText::of(view).axes {
+        out.push_str(&format!("- **{}**: {}\n", escape(&line.axis), escape(&line.text)));
     }
-    stacks(view, &mut out);
+    let spent = answer(view).time.as_ref().and_then(|time| busy(&time.rows));
+    if let Some(busy) = spent {
+        out.push_str(&format!("- {}\n", escape(&busy)));
+    }
+    out.push_str(&format!("\n{}\n\nTo repeat it:\n\n", escape(&view.facts().join(" · "))));
+    fenced(&[repeat_command(view)], &mut out);
+    if all {
+        everything(view, &mut out);
+    }
+    out
+}
+
+/// The picture of the terminal; medians by workload where nothing was compared.
+fn picture(view: &RunView, out: &mut String) {
+    let (width, stacks) = PICTURE;
+    let palette = Palette { colour: false };
+    let text = match answer(view).pick {
+        Some(_) => {
+            let forest = Forest::of(view);
+            forest.text(width, stacks.min(forest.stacks()), palette)
+        }
+        None => medians::table(view, width, stacks, palette),
+    };
+    let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    if !lines.is_empty() && !view.is_recording() {
+        fenced(&lines, out);
+    }
+}
+
+/// The parts that a change request has no room for.
+fn everything(view: &RunView, out: &mut String) {
+    stacks(view, out);
     for section in sections(view) {
-        list(section.title, &section.sentences, &mut out);
+        list(section.title, &section.sentences, out);
     }
-    warnings(view, &mut out);
-    list("What was not controlled", &uncontrolled(view), &mut out);
-    permanents(view, &mut out);
+    warnings(view, out);
+    list("What was not controlled", &uncontrolled(view), out);
+    permanents(view, out);
     let left_out: Vec<String> = view
         .plan
         .left_out
         .iter()
         .map(|one| format!("{} ({}): {}", one.what, one.count, one.reason))
         .collect();
-    list("Left out of the plan", &left_out, &mut out);
-    out
+    list("Left out of the plan", &left_out, out);
 }
 
 fn stacks(view: &RunView, out: &mut String) {

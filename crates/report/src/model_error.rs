@@ -7,6 +7,7 @@
 //! the factors are multiplied. Both bounds of the difference between the leader and the next stack
 //! are widened by the factor.
 
+use crate::answer_text::DoubtText;
 use crate::factor::{benefit, factor, is_speed, list};
 use crate::number::percent;
 use crate::view::RunView;
@@ -34,6 +35,15 @@ pub(crate) struct OnDevice {
     pub(crate) advantage: Option<[f64; 2]>,
     /// The same in words.
     pub(crate) sentences: Vec<String>,
+}
+
+/// The doubt that a difference on modelled devices is no larger than the known error of the models.
+pub(crate) fn doubt(view: &RunView) -> Option<DoubtText> {
+    let found = on_device(view).filter(|found| found.holds != Some(true))?;
+    Some(DoubtText {
+        text: found.sentences.join(" "),
+        remedy: "Run the best two on a real device.".to_owned(),
+    })
 }
 
 /// Errors of the models by their name in the lab.
@@ -66,10 +76,10 @@ pub(crate) fn on_device(view: &RunView) -> Option<OnDevice> {
     let said = list(&found.iter().map(Found::said).collect::<Vec<_>>());
     let mut on_device = OnDevice { holds: None, advantage: None, sentences: vec![] };
     match rival.filter(|_| verdict.kind == VerdictKind::Winner) {
-        Some(rival) => on_device.judge_winner(verdict, rival, whole, &said)?,
-        None => on_device.sentences.push(format!(
-            "They are equal on the model: {said}, so the devices themselves may differ by as much."
-        )),
+        Some(rival) => on_device.judge_winner(verdict, leader, rival, whole, &said)?,
+        None => on_device
+            .sentences
+            .push(format!("They are equal on the model; real devices may differ: {said}.")),
     }
     if found.iter().any(|one| !one.missing().is_empty()) {
         on_device.holds = on_device.holds.filter(|holds| !holds);
@@ -88,6 +98,7 @@ impl OnDevice {
     fn judge_winner(
         &mut self,
         verdict: &Verdict,
+        leader: &str,
         rival: &Ratio,
         error: f64,
         said: &str,
@@ -102,26 +113,39 @@ impl OnDevice {
         let range = range(verdict, low, high);
         let next = &rival.stack;
         self.sentences.push(if holds {
-            format!("With the known error of the models it is still {range} {next}: {said}.")
+            format!("On real devices {leader} is still {range} {next}: {said}.")
         } else {
             format!(
-                "This is certain on the model only: {said}. With that error it may be {range} {next}."
+                "This is certain for the model only: {said}. On real devices {leader} may be {range} {next}."
             )
         });
         Some(())
     }
 }
 
-/// `1.2 to 3.4 times as fast as`, `-6 to 27 % faster than`.
+/// `1.2 to 3.4 times as fast as`, `6 to 27 % faster than`, `from 6 % slower to 27 % faster than`.
 fn range(verdict: &Verdict, low: f64, high: f64) -> String {
-    let speed = is_speed(verdict);
-    if high >= 2.0 {
-        let word = if speed { "fast" } else { "good" };
-        return format!("{} to {} times as {word} as", factor(low), factor(high));
+    let (fast, faster, slow, slower) = match is_speed(verdict) {
+        true => ("fast", "faster", "slow", "slower"),
+        false => ("good", "better", "bad", "worse"),
+    };
+    let share = |factor: f64| format!("{:.0} %", (factor - 1.0) * 100.0);
+    if low < 1.0 {
+        let worst = match 1.0 / low {
+            worse if worse >= 2.0 => format!("{} times as {slow}", factor(worse)),
+            worse => format!("{} {slower}", share(worse)),
+        };
+        return match high {
+            better if better >= 2.0 => {
+                format!("from {worst} to {} times as {fast} as", factor(better))
+            }
+            better => format!("from {worst} to {} {faster} than", share(better)),
+        };
     }
-    let word = if speed { "faster" } else { "better" };
-    let change = |factor: f64| (factor - 1.0) * 100.0;
-    format!("{:.0} to {:.0} % {word} than", change(low), change(high))
+    if high >= 2.0 {
+        return format!("{} to {} times as {fast} as", factor(low), factor(high));
+    }
+    format!("{:.0} to {} {faster} than", (low - 1.0) * 100.0, share(high))
 }
 
 /// Error of a model on what a step asks of it.
@@ -152,18 +176,18 @@ impl<'a> Found<'a> {
         let model = self.model;
         match self.missed {
             Some((class, error)) => format!(
-                "the model {model} misses {} by {} ({})",
+                "the model of {model} misses {} by {} ({})",
                 class.words(),
                 distance(error.factor),
                 error.figure
             ),
             None if self.missing().len() == self.used.len() => format!(
-                "no figure checks {} of {model}, and {} is the least error that is assumed",
+                "{} of {model} are unchecked, and an error of {} is assumed",
                 list(&self.missing()),
                 percent(CHECKED_TO - 1.0)
             ),
             None => format!(
-                "the model {model} is only checked to {} against published figures",
+                "the model of {model} agrees with published figures to {}",
                 percent(CHECKED_TO - 1.0)
             ),
         }
@@ -175,15 +199,11 @@ impl<'a> Found<'a> {
         missing.map(|class| class.words().to_owned()).collect()
     }
 
-    /// A sentence about the classes without a figure, where others have one.
+    /// Names the classes without a figure, where others have one.
     fn unknown(&self) -> Option<String> {
         let missing = self.missing();
         (!missing.is_empty() && missing.len() < self.used.len()).then(|| {
-            format!(
-                "No figure checks {} of {}, so the error of its model there is unknown.",
-                list(&missing),
-                self.model
-            )
+            format!("Not checked against published figures: {} of {}.", list(&missing), self.model)
         })
     }
 }

@@ -1,9 +1,10 @@
 //! The command that continues a run, and what it is expected to bring.
 
-use crate::number::percent;
+use crate::answer_text::answer;
+use crate::number::{exact_percent, percent};
 use crate::text::harmless;
 use crate::view::RunView;
-use seekwell_model::verdict::{METHOD, VerdictKind};
+use seekwell_model::verdict::METHOD;
 use std::path::Path;
 
 const MINUTE_NS: f64 = 60e9;
@@ -35,34 +36,63 @@ pub fn resume_with(path: &Path, options: &[String]) -> String {
     format!("seekwell run --resume -o {}{words}", shell_word(&path.display().to_string()))
 }
 
-/// One line with the command that would decide an open verdict, and behind `#` how likely that is
-/// and how long it takes on this machine; for a run whose rounds are not over, the command that
-/// completes it. `None` if the verdict is clear, or more rounds would not help.
-#[must_use]
-pub fn next_command(view: &RunView, path: &Path) -> Option<String> {
+/// A command to go further, and what it brings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NextStep {
+    /// A sentence that ends with a colon.
+    pub(crate) why: String,
+    pub(crate) command: String,
+}
+
+/// The command that completes a run that is not over, or that brings the loss of the pick within the tie, with its
+/// time on this machine. `None` if the pick is certified, or more rounds would not help.
+pub(crate) fn next_step(view: &RunView, path: &Path) -> Option<NextStep> {
     let verdict = &view.verdict;
+    let answer = answer(view);
     let is_old_race = view.plan.race.as_ref().is_some_and(|race| race.method != METHOD);
-    if verdict.kind != VerdictKind::Unresolved || view.is_recording() || is_old_race {
+    if view.is_recording() || is_old_race {
         return None;
     }
     let resume = resume_command(path, &view.environment);
-    if !view.is_over && view.plan.race.is_none() && view.plan.prolonged.is_none() {
-        return Some(harmless(&resume));
+    if !view.is_over && view.plan.prolonged.is_none() {
+        return Some(NextStep {
+            why: "To complete the run:".to_owned(),
+            command: harmless(&resume),
+        });
     }
-    let needed = verdict.evidence.needed.as_ref()?;
-    let expected_ns = view.on_host(needed.more_ns).unwrap_or(needed.more_ns) as f64;
+    if answer.certified {
+        return None;
+    }
+    let needed = verdict.evidence.needed.as_ref();
+    let more_ns = answer.more.as_ref().map(|more| more.more_ns);
+    let more_ns = more_ns.or(needed.map(|needed| needed.more_ns))?;
+    let expected_ns = view.on_host(more_ns).unwrap_or(more_ns) as f64;
     if expected_ns > LONGEST_NS {
         return None;
     }
     let at_most = (expected_ns * MARGIN / MINUTE_NS).ceil().max(1.0) * MINUTE_NS;
-    let chance = needed.probability.map_or_else(String::new, |probability| {
-        format!("decides with a probability of {}, in ", percent(probability))
-    });
-    Some(harmless(&format!(
-        "{resume} --until-decided --at-most {}  # {chance}about {}",
-        short(at_most),
-        rough(expected_ns)
-    )))
+    let chance = needed.and_then(|needed| needed.probability);
+    let chance = chance.map_or_else(String::new, |chance| format!(", {} likely", percent(chance)));
+    let tie = exact_percent(verdict.tie);
+    let why = match answer.loss.filter(|loss| *loss > verdict.tie) {
+        Some(loss) => {
+            format!("If {} does not matter to you, stop here. To come within {tie}", percent(loss))
+        }
+        None => "To decide".to_owned(),
+    };
+    Some(NextStep {
+        why: format!("{why} (about {}{chance}):", rough(expected_ns)),
+        command: harmless(&format!("{resume} --until-decided --at-most {}", short(at_most))),
+    })
+}
+
+/// The command that runs the lab again, with the options that its environment names.
+pub(crate) fn repeat_command(view: &RunView) -> String {
+    let kept = view.environment.get("options").and_then(serde_json::Value::as_array);
+    let options = kept.into_iter().flatten().filter_map(serde_json::Value::as_str);
+    let words: String = options.map(|word| format!(" {}", shell_word(word))).collect();
+    let lab = shell_word(&format!("{}.toml", view.plan.lab.name));
+    harmless(&format!("seekwell run {lab}{words}"))
 }
 
 /// Whole minutes as the option takes them.

@@ -47,15 +47,15 @@ struct Source {
 }
 
 const CPU: (&str, &str) = (
-    "with the pressure on the CPUs",
+    "follows the load on the CPUs",
     "stop other programs on this machine, or keep the trials off their CPUs with [trial] cpus",
 );
 const DEVICE: (&str, &str) = (
-    "with the time that the device takes per request",
+    "follows the time that the device takes per request",
     "use a device that nothing else writes to, or an image in RAM",
 );
 const ORDER: (&str, &str) =
-    ("with the place of the trial in its round", "let the device rest: a trial carries over");
+    ("follows the place of the trial in its round", "let the device rest between trials");
 
 /// Returns the sentences about noise and cost; none for modelled devices and short runs.
 pub(crate) fn noise(view: &RunView) -> Vec<String> {
@@ -132,7 +132,7 @@ fn budget(trials: &[Trial], step_s: Option<f64>) -> Vec<String> {
     let rest = centred(trials, &of_stack, by_round);
     if let Some(share) = common(trials, &of_stack) {
         said.push(format!(
-            "{} of the variance is common to a whole round (drift, other work on the machine); it cancels, because stacks are compared inside rounds",
+            "{} of the variance is shared by all stacks of a round (drift, other work on the machine) and cancels out",
             percent(share)
         ));
     }
@@ -150,10 +150,10 @@ fn budget(trials: &[Trial], step_s: Option<f64>) -> Vec<String> {
     .collect();
     sources.sort_by(|a, b| b.share.total_cmp(&a.share));
     for source in &sources {
-        said.push(format!("{} of the variance goes {}", percent(source.share), source.name));
+        said.push(format!("{} of the variance {}", percent(source.share), source.name));
     }
     let most = sources.first().map(|source| source.remedy.to_owned());
-    said.push(format!("To reduce it most: {}", most.unwrap_or_else(|| otherwise(step_s))));
+    said.push(format!("To reduce the noise: {}", most.unwrap_or_else(|| otherwise(step_s))));
     said
 }
 
@@ -161,12 +161,11 @@ fn budget(trials: &[Trial], step_s: Option<f64>) -> Vec<String> {
 fn otherwise(step_s: Option<f64>) -> String {
     match step_s.filter(|seconds| *seconds < ENOUGH_S) {
         Some(seconds) => format!(
-            "give the judged step {} times the work; it takes {:.0} ms, and nothing else that was observed goes with its noise",
+            "give the judged step {} times the work; it takes {:.0} ms, and no other cause of the noise was found",
             (ENOUGH_S / seconds).ceil(),
             seconds * 1e3
         ),
-        None => "run more rounds; nothing that was observed goes with the noise of single trials"
-            .to_owned(),
+        None => "run more rounds; no cause of the noise was found".to_owned(),
     }
 }
 
@@ -267,18 +266,19 @@ fn cost(view: &RunView) -> Option<String> {
     let judged = step_seconds(view)?;
     let trial = median(&times(view, |record| Some(record.elapsed_ns as f64 / 1e9)))?;
     let judged_step = view.verdict.metric.split_once('.')?.0;
-    let beside = |housekeeping: bool| {
+    let others = |housekeeping: bool| {
         median(&times(view, |record| {
             let of = record.steps.iter().filter(|step| {
                 step.name != judged_step && is_housekeeping(&step.name) == housekeeping
             });
-            Some(of.map(|step| step.ended_ns.saturating_sub(step.started_ns) as f64 / 1e9).sum())
+            let took = of.map(|step| step.ended_ns.saturating_sub(step.started_ns)).sum::<u64>();
+            Some(took as f64 / 1e9)
         }))
     };
-    let (made, others) = (beside(true)?, beside(false)?);
+    let (made, steps) = (others(true)?, others(false)?);
     Some(format!(
-        "A trial takes {trial:.2} s, {} of it in the judged step: {judged:.2} s judged, {others:.2} s in other steps of the workload, {made:.2} s for making, mounting and checking the filesystem, {:.2} s for devices, settings and caches",
+        "A trial takes {trial:.2} s: {judged:.2} s ({}) in the judged step, {steps:.2} s in other steps, {made:.2} s for mkfs, mount and fsck, {:.2} s for devices, settings and caches",
         percent(judged / trial),
-        (trial - judged - made - others).max(0.0)
+        (trial - judged - made - steps).max(0.0)
     ))
 }

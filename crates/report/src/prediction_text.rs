@@ -14,7 +14,7 @@ pub fn prediction_text(found: &Prediction, width: usize, colour: bool) -> String
         Better::Higher => "higher is better",
     };
     let head = format!(
-        "{} ({direction}); medians, and their ratio of the device to the prediction",
+        "{} ({direction}); medians, and the ratio of the device to its prediction",
         found.metric
     );
     let mut out = paragraph("", &harmless(&head), width);
@@ -27,7 +27,7 @@ pub fn prediction_text(found: &Prediction, width: usize, colour: bool) -> String
         format!("{predicted} was predicted to be the best; {real} is.")
     };
     let ratios = format!(
-        "The device had {} times the prediction, {} to {} among stacks.",
+        "The device has {} times the predicted value ({} to {} by stack).",
         ratio(Some(found.median)),
         ratio(Some(found.lowest)),
         ratio(Some(found.highest))

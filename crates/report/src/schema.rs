@@ -51,7 +51,8 @@ fn registry() -> serde_reflection::Result<Registry> {
 }
 
 /// Fields of stacks with layers, overlays or NFS, and of runs on the nodes of a cluster, which others do not have.
-const OF_SOME_STACKS: [(&str, &str); 12] = [
+const OF_SOME_STACKS: [(&str, &str); 13] = [
+    ("Verdict", "answer"),
     ("Stack", "layers"),
     ("InForce", "members"),
     ("InForce", "layers"),
@@ -89,6 +90,7 @@ fn schema(registry: &Registry) -> Value {
         ("environment", json!({ "type": "object" })),
         ("stacks", list(reference("Stack"))),
         ("verdict", reference("Verdict")),
+        ("answer", nullable(reference("Answer"))),
         ("warnings", list(reference("Warning"))),
         ("left_out", list(reference("LeftOut"))),
         ("uncontrolled", list(text())),

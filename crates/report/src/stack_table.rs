@@ -1,10 +1,11 @@
 //! The table of stacks: its columns and cells as every report shows them.
 
+use crate::clusters;
 use crate::number::{DASH, Scale, ratio, unit_of};
 use crate::view::{ByStack, Counts, RunView, StepColumn};
 use seekwell_model::lab::Better;
 use seekwell_model::power_cut::CutCounts;
-use seekwell_model::verdict::{Basis, Ratio, VerdictKind};
+use seekwell_model::verdict::{Basis, Ratio};
 
 /// One row per stack, best first.
 pub(crate) struct StackTable {
@@ -27,7 +28,7 @@ pub(crate) struct StackTable {
 pub(crate) struct StackRow {
     /// The row of the verdict, for drawings.
     pub(crate) ratio: Ratio,
-    /// The winner, or one of the tied stacks.
+    /// True for the pick.
     pub(crate) best: bool,
     pub(crate) median: String,
     pub(crate) ratio_text: String,
@@ -59,8 +60,14 @@ impl StackTable {
             })
             .collect();
         let estimates = ratios.iter().any(|row| row.basis == Basis::Screen);
-        let rows =
-            ratios.into_iter().map(|row| StackRow::of(&trials, row, scale, &others)).collect();
+        let pick = crate::answer_text::answer(view).pick.clone();
+        let rows = ratios
+            .into_iter()
+            .map(|row| {
+                let best = pick.as_ref() == Some(&row.stack);
+                StackRow::of(&trials, row, scale, &others, best)
+            })
+            .collect();
         let power_cut = verdict.evidence.durability_differs();
         let cuts = verdict.evidence.has_cuts();
         let price = view.plan.stacks.iter().any(|stack| stack.device.price.is_some());
@@ -69,7 +76,13 @@ impl StackTable {
 }
 
 impl StackRow {
-    fn of(all: &ByStack<'_>, row: Ratio, scale: Scale, others: &[(StepColumn, Scale)]) -> Self {
+    fn of(
+        all: &ByStack<'_>,
+        row: Ratio,
+        scale: Scale,
+        others: &[(StepColumn, Scale)],
+        best: bool,
+    ) -> Self {
         let view = all.view;
         let verdict = &view.verdict;
         let medians = others
@@ -78,8 +91,8 @@ impl StackRow {
         let class = verdict.evidence.durability_of(&row.stack);
         let price = view.stack(&row.stack).and_then(|stack| stack.device.price);
         Self {
-            best: verdict.kind != VerdictKind::Unresolved && verdict.stacks.contains(&row.stack),
-            median: scale.number(row.median),
+            best,
+            median: median(all, &row, scale),
             ratio_text: ratio(row.ratio),
             interval: interval(&row, verdict.baseline.as_deref()),
             trials: trials(all.counts(&row.stack)),
@@ -89,6 +102,16 @@ impl StackRow {
             others: medians.collect(),
             ratio: row,
         }
+    }
+}
+
+/// The median, or the medians of two groups of values.
+fn median(all: &ByStack<'_>, row: &Ratio, scale: Scale) -> String {
+    match clusters::two(&all.values(&row.stack, &all.view.verdict.metric)) {
+        Some([low, high]) => {
+            format!("{}, {}", scale.number(Some(low.median)), scale.number(Some(high.median)))
+        }
+        None => scale.number(row.median),
     }
 }
 

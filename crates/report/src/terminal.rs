@@ -1,47 +1,237 @@
-//! The report on a terminal.
+//! The report on a terminal: the answer on one screen, everything else on request.
 
+pub(crate) mod forest;
+pub(crate) mod medians;
+mod time;
+
+use crate::answer_text::{AnswerText, Axes, answer, joined};
 use crate::evidence_text::{sections, weaker_leader};
+use crate::next_step::{next_step, shell_word};
 use crate::permanent::{Permanent, permanent};
-use crate::sentence::{kind_word, verdict_sentences};
+use crate::sentence::{earlier, grouped_values, recording};
 use crate::stack_table::{CUTS, StackTable, direction};
-use crate::text::{Ink, Palette, Table, facts, harmless, paragraph};
+use crate::text::{Ink, Palette, Table, facts, harmless, paragraph, width as columns};
 use crate::uncontrolled::uncontrolled;
 use crate::view::{RunView, count};
-use seekwell_model::verdict::VerdictKind;
-use seekwell_model::warning::Warning;
+use forest::Forest;
+use seekwell_model::warning::{Warning, WarningCode};
+use std::path::Path;
 
 /// Columns of the table that are never left out: stack, median, ratio, interval, trials.
 const FIXED_COLUMNS: usize = 5;
 /// Texts shown of warnings that have code and remedy in common.
 const TEXTS_OF_A_GROUP: usize = 5;
+/// Lines of the first screen, of which so many at most and at least are stacks.
+const LINES: usize = 40;
+const STACKS: (usize, usize) = (5, 12);
+/// Blank lines around the picture and the last command, and the lines of that command.
+const FRAME: usize = 4;
+/// Reasons that are shown where nothing was compared.
+const REASONS: usize = 3;
 
-/// The report for a terminal of `width` columns (at least 60 are used). Without `colour` it is
-/// pure text. Command lines are never broken, so that they can be copied.
+/// Terminal on which a report is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Screen<'a> {
+    /// Columns; at least 60 are used.
+    pub width: usize,
+    /// Lines of the terminal; `None` for a file or a pipe, where nothing scrolls.
+    pub height: Option<usize>,
+    /// True to use colours; without it the report is pure text.
+    pub colour: bool,
+    /// True for everything, false for the answer alone.
+    pub all: bool,
+    /// The run file, for commands.
+    pub path: &'a Path,
+}
+
+/// The report for a terminal: the first screen, and everything else if it is asked for. Command lines are never
+/// broken, so that they can be copied. The answer is repeated at the end of a text that scrolls.
 #[must_use]
-pub fn terminal(view: &RunView, width: usize, colour: bool) -> String {
-    let width = width.max(60);
-    let palette = Palette { colour };
-    let mut out = head(view, width, palette);
-    out.push('\n');
-    out.push_str(&table(view, width, palette));
-    out.push('\n');
-    out.push_str(&verdict(view, width, palette));
-    out.push_str(&evidence(view, width, palette));
-    out.push_str(&warnings(&view.warnings, width, palette));
-    out.push_str(&not_controlled(view, width, palette));
-    out.push_str(&make_permanent(&permanent(view), width, palette));
+pub fn terminal(view: &RunView, screen: &Screen<'_>) -> String {
+    let width = screen.width.max(60);
+    let palette = Palette { colour: screen.colour };
+    if view.is_recording() {
+        return format!(
+            "{}{}\n{}\n{}",
+            head(view, width, palette),
+            machine(view, width),
+            table(view, width, palette),
+            paragraph("", &recording(), width)
+        );
+    }
+    let text = AnswerText::of(view);
+    let mut out = first(view, &text, screen, width, palette);
+    if screen.all {
+        out.push('\n');
+        out.push_str(&machine(view, width));
+        out.push('\n');
+        out.push_str(&table(view, width, palette));
+        out.push_str(&evidence(view, width, palette));
+        out.push_str(&warnings(&view.warnings, width, palette));
+        out.push_str(&not_controlled(view, width, palette));
+        out.push_str(&make_permanent(&permanent(view), width, palette));
+    }
+    if screen.height.is_some_and(|height| out.lines().count() >= height) {
+        out.push('\n');
+        out.push_str(&said(&joined(&text.pick), "", ink(view, &text), width, palette));
+    }
     out
+}
+
+/// The first screen.
+fn first(
+    view: &RunView,
+    text: &AnswerText,
+    screen: &Screen<'_>,
+    width: usize,
+    palette: Palette,
+) -> String {
+    let mut before = head(view, width, palette);
+    before.push('\n');
+    before.push_str(&verdict(view, text, width, palette));
+    let mut after = matters(view, text, width, palette);
+    after.push_str(&next(view, screen, width, palette));
+    let forest = Forest::of(view);
+    let lines = |text: &str| text.lines().count();
+    let others = lines(&before) + lines(&after) + forest.other_lines(width) + FRAME;
+    let stacks = match screen.all {
+        true => forest.stacks(),
+        false => LINES.saturating_sub(others).clamp(STACKS.0, STACKS.1).min(forest.stacks()),
+    };
+    let picture = if answer(view).pick.is_some() {
+        forest.text(width, stacks, palette)
+    } else {
+        medians::table(view, width, stacks, palette)
+    };
+    let hidden = forest.stacks() - stacks;
+    let more =
+        if screen.all { String::new() } else { everything(view, screen.path, hidden, width) };
+    format!("{before}\n{picture}{after}{more}")
 }
 
 fn head(view: &RunView, width: usize, palette: Palette) -> String {
     let lab = &view.plan.lab;
-    let mut out = paragraph("", &harmless(&format!("{}: {}", lab.name, lab.question)), width);
+    let out = paragraph("", &harmless(&format!("{}: {}", lab.name, lab.question)), width);
     if palette.colour {
-        out = out.lines().map(|line| palette.paint(Ink::Heading, line) + "\n").collect();
+        return out.lines().map(|line| palette.paint(Ink::Heading, line) + "\n").collect();
     }
-    let said: Vec<String> = view.facts().iter().map(|fact| harmless(fact)).collect();
-    out.push_str(&facts(&said, width));
     out
+}
+
+fn machine(view: &RunView, width: usize) -> String {
+    let said: Vec<String> = view.facts().iter().map(|fact| harmless(fact)).collect();
+    facts(&said, width)
+}
+
+/// Good news, or a pick that is a guess.
+fn ink(view: &RunView, text: &AnswerText) -> Ink {
+    if text.cause.is_none() && answer(view).pick.is_some() { Ink::Good } else { Ink::Doubt }
+}
+
+/// A paragraph whose start, the text itself, has a colour.
+fn said(text: &str, more: &str, ink: Ink, width: usize, palette: Palette) -> String {
+    let whole = paragraph("  ", &harmless(format!("{text} {more}").trim()), width);
+    if !palette.colour {
+        return whole;
+    }
+    let mut left = columns(&harmless(text));
+    let painted = whole.lines().map(|line| {
+        let (blanks, words) = line.split_at(line.len() - line.trim_start().len());
+        let of_text = words.chars().count().min(left);
+        left = left.saturating_sub(of_text + 1);
+        let cut = words.char_indices().nth(of_text).map_or(words.len(), |(at, _)| at);
+        format!("{blanks}{}{}\n", palette.paint(ink, &words[..cut]), &words[cut..])
+    });
+    painted.collect()
+}
+
+/// The answer in sentences.
+fn verdict(view: &RunView, text: &AnswerText, width: usize, palette: Palette) -> String {
+    let mut out = String::new();
+    let is_of_file = |warning: &&Warning| {
+        let codes = [WarningCode::FileChanged, WarningCode::VerdictDiffers];
+        codes.iter().any(|code| code.definition().code == warning.code)
+    };
+    let marked = |warning: &Warning| {
+        paragraph("  ! ", &harmless(&format!("{}: {}", warning.code, warning.text)), width)
+    };
+    view.warnings.iter().filter(is_of_file).for_each(|warning| out.push_str(&marked(warning)));
+    let cause = text.cause.as_deref().unwrap_or_default();
+    out.push_str(&said(&joined(&text.pick), cause, ink(view, text), width, palette));
+    let others = text.close.iter().chain(&text.out).map(|spans| joined(spans));
+    let others: Vec<String> = others.chain([text.basis.clone()]).collect();
+    out.push_str(&paragraph("  ", &harmless(&others.join(" ")), width));
+    let more = [text.weaker.clone(), weaker_leader(view), grouped_values(view), earlier(view)];
+    for more in more.into_iter().flatten() {
+        out.push_str(&paragraph("  ", &harmless(&more), width));
+    }
+    if let Some(doubt) = &text.doubt {
+        let doubt = format!("Main doubt: {} {}", doubt.text, doubt.remedy);
+        out.push('\n');
+        out.push_str(&said("", &doubt, Ink::Doubt, width, palette));
+    }
+    if answer(view).pick.is_none() {
+        let reasons = view.warnings.iter().filter(|warning| !is_of_file(warning));
+        reasons.take(REASONS).for_each(|warning| out.push_str(&marked(warning)));
+    }
+    out
+}
+
+/// What matters, and where the time goes.
+fn matters(view: &RunView, text: &AnswerText, width: usize, palette: Palette) -> String {
+    let mut out = String::new();
+    let mut block = |title: &str, lines: Vec<String>, is_prose: bool| {
+        for (number, line) in lines.iter().enumerate() {
+            let first = if number == 0 { format!("{title:<17}") } else { " ".repeat(17) };
+            let text = if is_prose {
+                paragraph(&first, &harmless(line), width)
+            } else {
+                format!("{first}{line}\n")
+            };
+            out.push_str(&text.replacen(title, &palette.paint(Ink::Heading, title), 1));
+        }
+    };
+    let axes = text.axes.iter().map(|line| format!("{}: {}", line.axis, line.text)).collect();
+    block("what matters", axes, true);
+    if let Some(spent) = &answer(view).time {
+        block(
+            "where time goes",
+            time::bars(spent, Axes::of(&view.plan).names(), width.saturating_sub(17)),
+            false,
+        );
+    }
+    if out.is_empty() { out } else { format!("\n{out}") }
+}
+
+/// The command that brings more certainty.
+fn next(view: &RunView, screen: &Screen<'_>, width: usize, palette: Palette) -> String {
+    let Some(next) = next_step(view, screen.path) else { return String::new() };
+    let command = palette.paint(Ink::Heading, &next.command);
+    format!("\n{}  {command}\n", paragraph("", &harmless(&next.why), width))
+}
+
+/// What the first screen leaves out, and the command that shows it.
+fn everything(view: &RunView, path: &Path, hidden: usize, width: usize) -> String {
+    let things = [
+        (hidden, "more stack"),
+        (view.warnings.len(), "warning"),
+        (uncontrolled(view).len(), "factor"),
+    ];
+    let parts: Vec<String> = things
+        .into_iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, what)| match what {
+            "factor" => format!("{} not controlled", count(number, what)),
+            _ => count(number, what),
+        })
+        .collect();
+    let parts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
+    let command = format!("seekwell report {} --all", shell_word(&path.display().to_string()));
+    let (text, command) = (format!("Everything else{parts}:"), harmless(&command));
+    if columns(&text) + 1 + columns(&command) <= width {
+        return format!("\n{text} {command}\n");
+    }
+    format!("\n{}  {command}\n", paragraph("", &text, width))
 }
 
 fn table(view: &RunView, width: usize, palette: Palette) -> String {
@@ -112,22 +302,6 @@ fn title(view: &RunView, stacks: &StackTable, more: bool) -> String {
     title
 }
 
-fn verdict(view: &RunView, width: usize, palette: Palette) -> String {
-    let ink = match view.verdict.kind {
-        VerdictKind::Winner | VerdictKind::Tie => Ink::Good,
-        VerdictKind::Unresolved => Ink::Doubt,
-    };
-    let mut out = palette.paint(ink, kind_word(view));
-    out.push('\n');
-    for sentence in verdict_sentences(view) {
-        out.push_str(&paragraph("  ", &harmless(&sentence), width));
-    }
-    if let Some(mind) = weaker_leader(view) {
-        out.push_str(&paragraph("  ", &harmless(&mind), width));
-    }
-    out
-}
-
 fn evidence(view: &RunView, width: usize, palette: Palette) -> String {
     let mut out = String::new();
     for section in sections(view) {
@@ -154,7 +328,7 @@ pub(crate) fn grouped(warnings: &[Warning]) -> Vec<(&Warning, Vec<&str>)> {
     groups
 }
 
-/// Also for plans and benchmarks.
+/// The warnings of a run, a plan or a benchmark.
 pub(crate) fn warnings(warnings: &[Warning], width: usize, palette: Palette) -> String {
     warnings_below("Warnings", warnings, width, palette)
 }

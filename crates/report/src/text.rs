@@ -57,7 +57,7 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines = Vec::new();
     let mut line = String::new();
-    for word in text.split_whitespace() {
+    for word in words(text) {
         let gap = usize::from(!line.is_empty());
         if self::width(&line) + gap + self::width(word) <= width {
             line.push_str(if gap == 1 { " " } else { "" });
@@ -73,6 +73,20 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     }
     lines.push(line);
     lines
+}
+
+/// The words of a text; a number and its per cent sign are one.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text.trim_start();
+    std::iter::from_fn(move || {
+        let mut end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+        if rest[end..].starts_with(" %") && rest[..end].ends_with(|c: char| c.is_ascii_digit()) {
+            end += rest[end + 1..].find(char::is_whitespace).map_or(rest.len() - end, |at| at + 1);
+        }
+        let (word, left) = rest.split_at(end);
+        rest = left.trim_start();
+        (!word.is_empty()).then_some(word)
+    })
 }
 
 fn break_word(word: &str, width: usize) -> Vec<String> {

@@ -16,8 +16,10 @@ pub struct RunView {
     pub plan: Plan,
     /// The last record of every trial that has one, by trial index.
     pub records: Vec<(PlannedTrial, Record)>,
-    /// The verdict.
+    /// The verdict; of a file that an earlier method judged, that of today.
     pub verdict: Verdict,
+    /// The verdict of the file, where that is another than the shown one.
+    pub stored: Option<Verdict>,
     /// True if the run file holds the verdict; false for a run that is interrupted or under way.
     pub is_over: bool,
     /// Name of the backend.
@@ -232,11 +234,15 @@ impl<'a> ByStack<'a> {
         counts
     }
 
+    /// Values of a metric in the trials of a stack that ended well.
+    pub(crate) fn values(&self, label: &str, metric: &str) -> Vec<f64> {
+        let well = self.of(label).iter().filter(|(_, record)| record.status == Status::Ok);
+        well.filter_map(|(_, record)| record.metric(metric)).collect()
+    }
+
     /// Median of a metric over the trials of a stack that ended well.
     pub(crate) fn median(&self, label: &str, metric: &str) -> Option<f64> {
-        let well = self.of(label).iter().filter(|(_, record)| record.status == Status::Ok);
-        let values: Vec<f64> = well.filter_map(|(_, record)| record.metric(metric)).collect();
-        seekwell_stats::estimate::median(&values)
+        seekwell_stats::estimate::median(&self.values(label, metric))
     }
 }
 

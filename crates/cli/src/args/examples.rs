@@ -99,6 +99,7 @@ A pod with the run and one per worker share a volume. For labs on modelled devic
         "report",
         r#"Examples:
   seekwell report demo.seekwell        the same as at the end of the run
+  seekwell report demo.seekwell --all  everything: table, evidence, warnings, how to make it permanent
   seekwell report demo.seekwell --html demo.html
   seekwell report demo.seekwell --json | jq .verdict
 

@@ -2,8 +2,9 @@
 
 use crate::args::CompareArgs;
 use crate::failure::{Exit, Failure};
-use crate::{foreign, terminal};
+use crate::{foreign, output, terminal};
 use seekwell_host::confine::Reach;
+use seekwell_host::output::Kind;
 use seekwell_model::comparison::{RunComparison, Threshold};
 use seekwell_model::plan::Plan;
 use seekwell_runner::compare::{self, Side, Wanted};
@@ -64,6 +65,7 @@ pub fn run(arguments: &CompareArgs) -> Result<Exit, Failure> {
     let named = [arguments.first.as_ref(), arguments.second.as_ref()].into_iter().flatten();
     let all = named.chain(&arguments.before).chain(&arguments.after);
     let reach = all.fold(Reach::default(), |reach, run| reach.reading_database(run));
+    let reach = arguments.markdown.iter().fold(reach, |reach, file| reach.writing(file));
     foreign::confine(&reach);
     let first = side(arguments.first.as_ref(), &arguments.before)?;
     let second = side(arguments.second.as_ref(), &arguments.after)?;
@@ -73,6 +75,10 @@ pub fn run(arguments: &CompareArgs) -> Result<Exit, Failure> {
         Wanted { fail_above: arguments.fail_above, reference: arguments.reference.as_deref() };
     let found =
         compare::compare(&before, &after, &wanted).map_err(|error| Failure::from_error(&error))?;
+    if let Some(path) = &arguments.markdown {
+        let text = seekwell_report::compare_markdown(&found);
+        output::write(path, Kind::Markdown, text.as_bytes(), false)?;
+    }
     if arguments.json {
         let text =
             serde_json::to_string_pretty(&found).map_err(|error| Failure::from_error(&error))?;

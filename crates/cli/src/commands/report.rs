@@ -12,7 +12,7 @@ use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::Record;
 use seekwell_model::verdict::{Ratio, Verdict};
 use seekwell_model::warning::{Warning, WarningCode};
-use seekwell_report::{HtmlPage, Inside, PageTrials, RunView, TableParts};
+use seekwell_report::{HtmlPage, Inside, PageTrials, RunView, Screen, TableParts};
 use seekwell_runner::judge::{self, prolong};
 use seekwell_runner::records::{Extractor, Outcomes};
 use seekwell_store::{Integrity, RunFile, Timeline, Wanted};
@@ -49,7 +49,8 @@ pub fn run(arguments: &ReportArgs) -> Result<Exit, Failure> {
         files(&file, &view, &trials, arguments)?;
     }
     if arguments.json || !has_files(arguments) {
-        print(&file, &view, &arguments.run, arguments.json)?;
+        let how = Print { json: arguments.json, all: arguments.all };
+        print(&file, &view, &arguments.run, how)?;
     }
     changed.map(|()| Exit::Done)
 }
@@ -85,7 +86,7 @@ fn files(
         write(path, Kind::Csv, &seekwell_report::csv(view), arguments)?;
     }
     if let Some(path) = &arguments.markdown {
-        write(path, Kind::Markdown, &seekwell_report::markdown(view), arguments)?;
+        write(path, Kind::Markdown, &seekwell_report::markdown(view, arguments.all), arguments)?;
     }
     if let Some(directory) = &arguments.parquet {
         tables(file, directory, view, arguments.force)?;
@@ -222,12 +223,17 @@ fn view_of(
         .into_iter()
         .map(|(trial, (outcome, record))| ((trial.index, (trial, outcome)), (trial, record)))
         .unzip();
-    let verdict = match stored {
-        Some(verdict) => {
-            warnings.extend(other_verdict(&verdict, &prolong::judged(&plan, &outcomes)));
-            verdict
+    let (verdict, stored) = match stored {
+        None => (prolong::so_far(&plan, &outcomes), None),
+        Some(stored) => {
+            let today = prolong::judged(&plan, &outcomes);
+            if stored.method < today.method {
+                (today, Some(stored))
+            } else {
+                warnings.extend(other_verdict(&stored, &today));
+                (stored, None)
+            }
         }
-        None => prolong::so_far(&plan, &outcomes),
     };
     // Only the verdict needs them.
     drop(outcomes);
@@ -241,6 +247,7 @@ fn view_of(
         plan,
         records,
         verdict,
+        stored,
         is_over,
     })
 }
@@ -299,17 +306,29 @@ pub fn other_verdict(stored: &Verdict, today: &Verdict) -> Option<Warning> {
     Some(Warning::new(WarningCode::VerdictDiffers, text))
 }
 
-/// Prints the report of a run on standard output; its last line is the command that would decide
-/// an open verdict. JSON is read from the file, trial by trial.
+/// Form of a report on standard output.
+#[derive(Clone, Copy, Debug)]
+pub struct Print {
+    /// JSON instead of text.
+    pub json: bool,
+    /// The whole report instead of its first screen.
+    pub all: bool,
+}
+
+/// Prints the report of a run on standard output. JSON is read from the file, trial by trial.
 ///
 /// # Errors
 /// When the file cannot be read or the output cannot be written.
-pub fn print(file: &RunFile, view: &RunView, path: &Path, json: bool) -> Result<(), Failure> {
-    if !json {
-        let report = seekwell_report::terminal(view, terminal::width(), terminal::colour());
-        let next = seekwell_report::next_command(view, path);
-        let next = next.map_or_else(String::new, |line| format!("\n{line}\n"));
-        terminal::data(&format!("{report}{next}"));
+pub fn print(file: &RunFile, view: &RunView, path: &Path, how: Print) -> Result<(), Failure> {
+    if !how.json {
+        let screen = Screen {
+            width: terminal::width(),
+            height: terminal::height(),
+            colour: terminal::colour(),
+            all: how.all,
+            path,
+        };
+        terminal::data(&seekwell_report::terminal(view, &screen));
         return Ok(());
     }
     terminal::data_piecewise(&|out| write_json(file, view, out))
@@ -335,3 +354,6 @@ fn refuse_run(path: &Path, arguments: &ReportArgs) -> Result<(), Failure> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,7 @@
 use crate::args::RunArgs;
 use crate::commands::deadline::Deadline;
 use crate::commands::ranges::{self, Base};
+use crate::commands::report::Print;
 use crate::commands::{plan, report};
 use crate::failure::{Exit, Failure};
 use crate::progress::Progress;
@@ -99,14 +100,14 @@ pub fn conclude(path: &Path, json: bool) -> Result<Exit, Failure> {
     let file = RunFile::open(path).map_err(|error| Failure::from_error(&error))?;
     let view = report::view_as_text(&file)?;
     terminal::talk(&format!("run file: {}", path.display()));
-    report::print(&file, &view, path, json)?;
+    report::print(&file, &view, path, Print { json, all: false })?;
     report::refuse_changed(&file, &view)?;
     if let Some(reason) = seekwell_session::all_marked(&file)? {
         terminal::talk(&reason);
     }
     let failed = |record: &Record| matches!(record.status, Status::Failed { .. });
     if !view.records.is_empty() && view.records.iter().all(|(_, record)| failed(record)) {
-        let text = "every trial failed, so there is nothing to judge; the warnings above say why";
+        let text = "every trial failed, so there is nothing to judge; the reasons are above";
         return Err(Failure::Error(text.to_owned()));
     }
     Ok(exit_of(view.verdict.kind))

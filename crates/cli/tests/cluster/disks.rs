@@ -52,7 +52,8 @@ fn rounds_on_the_nodes_own_kernels_stay_on_one_node() {
     std::fs::write(folder.path().join("lab.toml"), HOST_LAB).unwrap();
     let script = r#"
         status=0
-        "$SEEKWELL" run lab.toml --place host --on slurm --nodes 2 -o lab.seekwell --no-screen >report 2>talk || status=$?
+        "$SEEKWELL" run lab.toml --place host --on slurm --nodes 2 -o lab.seekwell --no-screen >short 2>talk || status=$?
+        "$SEEKWELL" report lab.seekwell --all >report
         echo "status $status"
         for try in $(seq 100); do [ -z "$(squeue --noheader)" ] && break; sleep 0.1; done
         squeue --noheader

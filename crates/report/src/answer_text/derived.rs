@@ -1,8 +1,9 @@
 //! An answer for verdicts that have none: those of files that are judged by a method before answers.
 
 use crate::view::RunView;
-use seekwell_model::answer::{Answer, Unmeasured};
-use seekwell_model::verdict::{Ratio, VerdictKind};
+use seekwell_model::answer::{Answer, AxisAnswer, Unmeasured, ValueOut};
+use seekwell_model::lab::Better;
+use seekwell_model::verdict::{AxisFound, Beside, Ratio, VerdictKind};
 use std::collections::BTreeSet;
 
 /// The answer that follows from the decision of a verdict. Its bound is what the decision certifies: nothing
@@ -17,8 +18,8 @@ pub(super) fn answer(view: &RunView) -> Answer {
     };
     let is_out = |row: &&Ratio| {
         let end = match verdict.better {
-            seekwell_model::lab::Better::Lower => row.low.map(|low| low > 1.0),
-            seekwell_model::lab::Better::Higher => row.high.map(|high| high < 1.0),
+            Better::Lower => row.low.map(|low| low > 1.0),
+            Better::Higher => row.high.map(|high| high < 1.0),
         };
         let is_named = verdict.evidence.out.iter().any(|one| one.stack == row.stack);
         !verdict.stacks.contains(&row.stack) && (end == Some(true) || is_named)
@@ -43,9 +44,58 @@ pub(super) fn answer(view: &RunView) -> Answer {
         close: labels(close),
         out: labels(out),
         unmeasured: unmeasured.collect(),
+        axes: verdict.evidence.axes.iter().map(|found| axis(found, verdict.better)).collect(),
         cause: cause.filter(|cause| !cause.is_empty()),
         pick,
         loss,
         ..Answer::default()
+    }
+}
+
+/// The two extreme values of an axis, or the bound on their difference.
+fn axis(found: &AxisFound, better: Better) -> AxisAnswer {
+    let (best, worst) = match better {
+        Better::Lower => (&found.lowest, &found.highest),
+        Better::Higher => (&found.highest, &found.lowest),
+    };
+    let both = || vec![best.clone(), worst.clone()];
+    let over = "the other axes".to_owned();
+    if !found.measurable {
+        let within = found.at_most.map(|most| most - 1.0);
+        return AxisAnswer {
+            axis: found.axis.clone(),
+            left: both(),
+            within,
+            over,
+            ..AxisAnswer::default()
+        };
+    }
+    // The ratio is that of the highest metric to the lowest.
+    let turn = |ratio: f64| if better == Better::Lower { ratio } else { 1.0 / ratio };
+    let (low, high) = match better {
+        Better::Lower => (found.low, found.high),
+        Better::Higher => (found.high.map(turn), found.low.map(turn)),
+    };
+    let of_worst = |one: &Beside| match better {
+        Better::Lower => one.clone(),
+        Better::Higher => {
+            Beside { what: one.what.clone(), at_highest: one.at_lowest, at_lowest: one.at_highest }
+        }
+    };
+    let out = ValueOut {
+        value: worst.clone(),
+        against: best.clone(),
+        ratio: turn(found.ratio),
+        low,
+        high,
+    };
+    AxisAnswer {
+        axis: found.axis.clone(),
+        left: vec![best.clone()],
+        out: vec![out],
+        over,
+        beside: found.beside.iter().map(of_worst).collect(),
+        worst: Some(worst.clone()),
+        ..AxisAnswer::default()
     }
 }

@@ -194,10 +194,14 @@ pub(crate) fn plural(axis: &str) -> String {
     }
 }
 
-/// A value of an axis in a sentence: `btrfs`, `scheduler bfq`.
-pub(crate) fn value(axis: &str, value: &str) -> String {
-    match axis {
-        "filesystem" | "device" => value.to_owned(),
-        axis => format!("{axis} {value}"),
-    }
+/// Values of an axis in a sentence: `btrfs`, `scheduler bfq`, `schedulers bfq and kyber`.
+pub(crate) fn values_of(axis: &str, values: &[&str]) -> Group {
+    let names: Vec<String> = values.iter().map(|name| (*name).to_owned()).collect();
+    let Group { text, is_plural } = by_name(&names);
+    let text = match axis {
+        "filesystem" | "device" => text,
+        axis if is_plural => format!("{} {text}", plural(axis)),
+        axis => format!("{axis} {text}"),
+    };
+    Group { text, is_plural }
 }

@@ -140,13 +140,13 @@ impl Measure {
         matches!(self, Self::Time | Self::NamedTime(_) | Self::Rate(_))
     }
 
-    /// The metric of a step, for the head of a picture: `time of unpack until its data is on the device`.
+    /// The metric of a step, for the head of a picture: `time of unpack until durable`.
     pub(crate) fn heading(&self, verdict: &Verdict) -> String {
         let path = &verdict.metric;
         let (step, name) = path.split_once('.').unwrap_or(("", path));
         match self {
             Self::Time if name == "elapsed_durable" => {
-                format!("time of {step} until its data is on the device")
+                format!("time of {step} until durable")
             }
             Self::Time if name == "elapsed" => format!("time of {step}"),
             Self::Rate(noun) => format!("{noun} of {step}"),

@@ -2,7 +2,7 @@ use super::*;
 use crate::fixture;
 use seekwell_model::answer::Weaker;
 use seekwell_model::lab::Better;
-use seekwell_model::verdict::DurabilityClass;
+use seekwell_model::verdict::{AxisFound, Beside, DurabilityClass};
 
 /// The sentences, one per line.
 fn said(view: &RunView) -> String {
@@ -64,7 +64,7 @@ fn verdicts_without_an_answer_have_one_that_follows_from_them() {
     );
     assert!(
         said(&fixture::unresolved())
-            .starts_with("If you must choose: xfs.\nThe intervals are too wide"),
+            .starts_with("If you must choose: xfs/none.\nThe intervals are too wide"),
         "{}",
         said(&fixture::unresolved())
     );
@@ -262,4 +262,60 @@ fn faster_stacks_that_lose_data_are_one_sentence() {
     assert!(text.contains(
         "\nbtrfs with scheduler none would be 2.0 times as fast (1.8 to 2.2), but lost data that a sync had returned for in 27 of 30 power cuts: 3 such stacks are not eligible.\n"
     ), "{text}");
+}
+
+fn beside(what: &str, at_highest: f64, at_lowest: f64) -> Beside {
+    Beside { what: what.to_owned(), at_highest, at_lowest }
+}
+
+fn axes() -> Vec<AxisFound> {
+    let filesystem = AxisFound {
+        axis: "filesystem".to_owned(),
+        highest: "ext4".to_owned(),
+        lowest: "xfs".to_owned(),
+        ratio: 1.74,
+        low: Some(1.66),
+        high: Some(1.83),
+        measurable: true,
+        at_most: Some(1.83),
+        share: 0.93,
+        confirmed: true,
+        beside: vec![beside("flushes", 1240.0, 402.0), beside("KiB per write", 11.2, 40.75)],
+    };
+    let scheduler = AxisFound {
+        axis: "scheduler".to_owned(),
+        highest: "bfq".to_owned(),
+        lowest: "none".to_owned(),
+        ratio: 1.01,
+        low: Some(0.99),
+        high: Some(1.021),
+        measurable: false,
+        at_most: Some(1.021),
+        share: 0.01,
+        confirmed: false,
+        beside: vec![],
+    };
+    vec![filesystem, scheduler]
+}
+
+#[test]
+fn axes_of_older_verdicts_are_said_from_the_worse_value() {
+    let mut view = fixture::winner();
+    view.verdict.evidence.axes = axes();
+    let lines = |view: &RunView| {
+        AnswerText::of(view).axes.into_iter().map(|line| line.text).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        lines(&view),
+        [
+            "xfs is best; ext4 takes 1.7 times as long as xfs (1.7 to 1.8); ext4 has 1240 flushes against 402 and 11.2 KiB per write against 40.8 with xfs.",
+            "no difference above 2.1 %, averaged over the other axes.",
+        ]
+    );
+    view.verdict.metric = "seek.read_iops".to_owned();
+    view.verdict.better = Better::Higher;
+    assert_eq!(
+        lines(&view)[0],
+        "ext4 is best; ext4 does 1.7 times as many reads per second as xfs (1.7 to 1.8); xfs has 402 flushes against 1240 and 40.8 KiB per write against 11.2 with ext4."
+    );
 }

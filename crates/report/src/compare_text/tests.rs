@@ -1,4 +1,5 @@
 use super::*;
+use seekwell_model::lab::Better;
 use seekwell_model::warning::Warning;
 use seekwell_model::warning::WarningCode;
 
@@ -112,4 +113,9 @@ fn the_cause_is_named_as_far_as_the_design_tells_it() {
     assert!(related.contains("slowed ext4/none too and cancels"), "{related}");
     let withheld = text(&|found| found.withheld = Some("b was busy".to_owned()));
     assert!(withheld.contains("because b was busy: that alone makes runs differ"), "{withheld}");
+}
+
+#[test]
+fn a_change_request_gets_conclusion_threshold_and_table() {
+    insta::assert_snapshot!(compare_markdown(&comparison()));
 }

@@ -303,7 +303,7 @@ fn the_page_says_what_the_terminal_says() {
     view.warnings = fixture::warnings();
     let page = html(&view);
     for text in [
-        "Take any of xfs/none and xfs/bfq: on unpack.elapsed_durable no other is better by more than the tie width of 2 % (95 % confidence, 8 rounds).",
+        "Pick xfs with scheduler none: at most 2 % slower than the best of the three.",
         "<th scope=\"col\" class=\"number\" data-metric=\"unpack.elapsed_durable\"><span></span><span>median ms</span></th>",
         "<td class=\"number\" data-ratio=\"\">1.774</td><td class=\"number\">1.692–1.861</td>",
         "mkfs.xfs /dev/DISK",

@@ -46,12 +46,12 @@ fn hostile(text: &str) -> RunView {
 
 #[test]
 fn no_text_from_outside_becomes_markup() {
-    let expected = structure(&markdown(&hostile("harmless")));
+    let expected = structure(&markdown(&hostile("harmless"), true));
     let corpus = include_str!("../../../../testdata/hostile.json");
     let corpus: Vec<String> = serde_json::from_str(corpus).expect("a list");
     assert!(corpus.len() >= 200);
     for text in corpus {
-        let said = markdown(&hostile(&text));
+        let said = markdown(&hostile(&text), true);
         assert_eq!(structure(&said), expected, "{text:?} gives\n{said}");
         assert!(!said.chars().any(|c| c != '\n' && crate::text::is_harmful(c)), "{text:?}");
     }
@@ -59,5 +59,12 @@ fn no_text_from_outside_becomes_markup() {
 
 #[test]
 fn it_says_what_the_terminal_says() {
-    insta::assert_snapshot!(markdown(&fixture::tie()));
+    insta::assert_snapshot!(markdown(&fixture::tie(), true));
+}
+
+#[test]
+fn a_change_request_gets_the_answer_its_picture_and_the_command_that_repeats_it() {
+    let mut view = fixture::demo();
+    view.environment["options"] = serde_json::json!(["--place", "virtual"]);
+    insta::assert_snapshot!(markdown(&view, false));
 }

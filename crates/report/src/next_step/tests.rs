@@ -1,6 +1,6 @@
 use super::*;
 use crate::fixture;
-use seekwell_model::verdict::Needed;
+use seekwell_model::verdict::{Needed, VerdictKind};
 
 fn open(more_s: u64, probability: Option<f64>) -> RunView {
     let mut view = fixture::unresolved();
@@ -12,14 +12,25 @@ fn open(more_s: u64, probability: Option<f64>) -> RunView {
 }
 
 #[test]
-fn an_open_verdict_has_a_command_with_probability_and_time() {
-    let line = next_command(&open(600, Some(0.7)), Path::new("/x/my run.seekwell")).unwrap();
+fn an_open_answer_has_a_command_with_probability_and_time() {
+    let next = next_step(&open(600, Some(0.7)), Path::new("/x/my run.seekwell")).unwrap();
+    assert_eq!(next.why, "To decide (about 10 min, 70 % likely):");
     assert_eq!(
-        line,
-        "seekwell run --resume -o '/x/my run.seekwell' --until-decided --at-most 13min  # decides with a probability of 70 %, in about 10 min"
+        next.command,
+        "seekwell run --resume -o '/x/my run.seekwell' --until-decided --at-most 13min"
     );
-    let line = next_command(&open(3600, None), Path::new("a.seekwell")).unwrap();
-    assert!(line.ends_with("--at-most 2h  # about 60 min"), "{line}");
+    let next = next_step(&open(3600, None), Path::new("a.seekwell")).unwrap();
+    assert_eq!(next.why, "To decide (about 60 min):");
+    assert!(next.command.ends_with("--at-most 2h"), "{next:?}");
+}
+
+#[test]
+fn a_bound_above_the_tie_is_a_reason_to_stop() {
+    let next = next_step(&fixture::demo(), Path::new("demo.seekwell")).unwrap();
+    assert_eq!(
+        next.why,
+        "If 11 % does not matter to you, stop here. To come within 5 % (about 4 min):"
+    );
 }
 
 #[test]
@@ -28,16 +39,16 @@ fn virtual_time_is_told_as_time_of_the_host() {
     view.environment = serde_json::json!({ "place": "virtual" });
     let trials: u64 = view.records.iter().map(|(_, record)| record.elapsed_ns).sum();
     view.host_ns = Some(trials / 60);
-    let line = next_command(&view, Path::new("a")).unwrap();
-    assert!(line.contains("--place virtual --until-decided --at-most 2min"), "{line}");
+    let next = next_step(&view, Path::new("a")).unwrap();
+    assert!(next.command.contains("--place virtual --until-decided --at-most 2min"), "{next:?}");
 }
 
 #[test]
-fn a_clear_verdict_has_none_and_neither_has_one_of_years() {
+fn a_certified_answer_has_none_and_neither_has_one_of_years() {
     let mut view = open(600, None);
     view.verdict.kind = VerdictKind::Winner;
-    assert_eq!(next_command(&view, Path::new("a")), None);
-    assert_eq!(next_command(&open(100_000_000, None), Path::new("a")), None);
+    assert_eq!(next_step(&view, Path::new("a")), None);
+    assert_eq!(next_step(&open(100_000_000, None), Path::new("a")), None);
 }
 
 #[test]
@@ -48,8 +59,10 @@ fn a_run_whose_rounds_are_not_over_is_completed_with_the_options_that_it_had() {
         "place": "virtual",
         "options": ["--place", "virtual", "--set", "sata-2tb-5400:rotating.rpm=5900", "--bring", "/a b"],
     });
+    let next = next_step(&view, Path::new("a.seekwell")).unwrap();
+    assert_eq!(next.why, "To complete the run:");
     assert_eq!(
-        next_command(&view, Path::new("a.seekwell")).unwrap(),
+        next.command,
         "seekwell run --resume -o a.seekwell --place virtual --set sata-2tb-5400:rotating.rpm=5900 --bring '/a b'"
     );
 }

@@ -32,9 +32,9 @@ fn noise_that_goes_with_nothing_asks_for_more_work_in_a_short_step_and_else_for_
     let text = told(&trials(|_, _| 0.0), 0.1);
     assert!(text.starts_with("Trials of one stack vary by 2.8 % (standard deviation)"), "{text}");
     assert!(!text.contains("of the variance"), "{text}");
-    assert!(text.ends_with("give the judged step 5 times the work; it takes 100 ms, and nothing else that was observed goes with its noise"), "{text}");
+    assert!(text.ends_with("give the judged step 5 times the work; it takes 100 ms, and no other cause of the noise was found"), "{text}");
     let text = told(&trials(|_, _| 0.0), 2.0);
-    assert!(text.contains("To reduce it most: run more rounds"), "{text}");
+    assert!(text.contains("To reduce the noise: run more rounds"), "{text}");
 }
 
 #[test]
@@ -44,8 +44,8 @@ fn a_busy_cpu_is_named_with_its_share_and_the_way_out() {
     let share = explained(&busy, &rest(&busy), Trial::cpu).unwrap();
     assert!((0.4..0.62).contains(&share), "{share}");
     let text = told(&busy, 0.1);
-    assert!(text.contains("of the variance goes with the pressure on the CPUs"), "{text}");
-    assert!(text.contains("To reduce it most: stop other programs"), "{text}");
+    assert!(text.contains("of the variance follows the load on the CPUs"), "{text}");
+    assert!(text.contains("To reduce the noise: stop other programs"), "{text}");
     // Not observed in every trial: nothing is said of it.
     let mut unseen = busy;
     unseen[3].cpu = None;
@@ -61,12 +61,12 @@ fn rest(trials: &[Trial]) -> Vec<f64> {
 #[test]
 fn what_is_common_to_a_round_is_told_to_cancel() {
     let text = told(&trials(|_, of_round| 0.06 * of_round), 2.0);
-    assert!(text.contains("common to a whole round"), "{text}");
+    assert!(text.contains("shared by all stacks of a round"), "{text}");
     assert!(text.contains("run more rounds"), "{text}");
 }
 
 #[test]
-fn of_pure_noise_a_source_is_named_in_few_runs() {
+fn a_source_of_pure_noise_is_named_in_few_runs() {
     let mut named = 0;
     for seed in 0..200 {
         let mut random = seeded(seed);

@@ -95,3 +95,10 @@ proptest! {
         prop_assert!(text.lines().all(|line| width(line) <= limit), "{}", text);
     }
 }
+
+#[test]
+fn a_number_and_its_per_cent_sign_stay_together() {
+    assert_eq!(wrap("about 12 % more", 8), ["about", "12 %", "more"]);
+    assert_eq!(wrap("(2 to 12 %) or % alone", 9), ["(2 to", "12 %) or", "% alone"]);
+    assert_eq!(wrap("  7 %  ", 20), ["7 %"]);
+}

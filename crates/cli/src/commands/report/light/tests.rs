@@ -157,7 +157,7 @@ fn the_texts_of_kept_runs_are_those_of_all_their_data() {
         let file = RunFile::open(run).unwrap();
         let (whole, text) = (view(&file).unwrap(), view_as_text(&file).unwrap());
         assert_eq!(show(&text), show(&whole), "{}", run.display());
-        let markdown = seekwell_report::markdown;
+        let markdown = |view| seekwell_report::markdown(view, true);
         assert_eq!(markdown(&text), markdown(&whole), "{}", run.display());
         assert!(json(&file, &text) == json(&file, &whole), "the JSON of {} differs", run.display());
         let (page, trials) = view_as_page(&file, &Light::of).unwrap();
@@ -174,7 +174,9 @@ fn html(view: &RunView, trials: &PageTrials) -> String {
 }
 
 fn show(view: &RunView) -> String {
-    seekwell_report::terminal(view, 200, false)
+    let (path, height) = (Path::new("run.seekwell"), None);
+    let screen = seekwell_report::Screen { width: 200, height, colour: false, all: true, path };
+    seekwell_report::terminal(view, &screen)
 }
 
 #[path = "../../../../tests/page/made.rs"]

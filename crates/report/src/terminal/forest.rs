@@ -1,0 +1,359 @@
+//! The picture of the stacks in characters: pick, too close to call, out, each with its interval.
+
+use crate::answer_text::{Axes, Measure, Standing, answer, standing};
+use crate::factor::benefit;
+use crate::number::{DASH, exact_percent};
+use crate::stack_table::{StackRow, StackTable};
+use crate::text::{Ink, Palette, harmless, paragraph, width as columns, wrap};
+use crate::view::RunView;
+use seekwell_model::lab::Better;
+use seekwell_model::verdict::Basis;
+use std::collections::BTreeMap;
+
+/// Narrowest picture next to long labels, and widest.
+const PICTURE: (usize, usize) = (20, 60);
+/// Columns below which a picture shows nothing.
+const LEAST: usize = 8;
+/// Narrowest column of labels.
+const LABEL: usize = 12;
+/// Rows that each group shows at least.
+const OF_GROUP: usize = 2;
+/// Factors beyond which intervals are cut off.
+const CUT: (f64, f64) = (0.3, 10.0);
+/// Factors of the scale, those that are shown first at the front.
+const TICKS: [f64; 21] = [
+    1.0, 2.0, 0.5, 5.0, 10.0, 0.2, 0.1, 1.5, 1.2, 0.8, 3.0, 1.1, 0.9, 1.05, 0.95, 1.02, 0.98, 1.01,
+    0.99, 1.005, 0.995,
+];
+
+/// The stacks by their place in the answer.
+pub(crate) struct Forest<'a> {
+    view: &'a RunView,
+    axes: Axes<'a>,
+    better: Better,
+    unit: &'static str,
+    groups: BTreeMap<Standing, Vec<StackRow>>,
+    reasons: BTreeMap<String, String>,
+}
+
+impl<'a> Forest<'a> {
+    pub(crate) fn of(view: &'a RunView) -> Self {
+        let answer = answer(view);
+        let table = StackTable::of(view);
+        let mut groups: BTreeMap<Standing, Vec<StackRow>> = BTreeMap::new();
+        for row in table.rows {
+            groups.entry(standing(&answer, &row.ratio)).or_default().push(row);
+        }
+        let reasons = answer.unmeasured.iter();
+        let reasons = reasons.map(|one| (one.stack.clone(), one.reason.clone())).collect();
+        let (better, unit) = (view.verdict.better, table.scale.symbol());
+        Self { view, axes: Axes::of(&view.plan), better, unit, groups, reasons }
+    }
+
+    /// Number of stacks.
+    pub(crate) fn stacks(&self) -> usize {
+        self.groups.values().map(Vec::len).sum()
+    }
+
+    /// Lines that are no stacks: the heading in this width, the scale, the names of the groups.
+    pub(crate) fn other_lines(&self, width: usize) -> usize {
+        self.heading(width).lines().count() + 1 + self.groups.len()
+    }
+
+    /// The picture with this number of stacks at most.
+    pub(crate) fn text(&self, width: usize, stacks: usize, palette: Palette) -> String {
+        let shares = self.shares(stacks);
+        let shown = || {
+            let groups = self.groups.values().zip(&shares);
+            groups.flat_map(|(rows, share)| rows.iter().take(*share))
+        };
+        let layout = Layout::of(self, width, &shown().collect::<Vec<_>>());
+        let mut out = self.heading(width);
+        out.push_str(&palette.paint(Ink::Faint, layout.head(self).trim_end()));
+        out.push('\n');
+        for ((place, rows), share) in self.groups.iter().zip(&shares) {
+            out.push_str(&palette.paint(Ink::Faint, &title(*place, rows.len(), *share)));
+            out.push('\n');
+            for row in rows.iter().take(*share) {
+                let line = layout.row(self, *place, row);
+                let ink = match place {
+                    Standing::Pick => Some(Ink::Good),
+                    Standing::Unmeasured => Some(Ink::Faint),
+                    _ => None,
+                };
+                for line in line {
+                    let line = ink.map_or(line.clone(), |ink| palette.paint(ink, &line));
+                    out.push_str(&line);
+                    out.push('\n');
+                }
+            }
+        }
+        out
+    }
+
+    fn heading(&self, width: usize) -> String {
+        let verdict = &self.view.verdict;
+        let what = Measure::of(self.view).heading(verdict);
+        let pick = self.groups.get(&Standing::Pick).and_then(|rows| rows.first());
+        let to = match (&verdict.baseline, pick) {
+            (Some(baseline), Some(pick)) if *baseline != pick.ratio.stack => baseline.as_str(),
+            _ => "the pick",
+        };
+        let worse = match verdict.better {
+            Better::Lower => "",
+            Better::Higher => "; worse is to the right",
+        };
+        let text = format!(
+            "{what}, relative to {to}; \u{250a} is the {} tie{worse}",
+            exact_percent(verdict.tie)
+        );
+        paragraph("", &harmless(&text), width)
+    }
+
+    /// Stacks that each group shows: the pick, two of each group, then those that are close, then the others.
+    fn shares(&self, stacks: usize) -> Vec<usize> {
+        let mut left = stacks;
+        let mut shares: Vec<usize> = Vec::new();
+        for rows in self.groups.values() {
+            let share = rows.len().min(OF_GROUP).min(left);
+            left -= share;
+            shares.push(share);
+        }
+        for (rows, share) in self.groups.values().zip(&mut shares) {
+            let more = (rows.len() - *share).min(left);
+            left -= more;
+            *share += more;
+        }
+        shares
+    }
+
+    /// A factor by which a ratio is worse than that of the pick.
+    fn worse(&self, ratio: f64) -> f64 {
+        benefit(self.better, ratio)
+    }
+}
+
+/// Name of a group with the number of its stacks.
+fn title(place: Standing, stacks: usize, shown: usize) -> String {
+    let name = match place {
+        Standing::Pick => return "pick".to_owned(),
+        Standing::Close => "too close to call",
+        Standing::Out => "out",
+        Standing::NotEligible => "not eligible: may lose data that the pick keeps",
+        Standing::Unmeasured => "no usable value",
+    };
+    if shown < stacks {
+        format!("{name} ({shown} of {stacks})")
+    } else {
+        format!("{name} ({stacks})")
+    }
+}
+
+/// Columns of the picture.
+struct Layout {
+    /// Widths of the values of each axis; one for labels.
+    axes: Vec<usize>,
+    /// True if labels are shown as values of axes.
+    by_axis: bool,
+    median: usize,
+    ratio: usize,
+    /// 0 for none.
+    picture: usize,
+    /// Ends of the scale, as logarithms of factors.
+    low: f64,
+    high: f64,
+}
+
+impl Layout {
+    fn of(forest: &Forest<'_>, width: usize, rows: &[&StackRow]) -> Self {
+        let most = |text: fn(&StackRow) -> String, least: usize| {
+            rows.iter().map(|row| columns(&text(row))).max().unwrap_or(0).max(least)
+        };
+        let median = most(|row| row.median.clone(), columns(forest.unit));
+        let (ratio, interval) = (most(|row| short(row.ratio.ratio), 5), most(interval, 8));
+        let values = |row: &&&StackRow| forest.axes.values(&row.ratio.stack);
+        let named = !forest.axes.names().is_empty();
+        let by_axis = named && rows.iter().all(|row| values(&row).is_some());
+        let mut axes: Vec<usize> = if by_axis {
+            let of_axis = |at: usize| {
+                let cells = rows.iter().filter_map(|row| values(&row)).map(|all| columns(all[at]));
+                cells.max().unwrap_or(0)
+            };
+            (0..forest.axes.names().len()).map(of_axis).collect()
+        } else {
+            vec![rows.iter().map(|row| columns(&row.ratio.stack)).max().unwrap_or(0)]
+        };
+        // Indent of the label, gaps of two between five columns.
+        let fixed = 2 + median + ratio + interval + 8;
+        let is_compared = rows.iter().filter(|row| row.ratio.ratio.is_some()).count() > 1;
+        let free = width.saturating_sub(fixed);
+        let least = if is_compared { PICTURE.0.min(free.saturating_sub(LABEL)) } else { 0 };
+        let room = free.saturating_sub(least).max(LABEL);
+        let mut by_axis = by_axis;
+        if axes.iter().sum::<usize>() + axes.len() - 1 > room {
+            by_axis = false;
+            axes =
+                vec![rows.iter().map(|row| columns(&row.ratio.stack)).max().unwrap_or(0).min(room)];
+        }
+        let label = axes.iter().sum::<usize>() + axes.len() - 1;
+        let picture = free.saturating_sub(label).min(PICTURE.1);
+        let picture = if is_compared && picture >= LEAST { picture } else { 0 };
+        let (low, high) = ends(forest, rows);
+        Self { axes, by_axis, median, ratio, picture, low, high }
+    }
+
+    fn label(&self) -> usize {
+        self.axes.iter().sum::<usize>() + self.axes.len() - 1
+    }
+
+    /// The line above the stacks: unit, scale, names of the columns.
+    fn head(&self, forest: &Forest<'_>) -> String {
+        let confidence = exact_percent(forest.view.verdict.confidence);
+        format!(
+            "  {}  {}  {}  {}  {confidence}",
+            " ".repeat(self.label()),
+            right(forest.unit, self.median),
+            self.scale(forest.better),
+            right("ratio", self.ratio),
+        )
+    }
+
+    fn row(&self, forest: &Forest<'_>, place: Standing, row: &StackRow) -> Vec<String> {
+        let stack = harmless(&row.ratio.stack);
+        let labels = match forest.axes.values(&row.ratio.stack).filter(|_| self.by_axis) {
+            Some(values) => {
+                let cells = values.iter().zip(&self.axes);
+                let cells: Vec<String> =
+                    cells.map(|(value, width)| left(&harmless(value), *width)).collect();
+                vec![cells.join(" ")]
+            }
+            None => wrap(&stack, self.label()),
+        };
+        let reason = forest.reasons.get(&row.ratio.stack).filter(|text| !text.is_empty());
+        let mut lines = Vec::new();
+        for (number, label) in labels.iter().enumerate() {
+            let start = format!("  {}", left(label, self.label()));
+            lines.push(match (number, place, reason) {
+                (0, Standing::Unmeasured, Some(reason)) => format!("{start}  {}", harmless(reason)),
+                (0, _, _) => format!(
+                    "{start}  {}  {}  {}  {}",
+                    right(&row.median, self.median),
+                    self.drawn(forest, place, row),
+                    right(&ratio_text(place, row), self.ratio),
+                    if place == Standing::Pick { String::new() } else { interval(row) },
+                ),
+                _ => start,
+            });
+        }
+        lines.iter().map(|line| line.trim_end().to_owned()).collect()
+    }
+
+    /// The column of a factor; `None` outside of the scale.
+    fn column(&self, factor: f64) -> Option<usize> {
+        let share = (factor.ln() - self.low) / (self.high - self.low);
+        let column = (share * (self.picture as f64 - 1.0)).round();
+        (share.is_finite() && (-1e-9..=1.0 + 1e-9).contains(&share)).then_some(column as usize)
+    }
+
+    /// The scale: round factors with a blank between them.
+    fn scale(&self, better: Better) -> String {
+        let mut line = vec![' '; self.picture];
+        for tick in TICKS {
+            let Some(at) = self.column(benefit(better, tick)) else { continue };
+            let text = tick.to_string();
+            let from =
+                at.saturating_sub(text.len() / 2).min(self.picture.saturating_sub(text.len()));
+            let to = from + text.len();
+            let around = from.saturating_sub(1)..(to + 1).min(self.picture);
+            if to <= self.picture && line[around].iter().all(|c| *c == ' ') {
+                line.splice(from..to, text.chars());
+            }
+        }
+        line.into_iter().collect()
+    }
+
+    /// The interval and the ratio of a stack.
+    fn drawn(&self, forest: &Forest<'_>, place: Standing, row: &StackRow) -> String {
+        if self.picture == 0 {
+            return String::new();
+        }
+        let mut line = vec![' '; self.picture];
+        let tie = 1.0 + forest.view.verdict.tie;
+        for (factor, mark) in [(1.0 / tie, '\u{250a}'), (tie, '\u{250a}'), (1.0, '\u{2502}')] {
+            self.column(factor).into_iter().for_each(|at| line[at] = mark);
+        }
+        let ends = row.ratio.low.zip(row.ratio.high);
+        if let Some((one, other)) = ends.filter(|_| place != Standing::Pick) {
+            let (one, other) = (forest.worse(one), forest.worse(other));
+            let (low, high) = (one.min(other), one.max(other));
+            let from = self.column(low.max(self.low.exp()));
+            let to = self.column(high.min(self.high.exp()));
+            if let (Some(from), Some(to)) = (from, to) {
+                line[from..=to].fill('\u{2500}');
+                line[from] = if low.ln() < self.low - 1e-9 { '\u{2039}' } else { '\u{251c}' };
+                line[to] = if high.ln() > self.high + 1e-9 { '\u{203a}' } else { '\u{2524}' };
+            }
+        }
+        let mark = match place {
+            Standing::Pick => '\u{25cf}',
+            Standing::Out => '\u{25a0}',
+            Standing::Close | Standing::NotEligible | Standing::Unmeasured => '\u{25cb}',
+        };
+        if let Some(factor) = row.ratio.ratio.map(|ratio| forest.worse(ratio)) {
+            match self.column(factor) {
+                Some(at) => line[at] = mark,
+                None if factor > 1.0 => line[self.picture - 1] = '\u{203a}',
+                None => line[0] = '\u{2039}',
+            }
+        }
+        line.into_iter().collect()
+    }
+}
+
+/// Ends of the scale that show every interval and the tie, up to a factor of ten.
+fn ends(forest: &Forest<'_>, rows: &[&StackRow]) -> (f64, f64) {
+    let tie = 1.0 + forest.view.verdict.tie.max(0.01);
+    let all = rows.iter().flat_map(|row| [row.ratio.ratio, row.ratio.low, row.ratio.high]);
+    let all: Vec<f64> = all
+        .flatten()
+        .map(|ratio| forest.worse(ratio))
+        .filter(|factor| factor.is_finite() && *factor > 0.0)
+        .chain([1.0 / tie, tie])
+        .collect();
+    let low = all.iter().copied().fold(1.0, f64::min).max(CUT.0);
+    let high = all.iter().copied().fold(1.0, f64::max).min(CUT.1);
+    (low.ln(), high.ln())
+}
+
+/// A ratio with three digits: `0.944`, `1.66`, `12.3`, `140`.
+fn short(ratio: Option<f64>) -> String {
+    let Some(ratio) = ratio.filter(|ratio| ratio.is_finite()) else { return DASH.to_owned() };
+    match ratio {
+        ratio if ratio >= 99.95 => format!("{ratio:.0}"),
+        ratio if ratio >= 9.995 => format!("{ratio:.1}"),
+        ratio if ratio >= 0.1 => format!("{ratio:.2}"),
+        ratio => format!("{ratio:.3}"),
+    }
+}
+
+fn ratio_text(place: Standing, row: &StackRow) -> String {
+    if place == Standing::Pick { String::new() } else { short(row.ratio.ratio) }
+}
+
+fn interval(row: &StackRow) -> String {
+    let mark = if row.ratio.basis == Basis::Screen { "~" } else { "" };
+    match (row.ratio.low, row.ratio.high) {
+        (Some(low), Some(high)) => {
+            format!("{mark}{}\u{2013}{}", short(Some(low)), short(Some(high)))
+        }
+        _ => DASH.to_owned(),
+    }
+}
+
+fn left(text: &str, to: usize) -> String {
+    text.to_owned() + &" ".repeat(to.saturating_sub(columns(text)))
+}
+
+fn right(text: &str, to: usize) -> String {
+    " ".repeat(to.saturating_sub(columns(text))) + text
+}
