@@ -389,7 +389,7 @@ fn memory_that_is_unmapped_is_no_file() {
     let found = summary(&meta(1000, true), &events, &[]);
     assert_eq!((found.in_calls_ns, found.elsewhere_ns), (7 * MS, 200 * MS));
     assert_eq!((found.calls, found.elsewhere), (3, 2));
-    assert!(text(&found).contains("\nelsewhere              2         0      200 ms       -\n"));
+    assert!(text(&found).contains("\nelsewhere              2       0     200 ms       -\n"));
 }
 
 #[test]
