@@ -147,27 +147,10 @@ impl First<'_> {
     }
 
     fn next(&self, page: &mut Page) {
-        let Self { view, answer, .. } = self;
-        let command = crate::next_step::next_command(view, Path::new(self.name));
-        let loss = answer.loss.filter(|loss| !answer.certified && *loss > 0.0);
-        if command.is_none() && loss.is_none() {
-            return;
-        }
-        page.raw("<div class=\"next\">\n<p>");
-        if let (Some(loss), true) = (loss, view.is_over) {
-            let text = format!("If {} does not matter to you, stop here.", percent(loss));
-            page.element("<b>", &text, "</b> ");
-        }
-        if let Some(command) = command {
-            let (line, comment) = command.split_once("  # ").unwrap_or((&command, ""));
-            page.text(&match comment {
-                "" => "To continue:".to_owned(),
-                comment => format!("More rounds: {comment}."),
-            });
-            page.element("</p>\n<p><code>", line, "</code></p>\n</div>\n");
-        } else {
-            page.raw("</p>\n</div>\n");
-        }
+        let view = self.view;
+        let Some(next) = crate::next_step::next_step(view, Path::new(self.name)) else { return };
+        page.element("<div class=\"next\">\n<p>", &next.why, "</p>\n");
+        page.element("<p><code>", &next.command, "</code></p>\n</div>\n");
     }
 }
 
