@@ -116,7 +116,7 @@ pub struct Verdict {
     #[serde(default)]
     pub evidence: Evidence,
     /// The stack to take and what that can cost at most; `None` in verdicts made before method 4.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub answer: Option<Answer>,
 }
 
