@@ -6,9 +6,9 @@ mod names;
 mod size;
 
 use crate::factor::list;
-use crate::model_error;
+use crate::model_error::on_device;
 use crate::number::{exact_percent, percent};
-use crate::sentence::capital;
+use crate::text::capital;
 use crate::view::{RunView, count};
 use names::{Group, by_name, plural, values_of};
 use seekwell_model::answer::{Answer, AxisAnswer, Depends, Doubt, TimeRow, Trend, ValueOut};
@@ -87,6 +87,13 @@ impl DoubtText {
         let remedy = if remedy.is_empty() { String::new() } else { sentence(remedy) };
         Self { text: sentence(&doubt.text), remedy }
     }
+
+    /// The doubt that a difference on modelled devices is no larger than the known error of the models.
+    fn on_model(view: &RunView) -> Option<Self> {
+        let found = on_device(view).filter(|found| found.holds != Some(true))?;
+        let remedy = "Run the best two on a real device.".to_owned();
+        Some(Self { text: found.sentences.join(" "), remedy })
+    }
 }
 
 /// The answer for one axis.
@@ -98,7 +105,7 @@ pub(crate) struct AxisLine {
     pub(crate) text: String,
 }
 
-/// What the report says first, in this order.
+/// The first sentences of a report, in this order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AnswerText {
     /// `Pick ext4 with scheduler none: at most 9 % slower than the best of the nine.`
@@ -130,7 +137,7 @@ impl AnswerText {
             out: said.out(),
             basis: said.basis(),
             weaker: said.weaker(),
-            doubt: answer.doubt.as_ref().map(DoubtText::of).or_else(|| model_error::doubt(view)),
+            doubt: answer.doubt.as_ref().map(DoubtText::of).or_else(|| DoubtText::on_model(view)),
             axes: said.axis_lines(),
         }
     }
@@ -527,7 +534,7 @@ fn counters(axis: &AxisAnswer) -> Option<String> {
         .iter()
         .take(2)
         .map(|one| {
-            let number = crate::evidence_text::short;
+            let number = crate::number::three_digits;
             format!("{} {} against {}", number(one.at_highest), one.what, number(one.at_lowest))
         })
         .collect();

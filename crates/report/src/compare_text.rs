@@ -46,7 +46,7 @@ fn head(found: &RunComparison, width: usize, palette: Palette) -> String {
     out + &paragraph("", &harmless(&about(found)), width)
 }
 
-/// What is compared, and how.
+/// Metric, design and confidence of the comparison.
 fn about(found: &RunComparison) -> String {
     let ratio_of = match &found.reference {
         Some(reference) => format!("ratio of the ratios to {reference}, second to first"),
@@ -72,7 +72,13 @@ fn about(found: &RunComparison) -> String {
 pub fn compare_markdown(found: &RunComparison) -> String {
     let [first, second] = [(&found.first_runs, &found.first), (&found.second_runs, &found.second)]
         .map(|(runs, one)| escape(&side(runs, one)));
-    let mut out = format!("### {first} to {second}\n\n**{}**\n\n", escape(&conclusion(found)));
+    let text = conclusion(found);
+    let (result, more) = text.split_once(". ").unwrap_or((&text, ""));
+    let result = result.trim_end_matches('.');
+    let mut out = format!("### {first} to {second}\n\n**{}.**\n\n", escape(result));
+    if !more.is_empty() {
+        out.push_str(&format!("{}\n\n", escape(more)));
+    }
     let scale = scale(found);
     let unit =
         if scale.symbol().is_empty() { String::new() } else { format!(" {}", scale.symbol()) };

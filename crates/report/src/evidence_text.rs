@@ -7,7 +7,7 @@ use crate::factor::list;
 use crate::model_error::on_device;
 use crate::noise::noise;
 use crate::number::percent;
-use crate::sentence::capital;
+use crate::text::capital;
 use crate::view::{RunView, count};
 use seekwell_model::power_cut::CutCounts;
 use seekwell_model::verdict::{
@@ -55,16 +55,6 @@ fn storage(evidence: &Evidence) -> Vec<String> {
         )
     });
     said.into_iter().collect()
-}
-
-/// A number with three digits.
-pub(crate) fn short(value: f64) -> String {
-    match value.abs() {
-        size if size >= 100.0 || value == 0.0 => format!("{value:.0}"),
-        size if size >= 10.0 => format!("{value:.1}"),
-        size if size >= 1.0 => format!("{value:.2}"),
-        _ => format!("{value:.3}"),
-    }
 }
 
 /// The class in words.

@@ -7,7 +7,6 @@
 //! the factors are multiplied. Both bounds of the difference between the leader and the next stack
 //! are widened by the factor.
 
-use crate::answer_text::DoubtText;
 use crate::factor::{benefit, factor, is_speed, list};
 use crate::number::percent;
 use crate::view::RunView;
@@ -35,15 +34,6 @@ pub(crate) struct OnDevice {
     pub(crate) advantage: Option<[f64; 2]>,
     /// The same in words.
     pub(crate) sentences: Vec<String>,
-}
-
-/// The doubt that a difference on modelled devices is no larger than the known error of the models.
-pub(crate) fn doubt(view: &RunView) -> Option<DoubtText> {
-    let found = on_device(view).filter(|found| found.holds != Some(true))?;
-    Some(DoubtText {
-        text: found.sentences.join(" "),
-        remedy: "Run the best two on a real device.".to_owned(),
-    })
 }
 
 /// Errors of the models by their name in the lab.

@@ -85,6 +85,16 @@ pub(crate) fn quantity(unit: Option<Unit>, value: f64) -> String {
     Scale::fit(unit, [value]).with_unit(value)
 }
 
+/// A number with three digits.
+pub(crate) fn three_digits(value: f64) -> String {
+    match value.abs() {
+        size if size >= 100.0 || value == 0.0 => format!("{value:.0}"),
+        size if size >= 10.0 => format!("{value:.1}"),
+        size if size >= 1.0 => format!("{value:.2}"),
+        _ => format!("{value:.3}"),
+    }
+}
+
 /// A ratio with three decimals.
 pub(crate) fn ratio(value: Option<f64>) -> String {
     value.filter(|value| value.is_finite()).map_or(DASH.to_owned(), |value| format!("{value:.3}"))

@@ -70,11 +70,6 @@ pub(crate) fn grouped_values(view: &RunView) -> Option<String> {
     ))
 }
 
-pub(crate) fn capital(text: &str) -> String {
-    let mut rest = text.chars();
-    rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
-}
-
 /// A word or two for the head of a report.
 pub(crate) fn kind_word(view: &RunView) -> &'static str {
     match view.verdict.kind {

@@ -177,7 +177,7 @@ fn verdict(view: &RunView, text: &AnswerText, width: usize, palette: Palette) ->
     out
 }
 
-/// What matters, and where the time goes.
+/// The lines of the axes and the bars of the time.
 fn matters(view: &RunView, text: &AnswerText, width: usize, palette: Palette) -> String {
     let mut out = String::new();
     let mut block = |title: &str, lines: Vec<String>, is_prose: bool| {
@@ -210,7 +210,7 @@ fn next(view: &RunView, screen: &Screen<'_>, width: usize, palette: Palette) -> 
     format!("\n{}  {command}\n", paragraph("", &harmless(&next.why), width))
 }
 
-/// What the first screen leaves out, and the command that shows it.
+/// The number of things that the first screen leaves out, and the command that shows them.
 fn everything(view: &RunView, path: &Path, hidden: usize, width: usize) -> String {
     let things = [
         (hidden, "more stack"),

@@ -155,7 +155,7 @@ impl Measure {
         }
     }
 
-    /// How much worse one side is, as a clause: `it takes 1.7 times as long (1.4 to 2.0)`.
+    /// Clause with the size by which one side is worse: `it takes 1.7 times as long (1.4 to 2.0)`.
     pub(crate) fn clause(&self, sides: &Sides<'_>, effect: Effect) -> String {
         if effect.is_nothing() {
             let does = if sides.is_plural { "do" } else { "does" };
@@ -237,7 +237,7 @@ impl Measure {
         }
     }
 
-    /// How much better something is: `1.9 times as fast (1.6 to 2.3)`, `14 % faster (9 to 19 %)`.
+    /// Size by which something is better: `1.9 times as fast (1.6 to 2.3)`, `14 % faster (9 to 19 %)`.
     /// The effect is the factor by which it is better.
     pub(crate) fn gain(&self, effect: Effect) -> String {
         if effect.to >= FACTOR {
