@@ -86,5 +86,5 @@ fn open_shared(dev: &Path) -> io::Result<OwnedFd> {
         let mount = fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())?;
         openat(&mount, NODE, flags, Mode::empty())
     };
-    Ok(shared().or_else(|_: rustix::io::Errno| open(&dev.join(NODE), flags, Mode::empty()))?)
+    Ok(shared().or_else(|_: rustix::io::Errno| open(dev.join(NODE), flags, Mode::empty()))?)
 }

@@ -85,7 +85,7 @@ pub fn spawn(
 }
 
 /// Keeps all descriptors but 0, 1 and 2 that this process has now from the programs that it starts:
-/// those that were handed to it, and those that its caller left open.
+/// those that it was given, and those that its caller left open.
 ///
 /// # Errors
 /// The kernel's; before Linux 5.11 it cannot.

@@ -326,6 +326,24 @@ fn a_claim_of_a_newer_format_is_not_taken_for_one_of_ours() {
     assert_eq!(may_be_written(&machine).unwrap_err().kind, RefusalKind::Unreadable);
 }
 
+/// Tries again while a child of another test has the image open until it becomes its program.
+fn patiently(attempt: &mut dyn FnMut() -> std::result::Result<(), Refusal>) {
+    for _ in 0..500 {
+        match attempt() {
+            Err(refusal) if refusal.kind == RefusalKind::Busy => {
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            }
+            done => return done.unwrap(),
+        }
+    }
+    attempt().unwrap();
+}
+
+fn succeed(program: &str, arguments: &[&str]) {
+    let output = std::process::Command::new(program).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{program} {arguments:?}: {output:?}");
+}
+
 /// The same with the kernel: a filesystem that its owner used since the claim stays sound.
 #[test]
 fn a_filesystem_that_was_used_since_the_claim_is_not_written() {
@@ -337,23 +355,7 @@ fn a_filesystem_that_was_used_since_the_claim_is_not_written() {
     let folder = tempfile::tempdir().unwrap();
     let claims = folder.path().join("claims");
     let path = device.path().to_str().unwrap();
-    let run = |program: &str, arguments: &[&str]| {
-        let output = std::process::Command::new(program).args(arguments).output().unwrap();
-        assert!(output.status.success(), "{program} {arguments:?}: {output:?}");
-    };
     let system = System::host();
-    // A child of another test has the image open until it becomes its program.
-    let patiently = |attempt: &mut dyn FnMut() -> std::result::Result<(), Refusal>| {
-        for _ in 0..500 {
-            match attempt() {
-                Err(refusal) if refusal.kind == RefusalKind::Busy => {
-                    std::thread::sleep(std::time::Duration::from_millis(10));
-                }
-                done => return done.unwrap(),
-            }
-        }
-        attempt().unwrap();
-    };
     let claim = || {
         patiently(&mut || {
             let card = describe(&system, device.path(), None).unwrap();
@@ -385,21 +387,21 @@ fn a_filesystem_that_was_used_since_the_claim_is_not_written() {
         crate::fixture::with_own_mounts(|| {
             let point = folder.path().join("point");
             fs::create_dir_all(&point).unwrap();
-            run("mount", &[path, point.to_str().unwrap()]);
+            succeed("mount", &[path, point.to_str().unwrap()]);
             fs::write(point.join("photo"), vec![7; 1 << 20]).unwrap();
-            run("umount", &[point.to_str().unwrap()]);
+            succeed("umount", &[point.to_str().unwrap()]);
         });
     };
-    run("mkfs.ext4", &["-q", "-F", path]);
+    succeed("mkfs.ext4", &["-q", "-F", path]);
     claim();
     use_it();
     assert_eq!(released(), Contents::Unchanged);
-    run("fsck.ext4", &["-f", "-n", path]);
+    succeed("fsck.ext4", &["-f", "-n", path]);
     // A trial, and then a person who uses what the trial made.
     for used in [true, false] {
         claim();
         permit();
-        run("mkfs.ext4", &["-q", "-F", path]);
+        succeed("mkfs.ext4", &["-q", "-F", path]);
         note_content(&system, &claims, device.path()).unwrap();
         if used {
             use_it();
@@ -408,7 +410,7 @@ fn a_filesystem_that_was_used_since_the_claim_is_not_written() {
         assert_eq!(matches!(restored, Contents::Overwritten(_)), used, "{restored:?}");
         assert_eq!(restored == Contents::Restored, !used, "{restored:?}");
         if used {
-            run("fsck.ext4", &["-f", "-n", path]);
+            succeed("fsck.ext4", &["-f", "-n", path]);
         }
     }
 }

@@ -28,7 +28,7 @@ fn svg(first: &First<'_>) -> String {
     page.raw("font-family=\"system-ui, 'DejaVu Sans', sans-serif\"><rect width=\"1200\" height=\"630\" fill=\"#fff\"/>");
     let lab = &first.view.plan.lab;
     let question = if lab.question.trim().is_empty() { &lab.name } else { &lab.question };
-    text(&mut page, &cut(&crate::sentence::capital(question), 88), (LEFT, 62.0), 24.0, FAINT);
+    text(&mut page, &cut(&crate::text::capital(question), 88), (LEFT, 62.0), 24.0, FAINT);
     let mut y = 122.0;
     let size = if joined(&first.text.pick).chars().count() > 110 { 38.0 } else { 48.0 };
     for line in wrapped(&first.text.pick, (WIDTH - 2.0 * LEFT) / (size * 0.56), 3) {

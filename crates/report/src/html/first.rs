@@ -41,7 +41,7 @@ impl First<'_> {
         page.raw("</div>\n");
     }
 
-    /// What the stacks showed against each other.
+    /// The stacks against each other.
     fn compared(&self, page: &mut Page) {
         let time = self.answer.time.as_ref().filter(|time| !time.rows.is_empty());
         let aside = time.is_some() || !self.text.axes.is_empty();
@@ -64,7 +64,7 @@ impl First<'_> {
             "" => view.plan.lab.name.as_str(),
             question => question,
         };
-        page.element("", &crate::sentence::capital(question), "</b> <span>");
+        page.element("", &crate::text::capital(question), "</b> <span>");
         page.element("", &view.plan.lab.name, " · ");
         page.element("", &view.facts().join(" · "), "</span></p>\n");
         if view.is_recording() {

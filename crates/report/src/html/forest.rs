@@ -125,7 +125,7 @@ impl<'a> Forest<'a> {
         let longest = self.groups.iter().flat_map(|group| &group.rows);
         let longest = longest.map(|row| row.ratio.stack.chars().count()).max().unwrap_or(0);
         page.raw("<section id=\"forest\">\n<h2>");
-        page.text(&crate::sentence::capital(&Measure::of(self.view).heading(verdict)));
+        page.text(&crate::text::capital(&Measure::of(self.view).heading(verdict)));
         page.text(&match verdict.baseline.as_deref() {
             Some(baseline) if !self.is_pick(baseline) => format!(", relative to {baseline}"),
             Some(_) => ", relative to the pick".to_owned(),

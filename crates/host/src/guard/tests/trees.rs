@@ -113,12 +113,7 @@ fn build(disks: &[Disk]) -> (Machine, Vec<(String, bool)>) {
             0 => (0..names.len()).any(in_use),
             place => in_use(0) || in_use(place),
         };
-        // A disk is busy as a whole, or because of one of its partitions, which is another one than this.
-        let busy = |place: usize| match disk.busy.filter(|busy| *busy < names.len()) {
-            None => false,
-            Some(0) => place == 0 || names.len() == 2,
-            Some(busy) => place == 0 || place == busy,
-        };
+        let busy = |place: usize| is_busy(disk, names.len(), place);
         for (place, path) in paths.iter().enumerate() {
             verdicts.push((path.clone(), !concerned(place) && !busy(place)));
         }
@@ -130,6 +125,15 @@ fn build(disks: &[Disk]) -> (Machine, Vec<(String, bool)>) {
         }
     }
     (machine, verdicts)
+}
+
+/// A disk of so many names is busy as a whole, or because of one of its partitions, which is another one than this.
+fn is_busy(disk: &Disk, names: usize, place: usize) -> bool {
+    match disk.busy.filter(|busy| *busy < names) {
+        None => false,
+        Some(0) => place == 0 || names == 2,
+        Some(busy) => place == 0 || place == busy,
+    }
 }
 
 /// A mapped device on another device.
