@@ -204,7 +204,8 @@ fn sees_all_processes(system: &System, target: &Path) -> Result<(), Refusal> {
             "run Seekwell outside of the container for this device; scratch images and --place virtual work here",
         )),
         Err(error) => {
-            let error = format!("{}/1/ns/pid cannot be read: {error}", system.proc.display());
+            let proc = system.proc.display();
+            let error = format!("the PID namespace of {proc} cannot be read: {error}");
             Err(Refusal::unreadable(target, &error))
         }
     }

@@ -226,7 +226,13 @@ impl Nodes for Kernel {
     }
 
     fn sees_all_processes(&self, proc: &Path) -> io::Result<bool> {
-        Ok(stat(proc.join("1/ns/pid"))?.st_ino == FIRST_PID_NAMESPACE)
+        // Some machines shut their process 1 off from root as well. The first thread of the kernel serves too:
+        // the /proc of another PID namespace has no process of the first one.
+        let namespace = match stat(proc.join("1/ns/pid")) {
+            Err(Errno::ACCESS | Errno::PERM) => stat(proc.join("2/ns/pid"))?,
+            found => found?,
+        };
+        Ok(namespace.st_ino == FIRST_PID_NAMESPACE)
     }
 
     fn lock_loop(&self, dev: &Path, kernel_name: &str) -> io::Result<Option<LoopLock>> {

@@ -361,7 +361,10 @@ fn a_filesystem_that_was_used_since_the_claim_is_not_written() {
             let card = describe(&system, device.path(), None).unwrap();
             match confirm(&system, &claims, &card, &card.identity.sectors().to_string()) {
                 Err(Error::Refused(refusal)) => Err(refusal),
-                done => Ok(drop(done.unwrap())),
+                done => {
+                    done.unwrap();
+                    Ok(())
+                }
             }
         });
     };

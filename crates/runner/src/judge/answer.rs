@@ -239,6 +239,10 @@ impl Run<'_> {
         };
         let known = barred.iter().filter_map(|stack| against(*stack));
         let best = known.min_by(|a, b| (sign * a.1.centre).total_cmp(&(sign * b.1.centre)));
+        if best.is_some_and(|(_, ratio)| sign * ratio.centre >= sign) {
+            // It would gain nothing.
+            return None;
+        }
         let stack = best.map_or_else(|| barred.first().copied(), |(stack, _)| Some(stack))?;
         let ratio = best.map(|(_, ratio)| ratio);
         Some(Weaker {

@@ -27,7 +27,8 @@ pub(super) fn spent(plan: &Plan, outcomes: &Outcomes, answer: &Answer) -> Option
             .collect();
         of_steps(value, &steps)
     };
-    let rows: Vec<TimeRow> = values.filter_map(row).take(ROWS).collect();
+    let mut rows: Vec<TimeRow> = values.filter_map(row).take(ROWS).collect();
+    rows.sort_by_key(|row| row.elapsed_ns);
     (!rows.is_empty()).then(|| TimeSpent { axis: found.axis.clone(), rows })
 }
 
