@@ -210,7 +210,7 @@ fn a_replayed_load_ends_in_a_verdict_on_modelled_disks() {
     let lab = format!(
         "[lab]\nname = \"t\"\n{DEVICE}[[filesystem]]\ntype = \"ext4\"\n[[filesystem]]\ntype = \"ext2\"\n\
          [scheduler]\nchoose = [\"none\"]\n[[workload]]\nkind = \"replay\"\ntrace = \"{}\"\n\
-         [judge]\nmetric = \"replay.elapsed_durable\"\nrounds = 6\n",
+         [judge]\nmetric = \"replay.elapsed_durable\"\ndurability = \"any\"\nrounds = 6\n",
         here.join("t").display()
     );
     std::fs::write(here.join("lab.toml"), lab).unwrap();
@@ -281,6 +281,7 @@ fn several_devices_run_to_a_verdict_that_compares_them_with_filesystems() {
     let here = directory.path();
     let own = "[[device]]\nname = \"mine\"\nloop = \"512MiB\"\n[[filesystem]]\ntype = \"ext2\"\n";
     let text = lab(own).replace("choose = [\"none\", \"bfq\"]", "choose = [\"none\"]");
+    let text = text.replace("rounds = 6", "durability = \"any\"\nrounds = 6");
     std::fs::write(here.join("lab.toml"), text).unwrap();
     let devices = ["--on", "cf-transcend-133x", "--on", "maxtor-6y080l0"];
     let prices = ["--price", "cf-transcend-133x=30", "--price", "maxtor-6y080l0=60"];
@@ -427,7 +428,7 @@ fn a_verdict_is_tried_at_both_bounds_of_what_is_undetermined() {
     let before = std::fs::read_to_string(here.join("unsure.toml")).unwrap();
     let shown = compare("p.seekwell", &["--dry-run"]);
     assert!(shown.status.success(), "{}", talk(&shown));
-    assert!(data(&shown).contains("The device had "), "{}", data(&shown));
+    assert!(data(&shown).contains("The device has "), "{}", data(&shown));
     let kept = compare("p.seekwell", &[]);
     assert_eq!(kept.status.code(), Some(1));
     assert!(talk(&kept).contains("did not run on a disk or partition alone"), "{}", talk(&kept));
@@ -472,7 +473,7 @@ fn what_the_virtual_backend_does_not_take_is_said_in_words() {
     );
     assert_eq!(
         said(DEVICE, &["--on", "ssd-nvme"]),
-        "seekwell: error: modelled device 'ssd-nvme' not found; did you mean ssd-nvme-512gb? Otherwise list the devices with seekwell device list, or give the path of a .toml file\n"
+        "seekwell: error: modelled device 'ssd-nvme' not found; did you mean ssd-nvme-1920gb-plp? Otherwise list the devices with seekwell device list, or give the path of a .toml file\n"
     );
     let own = DEVICE.replace("maxtor-6y080l0", "own.toml");
     std::fs::write(here.join("own.toml"), "name = \"own\"\nkind = 3\n").unwrap();

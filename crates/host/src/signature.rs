@@ -67,16 +67,16 @@ pub enum Checked {
 pub fn check(system: &System, key: &Path, file: &Path, signature: &Path) -> Result<Checked> {
     let path = program::find(system, PROGRAM, PACKAGE)?;
     let public = seekwell_trust::read_text(key, KEY_BYTES).map_err(Error::io("read", key))?;
-    // ssh-keygen has words of its own for one that is missing, and would wait for a FIFO.
-    if signature.exists() {
-        seekwell_trust::check(signature).map_err(Error::io("read", signature))?;
-    }
     let line = public.lines().find(|line| is_public_key(line)).ok_or_else(|| {
         Error::Argument(format!(
             "{} has no public key of OpenSSH; give the file that ends in .pub",
             key.display()
         ))
     })?;
+    // ssh-keygen has words of its own for one that is missing, and would wait for a FIFO.
+    if signature.exists() {
+        seekwell_trust::check(signature).map_err(Error::io("read", signature))?;
+    }
     let (list, allowed) = list_of(line)?;
     let input = seekwell_trust::open(file, u64::MAX).map_err(Error::io("read", file))?;
     let output = program::command(system, &path)

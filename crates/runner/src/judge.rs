@@ -159,6 +159,8 @@ fn of_rounds(
             let mut verdict = verdict(plan, &values::present(ranked), &comparison, round_ns);
             let of_run = answer::Run { plan, outcomes, trials: ranked, comparison: &comparison };
             verdict.answer = Some(of_run.answer(round_ns));
+            verdict.ratios.extend(of_run.not_eligible());
+            best_first(&mut verdict.ratios, plan.lab.judge.better);
             verdict
         }
         Err(error) => Verdict {

@@ -83,7 +83,11 @@ fn the_default_is_in_the_catalogue_and_what_is_not_available_is_not() {
 /// Text in production code outside this room that may name a filesystem: file, a part of the line,
 /// and the reason.
 const ALLOWED: &[(&str, &str, &str)] = &[
-    ("cli/src/args/tried.rs", "default_value = \"ext4,xfs,btrfs\"", "the default of `try` and `advise`"),
+    (
+        "cli/src/args/tried.rs",
+        "default_value = \"ext4,xfs,btrfs\"",
+        "the default of `try` and `advise`",
+    ),
     ("host/src/facts/doctor.rs", "on ext4, xfs or tmpfs", "advice about the host's own disks"),
     ("host/src/filesystem/nodes_only.rs", "/dev/btrfs-control", "a device node of the kernel"),
     ("host/src/guard/signature.rs", "btrfs of several devices", "reads a signature on a disk"),

@@ -5,11 +5,12 @@ use crate::axes::{Axis, axes};
 use crate::durability;
 use crate::question::question;
 use crate::records::Outcomes;
+use crate::values;
 use seekwell_model::answer::{
     Answer, AxisAnswer, Depends, Doubt, More, Trend, Unmeasured, ValueOut, Weaker,
 };
 use seekwell_model::plan::Plan;
-use seekwell_model::verdict::{DurabilityClass, NodeStanding, Verdict, VerdictKind};
+use seekwell_model::verdict::{DurabilityClass, NodeStanding, Ratio, Verdict, VerdictKind};
 use seekwell_stats::axis::{AxisFound, Compared};
 use seekwell_stats::design::Design;
 use seekwell_stats::field::{Field, Observed};
@@ -220,19 +221,32 @@ impl Run<'_> {
         Some(More { rounds: needed, more_ns })
     }
 
+    /// A stack that may not be picked against the pick.
+    fn against(&self, pick: usize, stack: usize) -> Option<Row> {
+        let question = question(self.plan);
+        let share = ErrorShare { error: 1.0 - question.confidence, stacks: 2 };
+        let pair = [self.trials[pick].clone(), self.trials[stack].clone()];
+        let found = compare_led_by(&pair, &question, share, 0).ok()?;
+        found.rows.into_iter().nth(1)
+    }
+
+    /// Rows of the table for stacks that may not be picked.
+    pub(super) fn not_eligible(&self) -> Vec<Ratio> {
+        let barred = durability::ineligible(self.plan, self.outcomes);
+        let values = values::present(self.trials);
+        let row = |stack: &usize| {
+            let row = self.against(self.comparison.baseline?, *stack)?;
+            Some(super::ratio(self.label(*stack), &row, &values[*stack]))
+        };
+        barred.iter().filter_map(row).collect()
+    }
+
     /// The best of the stacks that may lose what the pick keeps, against the pick.
     fn weaker(&self) -> Option<Weaker> {
         let barred = durability::ineligible(self.plan, self.outcomes);
         let pick = self.comparison.baseline?;
         let classes = durability::of_plan(self.plan, self.outcomes);
-        let question = question(self.plan);
-        let error = 1.0 - question.confidence;
-        let share = ErrorShare { error, stacks: 2 };
-        let against = |stack: usize| {
-            let pair = [self.trials[pick].clone(), self.trials[stack].clone()];
-            let found = compare_led_by(&pair, &question, share, 0).ok()?;
-            found.rows.get(1)?.ratio.map(|ratio| (stack, ratio))
-        };
+        let against = |stack: usize| Some((stack, self.against(pick, stack)?.ratio?));
         let sign = match self.plan.lab.judge.better {
             seekwell_model::lab::Better::Lower => 1.0,
             seekwell_model::lab::Better::Higher => -1.0,

@@ -133,21 +133,19 @@ fn of_race(
         verdict.stacks = candidates.iter().map(|stack| label(*stack)).collect();
         verdict.baseline = outcome.best_guess.map(label);
     }
+    let finals = final_trials(plan, ended, kept);
+    let compared = outcome.comparison.as_ref();
+    let run = compared.map(|comparison| answer::Run {
+        plan,
+        outcomes: kept,
+        trials: &finals,
+        comparison,
+    });
+    verdict.ratios.extend(run.as_ref().map_or_else(Vec::new, answer::Run::not_eligible));
     verdict.ratios.extend(screened(plan, race, &outcome, kept, &verdict));
-    // Certified rows first: those of the screen are estimates.
-    let (mut paired, mut rest): (Vec<Ratio>, Vec<Ratio>) =
-        verdict.ratios.drain(..).partition(|ratio| ratio.basis == Basis::Paired);
-    best_first(&mut paired, plan.lab.judge.better);
-    best_first(&mut rest, plan.lab.judge.better);
-    verdict.ratios = paired.into_iter().chain(rest).collect();
-    let before = (ended.rounds.pilot + ended.rounds.screen) as usize;
-    let all = judged_trials(plan, kept);
-    let finals: Vec<Vec<Observed>> =
-        all[..plan.ranked()].iter().map(|row| row.get(before..).unwrap_or(&[]).to_vec()).collect();
-    let mut answer = match &outcome.comparison {
-        Some(comparison) => {
-            answer::Run { plan, outcomes: kept, trials: &finals, comparison }.answer(round_ns)
-        }
+    sort_rows(plan, &mut verdict.ratios);
+    let mut answer = match &run {
+        Some(run) => run.answer(round_ns),
         None => answer::before_a_look(outcome.best_guess.map(label), plan, &verdict.reason),
     };
     let failed = |dropped: &&Dropped| matches!(dropped.reason, DropReason::Failed { .. });
@@ -164,6 +162,22 @@ fn of_race(
             separated: control.separated,
         });
     verdict
+}
+
+/// The judged trials of the final, of all ranked stacks.
+fn final_trials(plan: &Plan, ended: &Ended, kept: &Outcomes) -> Vec<Vec<Observed>> {
+    let before = (ended.rounds.pilot + ended.rounds.screen) as usize;
+    let all = judged_trials(plan, kept);
+    all[..plan.ranked()].iter().map(|row| row.get(before..).unwrap_or(&[]).to_vec()).collect()
+}
+
+/// Certified rows first: those of the screen are estimates.
+fn sort_rows(plan: &Plan, rows: &mut Vec<Ratio>) {
+    let (mut paired, mut rest): (Vec<Ratio>, Vec<Ratio>) =
+        rows.drain(..).partition(|ratio| ratio.basis == Basis::Paired);
+    best_first(&mut paired, plan.lab.judge.better);
+    best_first(&mut rest, plan.lab.judge.better);
+    rows.extend(paired.into_iter().chain(rest));
 }
 
 /// Adds the stacks that left before the comparison to those that are out, which the sentence counts.
