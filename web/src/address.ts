@@ -30,6 +30,8 @@ export class Address {
   write(): void {
     clearTimeout(this.#late);
     this.#late = undefined;
+    // The same state has the same address.
+    this.#values.sort();
     const text = this.#values.toString();
     history.replaceState(null, '', text ? `#${text}` : location.pathname + location.search);
   }

@@ -10,6 +10,9 @@ import { ofRatio, ofStack } from './reproduce';
 /** Rows that are shown at first. */
 const MOST_ROWS = 30;
 
+/** Values of an axis up to which each has a button from the start. */
+const MOST_CHIPS = 16;
+
 const AXIS_TITLES: Record<Axis, string> = {
   device: 'device', journal: 'journal', filesystem: 'filesystem', scheduler: 'scheduler', memory: 'memory',
 };
@@ -86,25 +89,40 @@ export class StacksTable {
     for (const axis of AXES) {
       const values = valuesOf(summary.stacks, axis);
       if (values.length < 2) continue;
-      const off = new Set<string>();
-      this.#off.set(axis, off);
-      const chips = values.map((value) => {
-        const chip = el('button', { type: 'button', class: 'chip', pressed: true, on: { click: () => {
-          if (off.has(value)) off.delete(value);
-          else off.add(value);
-          this.#changed();
-        } } }, value || '\u2014');
-        this.#chips.push({ axis, value, chip });
-        return chip;
-      });
-      const all = el('button', { type: 'button', class: 'chip all', on: { click: () => {
-        off.clear();
-        this.#changed();
-      } } }, 'all');
-      box.append(el('div', { class: 'axis-filter', role: 'group', label: `filter by ${axis}` },
-        el('span', { class: 'faint' }, AXIS_TITLES[axis]), chips, all));
+      this.#off.set(axis, new Set());
+      const group = el('div', { class: 'axis-filter', role: 'group', label: `filter by ${axis}` });
+      if (values.length <= MOST_CHIPS) {
+        fill(group, el('span', { class: 'faint' }, AXIS_TITLES[axis]), this.#axisChips(axis, values));
+        box.append(group);
+        continue;
+      }
+      // Hundreds of buttons are made when they are asked for.
+      const fold = el('details', { on: { toggle: () => {
+        if (!group.hasChildNodes()) fill(group, this.#axisChips(axis, values));
+        this.#show();
+      } } }, el('summary', {}, `${AXIS_TITLES[axis]}: ${values.length} values`), group);
+      box.append(fold);
     }
     return box;
+  }
+
+  /** A button for each value of an axis, and one that shows all. */
+  #axisChips(axis: Axis, values: string[]): HTMLElement[] {
+    const off = this.#off.get(axis) ?? new Set<string>();
+    const chips = values.map((value) => {
+      const chip = el('button', { type: 'button', class: 'chip', pressed: true, on: { click: () => {
+        if (off.has(value)) off.delete(value);
+        else off.add(value);
+        this.#changed();
+      } } }, value || '\u2014');
+      this.#chips.push({ axis, value, chip });
+      return chip;
+    });
+    const all = el('button', { type: 'button', class: 'chip all', on: { click: () => {
+      off.clear();
+      this.#changed();
+    } } }, 'all');
+    return [...chips, all];
   }
 
   #sorts(): HTMLElement {

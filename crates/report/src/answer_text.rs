@@ -234,7 +234,9 @@ impl Said<'_> {
 
     /// End of the sentence for a stack that was compared with no other.
     fn alone(&self) -> &'static str {
-        if self.view.plan.ranked() > 1 {
+        if self.view.verdict.evidence.durability_differs() {
+            "every other stack may lose data that it keeps."
+        } else if self.view.plan.ranked() > 1 {
             "no other stack has a value."
         } else {
             "it is the only stack."

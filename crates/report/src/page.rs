@@ -72,7 +72,7 @@ impl Page {
         page
     }
 
-    /// Title and picture for those who show a link to the page.
+    /// The text and picture that other programs show for a link to the page.
     fn meta(&mut self, head: &Head<'_>) {
         if head.description.is_empty() {
             return;

@@ -28,6 +28,7 @@ use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_stats::field::Observed;
 use seekwell_stats::looks;
 use seekwell_stats::paired::{self, Comparison, ErrorShare, Finding, Row, Standing, Unresolved};
+use seekwell_stats::question::MIN_ROUNDS;
 use seekwell_stats::race::Stop;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -157,6 +158,11 @@ fn of_rounds(
             let comparison = comparison.renamed(&able);
             let round_ns = mean_trial_ns(outcomes).saturating_mul(plan.candidates.len() as u64);
             let mut verdict = verdict(plan, &values::present(ranked), &comparison, round_ns);
+            if !barred.is_empty() && is_alone(&comparison) {
+                verdict.kind = VerdictKind::Tie;
+                verdict.decision = Some(Decision::BestChoice);
+                verdict.reason = "every other stack may lose data that it keeps; [judge] durability = \"any\" compares all".to_owned();
+            }
             let of_run = answer::Run { plan, outcomes, trials: ranked, comparison: &comparison };
             verdict.answer = Some(of_run.answer(round_ns));
             verdict.ratios.extend(of_run.not_eligible());
@@ -169,6 +175,16 @@ fn of_rounds(
             ..blank(plan, &values::present(ranked))
         },
     }
+}
+
+/// True if one stack alone may be picked, and it has trials enough.
+fn is_alone(comparison: &Comparison) -> bool {
+    let reason = match &comparison.finding {
+        Finding::Unresolved { reason, .. } => Some(*reason),
+        _ => None,
+    };
+    let rounds = comparison.rows.iter().map(|row| row.rounds).max().unwrap_or(0);
+    reason == Some(Unresolved::OneStack) && rounds >= MIN_ROUNDS
 }
 
 /// Mean time of the trials so far.

@@ -41,7 +41,7 @@ impl First<'_> {
         page.raw("</div>\n");
     }
 
-    /// The stacks against each other.
+    /// The comparison of the stacks.
     fn compared(&self, page: &mut Page) {
         let time = self.answer.time.as_ref().filter(|time| !time.rows.is_empty());
         let aside = time.is_some() || !self.text.axes.is_empty();
