@@ -48,7 +48,7 @@ Without a terminal the answers come from the flags, then line by line from stand
   sudo seekwell try mail               ext4, xfs and btrfs, two minutes at most
   sudo seekwell try mail --fs ext4,xfs --sched none,bfq --for 1min
 
-With your own command; it runs inside the mounted filesystem, whose path is {dir}:
+With your own command, inside the mounted filesystem {dir}:
     sudo seekwell try 'tar xf /src/linux.tar' --fs ext4,xfs,btrfs --for 5min
 
 The run file and the lab that was run are kept: change the lab and run it again."#,
@@ -99,7 +99,7 @@ A pod with the run and one per worker share a volume. For labs on modelled devic
         "report",
         r#"Examples:
   seekwell report demo.seekwell        the same as at the end of the run
-  seekwell report demo.seekwell --all  everything: table, evidence, warnings, how to make it permanent
+  seekwell report demo.seekwell --all  also the table, evidence and warnings
   seekwell report demo.seekwell --html demo.html
   seekwell report demo.seekwell --json | jq .verdict
 

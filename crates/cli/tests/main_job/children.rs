@@ -6,7 +6,7 @@ use std::process::Command;
 
 /// Appends the descriptors of a new process to a file, a line each time. The shell's own has more.
 const LIST: &str =
-    "sleep 60 & echo $(ls /proc/$!/fd) >>'DIR/descriptors-NAME'; kill $!; wait $! 2>/dev/null";
+    "sleep 60 & until grep -q sleep /proc/$!/comm; do :; done; echo $(ls /proc/$!/fd) >>'DIR/descriptors-NAME'; kill $!; wait $! 2>/dev/null";
 
 /// Looks for everything of ours, and puts a claim, a note and an undo list there.
 const FORGE: &str = "for name in claims/x.json planned/0 undo/x.undo; do

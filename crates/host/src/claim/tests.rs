@@ -339,6 +339,13 @@ fn patiently(attempt: &mut dyn FnMut() -> std::result::Result<(), Refusal>) {
     attempt().unwrap();
 }
 
+fn write_a_photo(device: &str, point: &Path) {
+    fs::create_dir_all(point).unwrap();
+    succeed("mount", &[device, point.to_str().unwrap()]);
+    fs::write(point.join("photo"), vec![7; 1 << 20]).unwrap();
+    succeed("umount", &[point.to_str().unwrap()]);
+}
+
 fn succeed(program: &str, arguments: &[&str]) {
     let output = std::process::Command::new(program).args(arguments).output().unwrap();
     assert!(output.status.success(), "{program} {arguments:?}: {output:?}");
@@ -389,10 +396,7 @@ fn a_filesystem_that_was_used_since_the_claim_is_not_written() {
     let use_it = || {
         crate::fixture::with_own_mounts(|| {
             let point = folder.path().join("point");
-            fs::create_dir_all(&point).unwrap();
-            succeed("mount", &[path, point.to_str().unwrap()]);
-            fs::write(point.join("photo"), vec![7; 1 << 20]).unwrap();
-            succeed("umount", &[point.to_str().unwrap()]);
+            write_a_photo(path, &point);
         });
     };
     succeed("mkfs.ext4", &["-q", "-F", path]);

@@ -3,7 +3,7 @@
 use seekwell_model::plan::Plan;
 use seekwell_model::record::{Record, Sample};
 use seekwell_model::stack::{Backing, Stack};
-use seekwell_model::verdict::Verdict;
+use seekwell_model::verdict::{METHOD, Verdict};
 use seekwell_store::{Timeline, Wanted};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -44,7 +44,8 @@ impl Light {
         Self { judged: None, brief: Brief::of(plan) }
     }
 
-    /// For a run of this plan and the verdict that its file holds; without one everything may be shown.
+    /// For a run of this plan and the verdict that its file holds; without one, and for one of an earlier method,
+    /// which is judged again, everything may be shown.
     pub(super) fn of(plan: &Plan, verdict: Option<&Verdict>) -> Self {
         let modelled = |stack: &Stack| matches!(stack.device.backing, Backing::Model { .. });
         let judged = |verdict: &Verdict| {
@@ -59,7 +60,8 @@ impl Light {
             let is_model = plan.stacks.iter().any(modelled);
             Some(Judged { step: step.to_owned(), metrics, is_model })
         };
-        Self { judged: verdict.and_then(judged), brief: Brief::of(plan) }
+        let current = verdict.filter(|verdict| verdict.method == METHOD);
+        Self { judged: current.and_then(judged), brief: Brief::of(plan) }
     }
 
     /// Parts of records that are worth reading: of a record that is read whole, [`Self::lighten`] leaves no more.
