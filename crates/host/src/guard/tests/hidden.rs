@@ -314,12 +314,14 @@ if libc.syscall(427, ring, 2, (ctypes.c_int * 1)(fd), 1) != 0: sys.exit(1)
 os.close(fd)
 print('ready', flush=True); sys.stdin.read()";
 
-/// Mapped, and the first thread has ended.
+/// Mapped, and the first thread has ended. Python's own `mmap` keeps a copy of the descriptor.
 const LEADERLESS: &str = "
-import ctypes, mmap, os, sys, threading, time
+import ctypes, os, sys, threading, time
 libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
 fd = os.open(sys.argv[1], os.O_RDWR)
-memory = mmap.mmap(fd, 4096)
+if libc.mmap(None, 4096, 3, 1, fd, 0) == 2**64 - 1: sys.exit(1)
 os.close(fd)
 def work():
     state = lambda: open(f'/proc/{os.getpid()}/stat').read().rsplit(')')[1].split()[0]
