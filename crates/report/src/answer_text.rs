@@ -410,7 +410,7 @@ impl Said<'_> {
     fn axis_lines(&self) -> Vec<AxisLine> {
         let line = |axis: &AxisAnswer| AxisLine {
             axis: axis.axis.clone(),
-            matters: !axis.out.is_empty() || !axis.depends.is_empty(),
+            matters: self.differing(axis).next().is_some() || !axis.depends.is_empty(),
             text: format!("{}.", self.axis(axis).trim_end_matches('.')),
         };
         self.answer.axes.iter().map(line).collect()
@@ -420,15 +420,19 @@ impl Said<'_> {
         if !axis.depends.is_empty() {
             return self.depends(axis);
         }
+        let differing: Vec<&ValueOut> = self.differing(axis).collect();
+        if differing.is_empty() && !axis.out.is_empty() && axis.left.len() < 2 {
+            return "no difference".to_owned();
+        }
         let mut text = self.left(axis);
-        let out: Vec<String> =
-            axis.out.iter().take(VALUES).map(|out| self.value_out(out)).collect();
+        let out = differing.iter().take(VALUES).map(|out| self.value_out(out));
+        let out: Vec<String> = out.collect();
         if !out.is_empty() {
             text.push_str(if text.is_empty() { "" } else { "; " });
             text.push_str(&out.join("; "));
         }
-        if axis.out.len() > VALUES {
-            let more = axis.out.len() - VALUES;
+        if differing.len() > VALUES {
+            let more = differing.len() - VALUES;
             text.push_str(&format!("; {more} more {} out", if more == 1 { "is" } else { "are" }));
         }
         if let Some(trend) = &axis.trend {
@@ -467,6 +471,12 @@ impl Said<'_> {
             ),
             (left, None) => format!("{} cannot be told apart", alternatives_and(left)),
         }
+    }
+
+    /// Values that are out by a difference that can be noticed.
+    fn differing<'s>(&'s self, axis: &'s AxisAnswer) -> impl Iterator<Item = &'s ValueOut> {
+        let differs = |out: &&ValueOut| !self.effect(out.ratio, out.low, out.high).is_nothing();
+        axis.out.iter().filter(differs)
     }
 
     fn value_out(&self, out: &ValueOut) -> String {

@@ -40,7 +40,7 @@ pub(crate) fn earlier(view: &RunView) -> Option<String> {
     let stored = view.stored.as_ref()?;
     let word = decision_word(stored.kind, stored.decision).to_lowercase();
     let stacks = match stored.stacks.as_slice() {
-        [only] => format!(" ({only})"),
+        [only] if stored.kind != VerdictKind::Unresolved => format!(" ({only})"),
         _ => String::new(),
     };
     Some(format!("Judged by method {} on its day: {word}{stacks}.", stored.method))

@@ -73,7 +73,8 @@ impl Effect {
         Self { from: 1.0 / self.to, to: 1.0 / self.from, ends }
     }
 
-    fn is_nothing(self) -> bool {
+    /// Returns true if no one could notice the difference.
+    pub(super) fn is_nothing(self) -> bool {
         (self.from - 1.0).abs() < NOTHING && (self.to - 1.0).abs() < NOTHING
     }
 
