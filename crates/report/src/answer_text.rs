@@ -92,7 +92,10 @@ impl DoubtText {
     fn on_model(view: &RunView) -> Option<Self> {
         let found = on_device(view).filter(|found| found.holds != Some(true))?;
         let remedy = "Run the best two on a real device.".to_owned();
-        Some(Self { text: found.sentences.join(" "), remedy })
+        // A difference above the known error is no doubt; what no figure checks is one.
+        let is_large = found.advantage.is_some_and(|[low, _]| low > 1.0);
+        let skipped = usize::from(is_large && found.sentences.len() > 1);
+        Some(Self { text: found.sentences[skipped..].join(" "), remedy })
     }
 }
 
@@ -116,7 +119,7 @@ pub(crate) struct AnswerText {
     pub(crate) close: Option<Vec<Span>>,
     /// Stacks that are out, with sizes.
     pub(crate) out: Option<Vec<Span>>,
-    /// `95 % confidence, 14 rounds.`
+    /// `95 % confidence, 14 rounds.`; empty without a round.
     pub(crate) basis: String,
     /// Faster stacks that may lose data.
     pub(crate) weaker: Option<String>,
@@ -149,6 +152,12 @@ pub(crate) fn answer(view: &RunView) -> Cow<'_, Answer> {
         Some(answer) => Cow::Borrowed(answer),
         None => Cow::Owned(derived::answer(view)),
     }
+}
+
+/// Returns true for a run that compares nothing and is shown by workload.
+pub(crate) fn is_by_workload(view: &RunView) -> bool {
+    let answer = answer(view);
+    answer.pick.is_none() || (answer.among < 2 && view.plan.workloads.len() > 1)
 }
 
 /// Place of a stack in the answer.
@@ -374,6 +383,9 @@ impl Said<'_> {
         let Self { view, answer, .. } = self;
         let verdict = &view.verdict;
         let rounds = count(answer.rounds as usize, "round");
+        if answer.rounds == 0 {
+            return String::new();
+        }
         if answer.loss.is_none() || answer.among < 2 {
             return format!("{}.", capital(&rounds));
         }

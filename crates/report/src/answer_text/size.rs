@@ -82,9 +82,10 @@ impl Effect {
     fn times(self) -> (String, String) {
         let (from, to) = (factor(self.from), factor(self.to));
         let centre = if from == to { from } else { format!("{from} to {to}") };
-        let ends = self.ends.map_or_else(String::new, |(low, high)| {
-            format!(" ({} to {})", factor(low), factor(high))
-        });
+        let ends = self.ends.map(|(low, high)| (factor(low), factor(high)));
+        // An interval that rounds to the number itself says nothing.
+        let ends = ends.filter(|(low, high)| *low != centre || *high != centre);
+        let ends = ends.map_or_else(String::new, |(low, high)| format!(" ({low} to {high})"));
         (format!("{centre} times"), ends)
     }
 
@@ -106,9 +107,9 @@ impl Effect {
         };
         let (one, other) = (number(from), number(to));
         let centre = if one == other { one } else { format!("{one} to {other}") };
-        let ends = self.ends.map_or_else(String::new, |(low, high)| {
-            format!(" ({} to {} %)", number(change(low)), number(change(high)))
-        });
+        let ends = self.ends.map(|(low, high)| (number(change(low)), number(change(high))));
+        let ends = ends.filter(|(low, high)| *low != centre || *high != centre);
+        let ends = ends.map_or_else(String::new, |(low, high)| format!(" ({low} to {high} %)"));
         (format!("{centre} %"), ends)
     }
 }
