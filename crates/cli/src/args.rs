@@ -400,8 +400,7 @@ fn waiting(stop: &Arc<AtomicBool>) -> Wait {
 pub struct ReportArgs {
     /// Run file
     pub run: PathBuf,
-    /// Show everything: the table of stacks, evidence, warnings, factors that were not controlled, and how to
-    /// make the pick permanent
+    /// Show everything: table, evidence, warnings, uncontrolled factors, how to make the pick permanent
     #[arg(long)]
     pub all: bool,
     /// Write one HTML file that contains the run file

@@ -92,7 +92,10 @@ impl DoubtText {
     fn on_model(view: &RunView) -> Option<Self> {
         let found = on_device(view).filter(|found| found.holds != Some(true))?;
         let remedy = "Run the best two on a real device.".to_owned();
-        Some(Self { text: found.sentences.join(" "), remedy })
+        // A difference above the known error is no doubt; what no figure checks is one.
+        let is_large = found.advantage.is_some_and(|[low, _]| low > 1.0);
+        let skipped = usize::from(is_large && found.sentences.len() > 1);
+        Some(Self { text: found.sentences[skipped..].join(" "), remedy })
     }
 }
 
@@ -116,7 +119,7 @@ pub(crate) struct AnswerText {
     pub(crate) close: Option<Vec<Span>>,
     /// Stacks that are out, with sizes.
     pub(crate) out: Option<Vec<Span>>,
-    /// `95 % confidence, 14 rounds.`
+    /// `95 % confidence, 14 rounds.`; empty without a round.
     pub(crate) basis: String,
     /// Faster stacks that may lose data.
     pub(crate) weaker: Option<String>,
@@ -149,6 +152,12 @@ pub(crate) fn answer(view: &RunView) -> Cow<'_, Answer> {
         Some(answer) => Cow::Borrowed(answer),
         None => Cow::Owned(derived::answer(view)),
     }
+}
+
+/// Returns true for a run that compares nothing and is shown by workload.
+pub(crate) fn is_by_workload(view: &RunView) -> bool {
+    let answer = answer(view);
+    answer.pick.is_none() || (answer.among < 2 && view.plan.workloads.len() > 1)
 }
 
 /// Place of a stack in the answer.
@@ -376,6 +385,9 @@ impl Said<'_> {
         let Self { view, answer, .. } = self;
         let verdict = &view.verdict;
         let rounds = count(answer.rounds as usize, "round");
+        if answer.rounds == 0 {
+            return String::new();
+        }
         if answer.loss.is_none() || answer.among < 2 {
             return format!("{}.", capital(&rounds));
         }
@@ -413,7 +425,7 @@ impl Said<'_> {
     fn axis_lines(&self) -> Vec<AxisLine> {
         let line = |axis: &AxisAnswer| AxisLine {
             axis: axis.axis.clone(),
-            matters: !axis.out.is_empty() || !axis.depends.is_empty(),
+            matters: self.differing(axis).next().is_some() || !axis.depends.is_empty(),
             text: format!("{}.", self.axis(axis).trim_end_matches('.')),
         };
         self.answer.axes.iter().map(line).collect()
@@ -423,15 +435,19 @@ impl Said<'_> {
         if !axis.depends.is_empty() {
             return self.depends(axis);
         }
+        let differing: Vec<&ValueOut> = self.differing(axis).collect();
+        if differing.is_empty() && !axis.out.is_empty() && axis.left.len() < 2 {
+            return "no difference".to_owned();
+        }
         let mut text = self.left(axis);
-        let out: Vec<String> =
-            axis.out.iter().take(VALUES).map(|out| self.value_out(out)).collect();
+        let out = differing.iter().take(VALUES).map(|out| self.value_out(out));
+        let out: Vec<String> = out.collect();
         if !out.is_empty() {
             text.push_str(if text.is_empty() { "" } else { "; " });
             text.push_str(&out.join("; "));
         }
-        if axis.out.len() > VALUES {
-            let more = axis.out.len() - VALUES;
+        if differing.len() > VALUES {
+            let more = differing.len() - VALUES;
             text.push_str(&format!("; {more} more {} out", if more == 1 { "is" } else { "are" }));
         }
         if let Some(trend) = &axis.trend {
@@ -470,6 +486,12 @@ impl Said<'_> {
             ),
             (left, None) => format!("{} cannot be told apart", alternatives_and(left)),
         }
+    }
+
+    /// Values that are out by a difference that can be noticed.
+    fn differing<'s>(&'s self, axis: &'s AxisAnswer) -> impl Iterator<Item = &'s ValueOut> {
+        let differs = |out: &&ValueOut| !self.effect(out.ratio, out.low, out.high).is_nothing();
+        axis.out.iter().filter(differs)
     }
 
     fn value_out(&self, out: &ValueOut) -> String {

@@ -1,6 +1,6 @@
 //! A run as Markdown (CommonMark with tables): the answer for a change request, a wiki, a mail.
 
-use crate::answer_text::{AnswerText, answer, busy};
+use crate::answer_text::{AnswerText, answer, busy, is_by_workload};
 use crate::evidence_text::sections;
 use crate::next_step::repeat_command;
 use crate::permanent::permanent;
@@ -46,12 +46,11 @@ pub fn markdown(view: &RunView, all: bool) -> String {
 fn picture(view: &RunView, out: &mut String) {
     let (width, stacks) = PICTURE;
     let palette = Palette { colour: false };
-    let text = match answer(view).pick {
-        Some(_) => {
-            let forest = Forest::of(view);
-            forest.text(width, stacks.min(forest.stacks()), palette)
-        }
-        None => medians::table(view, width, stacks, palette),
+    let text = if is_by_workload(view) {
+        medians::table(view, width, stacks, palette)
+    } else {
+        let forest = Forest::of(view);
+        forest.text(width, stacks.min(forest.stacks()), palette)
     };
     let lines: Vec<String> = text.lines().map(str::to_owned).collect();
     if !lines.is_empty() && !view.is_recording() {

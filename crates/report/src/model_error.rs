@@ -63,7 +63,7 @@ pub(crate) fn on_device(view: &RunView) -> Option<OnDevice> {
         used.iter().map(|(model, used)| Found::of(model, used, &errors)).collect();
     let whole: f64 = found.iter().map(|one| one.factor).product();
     let unknown: Vec<String> = found.iter().filter_map(Found::unknown).collect();
-    let said = list(&found.iter().map(Found::said).collect::<Vec<_>>());
+    let said = found.iter().map(Found::said).collect::<Vec<_>>().join("; ");
     let mut on_device = OnDevice { holds: None, advantage: None, sentences: vec![] };
     match rival.filter(|_| verdict.kind == VerdictKind::Winner) {
         Some(rival) => on_device.judge_winner(verdict, leader, rival, whole, &said)?,

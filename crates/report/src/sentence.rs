@@ -1,6 +1,6 @@
 //! The verdict as sentences.
 
-use crate::answer_text::{AnswerText, joined};
+use crate::answer_text::{AnswerText, is_by_workload, joined};
 use crate::clusters;
 use crate::model_error::on_device;
 use crate::number::{quantity, unit_of};
@@ -15,8 +15,9 @@ pub(crate) fn verdict_sentences(view: &RunView) -> Vec<String> {
     let text = AnswerText::of(view);
     let pick = [joined(&text.pick)].into_iter().chain(text.cause).collect::<Vec<_>>().join(" ");
     let others = text.close.iter().chain(&text.out).map(|spans| joined(spans));
-    let others: Vec<String> = others.chain([text.basis]).collect();
-    let mut said = vec![pick, others.join(" ")];
+    let others: Vec<String> = others.chain([text.basis]).filter(|text| !text.is_empty()).collect();
+    let mut said = vec![pick];
+    said.extend(Some(others.join(" ")).filter(|text| !text.is_empty()));
     said.extend(text.weaker);
     said.extend(grouped_values(view));
     said.extend(earlier(view));
@@ -40,7 +41,7 @@ pub(crate) fn earlier(view: &RunView) -> Option<String> {
     let stored = view.stored.as_ref()?;
     let word = decision_word(stored.kind, stored.decision).to_lowercase();
     let stacks = match stored.stacks.as_slice() {
-        [only] => format!(" ({only})"),
+        [only] if stored.kind != VerdictKind::Unresolved => format!(" ({only})"),
         _ => String::new(),
     };
     Some(format!("Judged by method {} on its day: {word}{stacks}.", stored.method))
@@ -48,6 +49,9 @@ pub(crate) fn earlier(view: &RunView) -> Option<String> {
 
 /// The stack whose values fall into two groups most clearly, and the number of others.
 pub(crate) fn grouped_values(view: &RunView) -> Option<String> {
+    if is_by_workload(view) {
+        return None;
+    }
     let metric = &view.verdict.metric;
     let trials = view.by_stack();
     let mut found = view.plan.stacks[..view.plan.ranked()].iter().filter_map(|stack| {

@@ -4,7 +4,7 @@ pub(crate) mod forest;
 pub(crate) mod medians;
 mod time;
 
-use crate::answer_text::{AnswerText, Axes, answer, joined};
+use crate::answer_text::{AnswerText, Axes, answer, is_by_workload, joined};
 use crate::evidence_text::{sections, weaker_leader};
 use crate::next_step::{next_step, shell_word};
 use crate::permanent::{Permanent, permanent};
@@ -98,10 +98,9 @@ fn first(
         true => forest.stacks(),
         false => LINES.saturating_sub(others).clamp(STACKS.0, STACKS.1).min(forest.stacks()),
     };
-    let picture = if answer(view).pick.is_some() {
-        forest.text(width, stacks, palette)
-    } else {
-        medians::table(view, width, stacks, palette)
+    let picture = match is_by_workload(view) {
+        true => medians::table(view, width, stacks, palette),
+        false => forest.text(width, stacks, palette),
     };
     let hidden = forest.stacks() - stacks;
     let more =
@@ -159,8 +158,11 @@ fn verdict(view: &RunView, text: &AnswerText, width: usize, palette: Palette) ->
     let cause = text.cause.as_deref().unwrap_or_default();
     out.push_str(&said(&joined(&text.pick), cause, ink(view, text), width, palette));
     let others = text.close.iter().chain(&text.out).map(|spans| joined(spans));
-    let others: Vec<String> = others.chain([text.basis.clone()]).collect();
-    out.push_str(&paragraph("  ", &harmless(&others.join(" ")), width));
+    let others: Vec<String> =
+        others.chain([text.basis.clone()]).filter(|text| !text.is_empty()).collect();
+    if !others.is_empty() {
+        out.push_str(&paragraph("  ", &harmless(&others.join(" ")), width));
+    }
     let more = [text.weaker.clone(), weaker_leader(view), grouped_values(view), earlier(view)];
     for more in more.into_iter().flatten() {
         out.push_str(&paragraph("  ", &harmless(&more), width));

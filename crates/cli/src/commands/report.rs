@@ -10,7 +10,7 @@ use seekwell_host::confine::Reach;
 use seekwell_host::output::{Content, Kind, is_same_file};
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::Record;
-use seekwell_model::verdict::{Ratio, Verdict};
+use seekwell_model::verdict::{METHOD, Ratio, Verdict};
 use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_report::{HtmlPage, Inside, PageTrials, RunView, Screen, TableParts};
 use seekwell_runner::judge::{self, prolong};
@@ -200,7 +200,9 @@ fn view_of(
     let plan = file.plan().map_err(wrong)?;
     let stored = file.verdict().map_err(wrong)?;
     let is_over = stored.is_some();
-    let light = light.map(|light| light(&plan, stored.as_ref()));
+    // Everything is judged again where the file's method is an earlier one.
+    let todays = stored.as_ref().filter(|verdict| verdict.method >= METHOD);
+    let light = light.map(|light| light(&plan, todays));
     let mut wanted = light.as_ref().map(Light::wanted).unwrap_or_default();
     if let (Some(eye), Some(_)) = (&eye, &light) {
         (wanted.metrics, wanted.timeline) = (None, eye.timeline);

@@ -3,7 +3,7 @@
 use crate::view::RunView;
 use seekwell_model::answer::{Answer, AxisAnswer, Unmeasured, ValueOut};
 use seekwell_model::lab::Better;
-use seekwell_model::verdict::{AxisFound, Beside, Ratio, VerdictKind};
+use seekwell_model::verdict::{AxisFound, Beside, Ratio, Verdict, VerdictKind};
 use std::collections::BTreeSet;
 
 /// The answer that follows from the decision of a verdict. Its bound is what the decision certifies: nothing
@@ -44,7 +44,7 @@ pub(super) fn answer(view: &RunView) -> Answer {
         close: labels(close),
         out: labels(out),
         unmeasured: unmeasured.collect(),
-        axes: verdict.evidence.axes.iter().map(|found| axis(found, verdict.better)).collect(),
+        axes: verdict.evidence.axes.iter().map(|found| axis(found, verdict)).collect(),
         cause: cause.filter(|cause| !cause.is_empty()),
         pick,
         loss,
@@ -53,13 +53,14 @@ pub(super) fn answer(view: &RunView) -> Answer {
 }
 
 /// The two extreme values of an axis, or the bound on their difference.
-fn axis(found: &AxisFound, better: Better) -> AxisAnswer {
+fn axis(found: &AxisFound, verdict: &Verdict) -> AxisAnswer {
+    let better = verdict.better;
     let (best, worst) = match better {
         Better::Lower => (&found.lowest, &found.highest),
         Better::Higher => (&found.highest, &found.lowest),
     };
     let both = || vec![best.clone(), worst.clone()];
-    let over = "the other axes".to_owned();
+    let over = if verdict.evidence.axes.len() > 1 { "the other axes" } else { "" }.to_owned();
     if !found.measurable {
         let within = found.at_most.map(|most| most - 1.0);
         return AxisAnswer {

@@ -73,7 +73,8 @@ impl Effect {
         Self { from: 1.0 / self.to, to: 1.0 / self.from, ends }
     }
 
-    fn is_nothing(self) -> bool {
+    /// Returns true if no one could notice the difference.
+    pub(super) fn is_nothing(self) -> bool {
         (self.from - 1.0).abs() < NOTHING && (self.to - 1.0).abs() < NOTHING
     }
 
@@ -81,9 +82,10 @@ impl Effect {
     fn times(self) -> (String, String) {
         let (from, to) = (factor(self.from), factor(self.to));
         let centre = if from == to { from } else { format!("{from} to {to}") };
-        let ends = self.ends.map_or_else(String::new, |(low, high)| {
-            format!(" ({} to {})", factor(low), factor(high))
-        });
+        let ends = self.ends.map(|(low, high)| (factor(low), factor(high)));
+        // An interval that rounds to the number itself says nothing.
+        let ends = ends.filter(|(low, high)| *low != centre || *high != centre);
+        let ends = ends.map_or_else(String::new, |(low, high)| format!(" ({low} to {high})"));
         (format!("{centre} times"), ends)
     }
 
@@ -105,9 +107,9 @@ impl Effect {
         };
         let (one, other) = (number(from), number(to));
         let centre = if one == other { one } else { format!("{one} to {other}") };
-        let ends = self.ends.map_or_else(String::new, |(low, high)| {
-            format!(" ({} to {} %)", number(change(low)), number(change(high)))
-        });
+        let ends = self.ends.map(|(low, high)| (number(change(low)), number(change(high))));
+        let ends = ends.filter(|(low, high)| *low != centre || *high != centre);
+        let ends = ends.map_or_else(String::new, |(low, high)| format!(" ({low} to {high} %)"));
         (format!("{centre} %"), ends)
     }
 }

@@ -319,3 +319,13 @@ fn axes_of_older_verdicts_are_said_from_the_worse_value() {
         "ext4 is best; ext4 does 1.7 times as many reads per second as xfs (1.7 to 1.8); xfs has 402 flushes against 1240 and 40.8 KiB per write against 11.2 with ext4."
     );
 }
+
+#[test]
+fn a_difference_that_rounds_to_nothing_is_none() {
+    let text = changed(|_, answer| {
+        answer.axes[0].left.truncate(1);
+        let out = &mut answer.axes[0].out[0];
+        (out.ratio, out.low, out.high) = (1.0002, Some(1.0001), Some(1.0003));
+    });
+    assert!(text.contains("\nfilesystem: no difference.\n"), "{text}");
+}

@@ -90,7 +90,7 @@ fn errors_of_two_models_are_multiplied() {
     assert!((found.advantage.unwrap()[0] - 1.087 / 3.75).abs() < 1e-12);
     assert!(found.sentences[0].contains("misses small writes by 50 %"));
     assert!(
-        found.sentences[0].contains("and the model of ssd misses small writes by a factor of 2.5")
+        found.sentences[0].contains("; the model of ssd misses small writes by a factor of 2.5")
     );
 }
 

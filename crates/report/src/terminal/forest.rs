@@ -16,6 +16,8 @@ const PICTURE: (usize, usize) = (20, 60);
 const LEAST: usize = 8;
 /// Narrowest column of labels.
 const LABEL: usize = 12;
+/// Differences below this show three decimals of every ratio.
+const FINE: f64 = 0.02;
 /// Rows that each group shows at least.
 const OF_GROUP: usize = 2;
 /// Factors beyond which intervals are cut off.
@@ -103,10 +105,13 @@ impl<'a> Forest<'a> {
             Better::Lower => "",
             Better::Higher => "; worse is to the right",
         };
-        let text = format!(
-            "{what}, relative to {to}; \u{250a} is the {} tie{worse}",
-            exact_percent(verdict.tie)
-        );
+        let rows = self.groups.values().flatten();
+        let text = if rows.filter(|row| row.ratio.ratio.is_some()).count() > 1 {
+            let tie = exact_percent(verdict.tie);
+            format!("{what}, relative to {to}; \u{250a} is the {tie} tie{worse}")
+        } else {
+            what
+        };
         paragraph("", &harmless(&text), width)
     }
 
@@ -159,6 +164,8 @@ struct Layout {
     ratio: usize,
     /// 0 for none.
     picture: usize,
+    /// True for ratios so close to 1 that they need three decimals.
+    fine: bool,
     /// Ends of the scale, as logarithms of factors.
     low: f64,
     high: f64,
@@ -166,11 +173,14 @@ struct Layout {
 
 impl Layout {
     fn of(forest: &Forest<'_>, width: usize, rows: &[&StackRow]) -> Self {
-        let most = |text: fn(&StackRow) -> String, least: usize| {
+        let ratios = rows.iter().filter_map(|row| row.ratio.ratio);
+        let fine = ratios.fold(0.0_f64, |most, ratio| most.max((ratio - 1.0).abs())) < FINE;
+        let widest = |text: &dyn Fn(&StackRow) -> String, least: usize| {
             rows.iter().map(|row| columns(&text(row))).max().unwrap_or(0).max(least)
         };
-        let median = most(|row| row.median.clone(), columns(forest.unit));
-        let (ratio, interval) = (most(|row| short(row.ratio.ratio), 5), most(interval, 8));
+        let median = widest(&|row| row.median.clone(), columns(forest.unit));
+        let ratio = widest(&|row| short(row.ratio.ratio, fine), 5);
+        let interval = widest(&|row| interval(row, fine), 8);
         let values = |row: &&&StackRow| forest.axes.values(&row.ratio.stack);
         let named = !forest.axes.names().is_empty();
         let by_axis = named && rows.iter().all(|row| values(&row).is_some());
@@ -199,7 +209,7 @@ impl Layout {
         let picture = free.saturating_sub(label).min(PICTURE.1);
         let picture = if is_compared && picture >= LEAST { picture } else { 0 };
         let (low, high) = ends(forest, rows);
-        Self { axes, by_axis, median, ratio, picture, low, high }
+        Self { axes, by_axis, median, ratio, picture, fine, low, high }
     }
 
     fn label(&self) -> usize {
@@ -239,8 +249,8 @@ impl Layout {
                     "{start}  {}  {}  {}  {}",
                     right(&row.median, self.median),
                     self.drawn(forest, place, row),
-                    right(&ratio_text(place, row), self.ratio),
-                    if place == Standing::Pick { String::new() } else { interval(row) },
+                    right(&ratio_text(place, row, self.fine), self.ratio),
+                    if place == Standing::Pick { String::new() } else { interval(row, self.fine) },
                 ),
                 _ => start,
             });
@@ -325,26 +335,26 @@ fn ends(forest: &Forest<'_>, rows: &[&StackRow]) -> (f64, f64) {
     (low.ln(), high.ln())
 }
 
-/// A ratio with three digits: `0.944`, `1.66`, `12.3`, `140`.
-fn short(ratio: Option<f64>) -> String {
+/// A ratio with three digits: `1.66`, `12.3`, `140`; with three decimals where all are `fine`.
+fn short(ratio: Option<f64>, fine: bool) -> String {
     let Some(ratio) = ratio.filter(|ratio| ratio.is_finite()) else { return DASH.to_owned() };
     match ratio {
         ratio if ratio >= 99.95 => format!("{ratio:.0}"),
         ratio if ratio >= 9.995 => format!("{ratio:.1}"),
-        ratio if ratio >= 0.1 => format!("{ratio:.2}"),
+        ratio if ratio >= 0.1 && !fine => format!("{ratio:.2}"),
         ratio => format!("{ratio:.3}"),
     }
 }
 
-fn ratio_text(place: Standing, row: &StackRow) -> String {
-    if place == Standing::Pick { String::new() } else { short(row.ratio.ratio) }
+fn ratio_text(place: Standing, row: &StackRow, fine: bool) -> String {
+    if place == Standing::Pick { String::new() } else { short(row.ratio.ratio, fine) }
 }
 
-fn interval(row: &StackRow) -> String {
+fn interval(row: &StackRow, fine: bool) -> String {
     let mark = if row.ratio.basis == Basis::Screen { "~" } else { "" };
     match (row.ratio.low, row.ratio.high) {
         (Some(low), Some(high)) => {
-            format!("{mark}{}\u{2013}{}", short(Some(low)), short(Some(high)))
+            format!("{mark}{}\u{2013}{}", short(Some(low), fine), short(Some(high), fine))
         }
         _ => DASH.to_owned(),
     }

@@ -2,7 +2,7 @@
 
 use crate::number::{Scale, unit_of};
 use crate::text::{Ink, Palette, Table, harmless, paragraph};
-use crate::view::RunView;
+use crate::view::{RunView, count};
 use seekwell_model::record::Status;
 use seekwell_stats::estimate::median;
 use std::collections::BTreeMap;
@@ -35,5 +35,10 @@ pub(crate) fn table(view: &RunView, width: usize, stacks: usize, palette: Palett
     }
     let heading = paragraph("", &harmless(&format!("{metric}, medians by workload")), width);
     let heading = palette.paint(Ink::Faint, heading.trim_end());
-    format!("{heading}\n{}", table.render(width, 2, palette).0)
+    let (text, hidden) = table.render(width, 2, palette);
+    let more = match hidden {
+        0 => String::new(),
+        hidden => format!("{} omitted: widen the terminal\n", count(hidden, "more workload")),
+    };
+    format!("{heading}\n{text}{more}")
 }

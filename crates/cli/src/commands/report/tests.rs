@@ -1,5 +1,4 @@
 use super::*;
-use seekwell_model::verdict::METHOD;
 use serde_json::Value;
 
 #[test]
