@@ -310,7 +310,7 @@ fn several_devices_run_to_a_verdict_that_compares_them_with_filesystems() {
     let holds = if low > 1.0 { Value::Null } else { Value::Bool(false) };
     assert_eq!(found["on_device"]["holds"], holds, "{}", found["on_device"]);
     assert!(
-        words.contains("no figure checks small reads, small writes and flushes of maxtor"),
+        words.contains("small reads, small writes and flushes of maxtor-6y080l0 are unchecked"),
         "{text}"
     );
 

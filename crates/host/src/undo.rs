@@ -399,6 +399,18 @@ impl Undo {
         self.restore_changes(|change| wanted(&change.target))
     }
 
+    /// The same as [`restore`] of its file, by whoever records in it: the locks of its loop devices go on.
+    ///
+    /// # Errors
+    /// Those of [`restore`].
+    pub fn restore_and_remove(&mut self) -> Result<Restored> {
+        let locks = std::mem::take(&mut self.locks);
+        match &self.list {
+            Some((path, _)) => restore_with(&self.system, path, locks),
+            None => self.restore_where(|_| true),
+        }
+    }
+
     /// Puts the settings of a device back that is still attached. Those that go back when a loop device is free again
     /// stay in the list; of them, the ones that outlive it are put back now too: the next process may note them in the
     /// moment in which it is free.
@@ -527,16 +539,29 @@ fn damage(path: &Path) -> Option<Error> {
 /// When the list cannot be read, written or, after a minute, locked. What cannot be put back is in
 /// [`Restored::problems`].
 pub fn restore(system: &System, path: &Path) -> Result<Restored> {
+    restore_with(system, path, BTreeMap::new())
+}
+
+fn restore_with(
+    system: &System,
+    path: &Path,
+    locks: BTreeMap<String, LoopLock>,
+) -> Result<Restored> {
     match state::open_own(path) {
         // There is none, or another process was faster.
         Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
             Ok(Restored::default())
         }
-        opened => restore_opened(system, path, opened?),
+        opened => restore_opened(system, path, opened?, locks),
     }
 }
 
-fn restore_opened(system: &System, path: &Path, mut list: File) -> Result<Restored> {
+fn restore_opened(
+    system: &System,
+    path: &Path,
+    mut list: File,
+    locks: BTreeMap<String, LoopLock>,
+) -> Result<Restored> {
     // Damage is found before anything is changed or removed.
     load(&mut list, path)?;
     if state::is_open_to_others(&list, path)? {
@@ -551,7 +576,7 @@ fn restore_opened(system: &System, path: &Path, mut list: File) -> Result<Restor
     }
     wait_until_gone(system, &Undo::open(system, path)?.content.owners);
     // Opened again: an ending process may have recorded a last change.
-    let mut undo = Undo::open(system, path)?;
+    let mut undo = Undo { locks, ..Undo::open(system, path)? };
     let boot = system.boot_id()?;
     let same_boot = undo.content.boot.as_deref() == Some(boot.as_str());
     let restored = if same_boot {

@@ -79,7 +79,6 @@ pub struct Served {
     /// Its end ends a server whose file was not opened, and tells one whose file was closed that this process is gone.
     input: ChildStdin,
     output: BufReader<ChildStdout>,
-    list: PathBuf,
     undo: Undo,
     device: Option<LoopDevice>,
     path: PathBuf,
@@ -124,7 +123,6 @@ impl Served {
             server,
             input,
             output: BufReader::new(output),
-            list,
             undo,
             device: None,
             path: PathBuf::new(),
@@ -213,7 +211,7 @@ impl Served {
         self.wait_or_kill();
         let report: Option<Report> = self.read();
         let status = self.server.wait().map_or_else(|error| error.to_string(), |s| s.to_string());
-        let restored = undo::restore(&self.system, &self.list)?;
+        let restored = self.undo.restore_and_remove()?;
         match report.filter(|_| !died) {
             None => Err(ServedError::Died(status)),
             Some(_) if !restored.problems.is_empty() => {
@@ -252,6 +250,6 @@ impl Drop for Served {
             let _ = self.server.wait();
         }
         // What is not put back stays in the list, for the next command.
-        let _ = undo::restore(&self.system, &self.list);
+        let _ = self.undo.restore_and_remove();
     }
 }

@@ -57,7 +57,6 @@ The run file and the lab that was run are kept: change the lab and run it again.
         "advise",
         r#"Examples:
   seekwell advise orders.trace         what can help, and a lab that decides
-  sudo seekwell advise orders.trace --for 5min
   seekwell advise orders.trace --for 5min --place virtual --model NAME
 
 Record the load first: sudo seekwell capture -o orders.trace -- COMMAND

@@ -87,7 +87,7 @@ pub struct AdviseArgs {
     /// walked, or that with most of the time in calls]
     #[arg(long, value_name = "DIR")]
     pub only: Option<String>,
-    /// Run the lab for at most this time; without it the lab is shown
+    /// Run the lab for at most this long; else it is shown
     #[arg(long = "for", value_name = "TIME", value_parser = some_time, allow_hyphen_values = true)]
     pub time: Option<Nanos>,
     /// Filesystems to compare, and no others [default: ext4, xfs and btrfs, also with the mount options

@@ -176,7 +176,8 @@ fn a_site_offers_the_disks_of_a_node_to_one_partition() {
     let conf = "Prolog=/etc/slurm/seekwell-prolog\nEpilog=/etc/slurm/seekwell-epilog\n\
                 PartitionName=seekwell-disks Nodes=ALL OverSubscribe=EXCLUSIVE State=UP";
     let install = installed();
-    let variables = [("SLURM_LINES", conf), ("NODE_LINES", install.as_str())];
+    let variables =
+        [("SHARE_PIDS", "1"), ("SLURM_LINES", conf), ("NODE_LINES", install.as_str())];
     let script = r#"
         run="$SEEKWELL run disk.toml --place host --device $disk --on slurm --nodes 2 --no-screen"
         # A person has to see the plan of a disk first.
@@ -248,7 +249,7 @@ fn two_nodes_never_write_to_one_disk() {
         echo "status $status"
     "#;
     let script = format!("disk={}\n{script}", disk.0);
-    let Some(output) = on_cluster(test, path, &script) else { return };
+    let Some(output) = on_cluster_with(test, path, &[("SHARE_PIDS", "1")], &script) else { return };
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let talk = std::fs::read_to_string(path.join("talk")).unwrap_or_default();
     let lines: Vec<&str> = said.lines().collect();
