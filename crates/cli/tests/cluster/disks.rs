@@ -176,8 +176,7 @@ fn a_site_offers_the_disks_of_a_node_to_one_partition() {
     let conf = "Prolog=/etc/slurm/seekwell-prolog\nEpilog=/etc/slurm/seekwell-epilog\n\
                 PartitionName=seekwell-disks Nodes=ALL OverSubscribe=EXCLUSIVE State=UP";
     let install = installed();
-    let variables =
-        [("SHARE_PIDS", "1"), ("SLURM_LINES", conf), ("NODE_LINES", install.as_str())];
+    let variables = [("SHARE_PIDS", "1"), ("SLURM_LINES", conf), ("NODE_LINES", install.as_str())];
     let script = r#"
         run="$SEEKWELL run disk.toml --place host --device $disk --on slurm --nodes 2 --no-screen"
         # A person has to see the plan of a disk first.

@@ -163,7 +163,10 @@ fn a_list_that_another_process_has_put_back_is_done() {
     // Between the opening of the list and the lock.
     let list = state::open_own(&path).unwrap();
     fs::remove_file(&path).unwrap();
-    assert_eq!(restore_opened(&system, &path, list, Default::default()).unwrap(), Restored::default());
+    assert_eq!(
+        restore_opened(&system, &path, list, Default::default()).unwrap(),
+        Restored::default()
+    );
     assert_eq!(value(&machine, "nr_requests"), "32", "the other process has decided on it");
     assert!(damage(&path).is_none(), "a list that is gone is not damaged");
 }
