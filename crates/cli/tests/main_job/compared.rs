@@ -79,7 +79,7 @@ fn a_prediction_is_compared_with_the_disk_and_the_error_kept_in_the_device_file(
     assert_eq!(std::fs::read_to_string(here.join("mine.toml")).unwrap(), before);
     let compared = compare(&[]);
     assert_eq!(compared.status.code(), Some(0), "{}", talk(&compared));
-    assert!(data(&compared).contains("The device had "), "{}", data(&compared));
+    assert!(data(&compared).contains("The device has "), "{}", data(&compared));
     assert_eq!(data(&compared), data(&tried));
 
     // The file is as it was, comments included, with the error behind it.
