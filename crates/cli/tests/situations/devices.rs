@@ -336,6 +336,7 @@ fn try_use(used: &Use, which: usize, command: &[&str]) -> Result<(), String> {
     let file = File::create(&image).unwrap();
     file.write_all_at(&content, 0).unwrap();
     file.set_len(SIZE).unwrap();
+    drop(file);
     fs::write(place.home().join("lab.toml"), LAB).unwrap();
     let (device, twin) = (Loop::attach(&image), Loop::attach(&image));
     let child = Command::new("python3")
