@@ -13,6 +13,8 @@ use serde_json::{Value, json};
 /// short row per trial, and what of the run file (`name`) is inside.
 pub(super) fn summary(view: &RunView, trials: &PageTrials, name: &str, inside: Inside) -> Value {
     let mut value = crate::json::summary(view);
+    // The page shows one verdict, and its rows belong to the pick above them. The stored one is in the run file.
+    value["verdict"] = json!(view.verdict);
     let (metrics, medians) = trials.medians(view.plan.candidates.len());
     if let Some(object) = value.as_object_mut() {
         let file = json!({ "name": name, "inside": inside.word(), "bytes": inside.bytes() });

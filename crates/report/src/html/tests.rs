@@ -246,6 +246,18 @@ fn with_everywhere(text: &str) -> RunView {
 }
 
 #[test]
+fn the_rows_of_an_older_file_belong_to_the_pick_of_today() {
+    let mut view = fixture::winner();
+    let mut stored = view.verdict.clone();
+    stored.ratios.clear();
+    stored.baseline = Some("stored".to_owned());
+    view.stored = Some(stored);
+    let page = embedded(&html(&view));
+    assert_eq!(page["verdict"], serde_json::to_value(&view.verdict).unwrap());
+    assert_eq!(crate::json::summary(&view)["verdict"]["baseline"], "stored");
+}
+
+#[test]
 fn no_text_from_outside_changes_the_structure_of_the_page() {
     let expected = structure(&html(&with_everywhere("harmless")));
     let corpus = hostile();
@@ -408,7 +420,7 @@ fn each_trial_is_a_tick_against_the_same_round() {
     assert!(!pick[..pick.find("</tr>").expect("its end")].contains("class=\"trial\""));
 }
 
-/// A run of so many stacks.
+/// A run with this number of stacks.
 fn many(number: usize) -> RunView {
     let stacks: Vec<_> =
         (0..number).map(|n| fixture::stack("ext4", &format!("sched-{n}"))).collect();
