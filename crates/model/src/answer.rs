@@ -56,7 +56,7 @@ pub struct Unmeasured {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AxisAnswer {
-    /// `device`, `layers`, `journal`, `filesystem`, `scheduler` or `memory`.
+    /// `device`, `layer`, `journal`, `filesystem`, `scheduler` or `memory`.
     pub axis: String,
     /// Values of which some stack is not out, best first.
     pub left: Vec<String>,

@@ -271,6 +271,19 @@ pub struct Stack {
     pub memory: Memory,
 }
 
+/// Function that returns the name of a stack's value on one axis.
+pub type ValueName = fn(&Stack) -> &str;
+
+/// The axes of a plan, in the order in which labels name them.
+pub const AXES: [(&str, ValueName); 6] = [
+    ("device", |stack| &stack.device.name),
+    ("layer", |stack| &stack.layers.name),
+    ("journal", |stack| &stack.journal.name),
+    ("filesystem", |stack| &stack.filesystem.name),
+    ("scheduler", |stack| &stack.scheduler.name),
+    ("memory", |stack| &stack.memory.name),
+];
+
 impl Stack {
     /// Returns true if a trial writes to the stack's device. A filesystem in memory or on another
     /// machine does not, and a disk in memory takes its place.

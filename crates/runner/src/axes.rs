@@ -1,28 +1,17 @@
 //! The axes of a plan for the statistics: the value of every stack on each axis.
 
 use seekwell_model::plan::Plan;
-use seekwell_model::stack::Stack;
+use seekwell_model::stack::AXES;
 use seekwell_stats::design::Design;
 
 /// An axis with the names of its values, in the order in which the stacks have them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
-    /// `device`, `layer`, `journal`, `filesystem`, `scheduler` or `memory`.
+    /// One of the names in [`AXES`].
     pub name: &'static str,
     /// Names of the values.
     pub values: Vec<String>,
 }
-
-type Name = fn(&Stack) -> &str;
-
-const AXES: [(&str, Name); 6] = [
-    ("device", |stack| &stack.device.name),
-    ("layer", |stack| &stack.layers.name),
-    ("journal", |stack| &stack.journal.name),
-    ("filesystem", |stack| &stack.filesystem.name),
-    ("scheduler", |stack| &stack.scheduler.name),
-    ("memory", |stack| &stack.memory.name),
-];
 
 /// The axes of the first `stacks` stacks, and the value that each stack has on each.
 #[must_use]

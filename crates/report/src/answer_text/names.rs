@@ -3,21 +3,8 @@
 use super::{Role, Span};
 use crate::factor::list;
 use seekwell_model::plan::Plan;
-use seekwell_model::stack::Stack;
+use seekwell_model::stack::{AXES, Stack, ValueName};
 use std::collections::BTreeSet;
-
-/// Name of a value on one axis.
-type Name = fn(&Stack) -> &str;
-
-/// The axes in the order in which labels name them.
-const AXES: [(&str, Name); 6] = [
-    ("device", |stack| &stack.device.name),
-    ("layer", |stack| &stack.layers.name),
-    ("journal", |stack| &stack.journal.name),
-    ("filesystem", |stack| &stack.filesystem.name),
-    ("scheduler", |stack| &stack.scheduler.name),
-    ("memory", |stack| &stack.memory.name),
-];
 
 /// Names in a list at most; further ones are counted.
 const NAMED: usize = 3;
@@ -39,8 +26,8 @@ impl<'a> Axes<'a> {
     pub(crate) fn of(plan: &'a Plan) -> Self {
         let ranked = &plan.stacks[..plan.ranked().min(plan.stacks.len())];
         let several =
-            |(_, of): &(&str, Name)| ranked.iter().map(of).collect::<BTreeSet<_>>().len() > 1;
-        let axes: Vec<(&'static str, Name)> = AXES.into_iter().filter(several).collect();
+            |(_, of): &(&str, ValueName)| ranked.iter().map(of).collect::<BTreeSet<_>>().len() > 1;
+        let axes: Vec<(&'static str, ValueName)> = AXES.into_iter().filter(several).collect();
         let values = |stack: &'a Stack| axes.iter().map(|(_, of)| of(stack)).collect();
         Self {
             stacks: ranked.iter().map(|stack| (stack.label.as_str(), values(stack))).collect(),
@@ -189,7 +176,6 @@ pub(crate) fn by_name(labels: &[String]) -> Group {
 pub(crate) fn plural(axis: &str) -> String {
     match axis {
         "memory" => "memory limits".to_owned(),
-        "layers" => "layers".to_owned(),
         axis => format!("{axis}s"),
     }
 }
