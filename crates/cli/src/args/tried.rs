@@ -41,21 +41,15 @@ pub struct TryArgs {
     /// Backend.
     #[command(flatten)]
     pub at: BackendArgs,
-    /// Host: wait for the end of another run on this machine
-    #[arg(long)]
-    pub wait: bool,
-    /// Print the whole run as JSON on standard output
-    #[arg(long)]
-    pub json: bool,
-    /// Print a line per trial even on a terminal
-    #[arg(long)]
-    pub no_screen: bool,
+    /// Start and output of the run.
+    #[command(flatten)]
+    pub run: RunAtOnceArgs,
 }
 
 impl TryArgs {
     /// The options of a session; `stop` ends the wait for another run.
     pub fn options(&self, stop: &Arc<AtomicBool>) -> Options {
-        Options { wait: self.wait.then(|| waiting(stop)), ..self.at.options() }
+        Options { wait: self.run.wait.then(|| waiting(stop)), ..self.at.options() }
     }
 
     /// The question that the words ask.
@@ -75,7 +69,21 @@ impl TryArgs {
     }
 }
 
-/// I/O schedulers that `advise` compares unless told otherwise.
+/// Options of commands that draft a lab and run it.
+#[derive(Args, Debug)]
+pub struct RunAtOnceArgs {
+    /// Host: wait for the end of another run on this machine
+    #[arg(long)]
+    pub wait: bool,
+    /// Print the whole run as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+    /// Print a line per trial even on a terminal
+    #[arg(long)]
+    pub no_screen: bool,
+}
+
+/// I/O schedulers that `advise` compares by default.
 pub const ADVISED_SCHEDULERS: &str = "none,mq-deadline";
 
 /// Arguments of `advise`.
@@ -109,21 +117,15 @@ pub struct AdviseArgs {
     /// Backend.
     #[command(flatten)]
     pub at: BackendArgs,
-    /// Host: wait for the end of another run on this machine
-    #[arg(long)]
-    pub wait: bool,
-    /// Print the whole run as JSON on standard output
-    #[arg(long)]
-    pub json: bool,
-    /// Print a line per trial even on a terminal
-    #[arg(long)]
-    pub no_screen: bool,
+    /// Start and output of the run.
+    #[command(flatten)]
+    pub run: RunAtOnceArgs,
 }
 
 impl AdviseArgs {
     /// The options of a session; `stop` ends the wait for another run.
     pub fn options(&self, stop: &Arc<AtomicBool>) -> Options {
-        Options { wait: self.wait.then(|| waiting(stop)), ..self.at.options() }
+        Options { wait: self.run.wait.then(|| waiting(stop)), ..self.at.options() }
     }
 
     /// The question; its trace has an absolute path, since a lab names one.

@@ -23,7 +23,7 @@ pub fn run(session: &Session, arguments: &AdviseArgs) -> Result<Exit, Failure> {
         let trace = arguments.trace.display();
         Failure::Error(format!("cannot find {trace}: {source}; give the folder of a trace"))
     })?;
-    let options = arguments.options(&run::stop_while(arguments.wait)?);
+    let options = arguments.options(&run::stop_while(arguments.run.wait)?);
     let advice = advised.advise()?;
     terminal::talk(&terminal::harmless(&advice.sentences.join("\n")));
     let Some(text) = &advice.lab else { return Ok(Exit::Done) };
@@ -41,8 +41,8 @@ pub fn run(session: &Session, arguments: &AdviseArgs) -> Result<Exit, Failure> {
         terminal::talk(&warning);
     }
     let planned = Tried::resolve(session, lab.display().to_string(), text, &options)?.plan()?;
-    tried::execute(planned, &path, !arguments.no_screen, &mut deadline)?;
-    let exit = run::conclude(&path, arguments.json)?;
+    tried::execute(planned, &path, !arguments.run.no_screen, &mut deadline)?;
+    let exit = run::conclude(&path, arguments.run.json)?;
     terminal::talk(&faithful(&path, &advice)?);
     tried::write_lab(&lab, text, &options)?;
     Ok(exit)

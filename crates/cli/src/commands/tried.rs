@@ -20,7 +20,7 @@ use std::time::Instant;
 pub fn run(session: &Session, arguments: &TryArgs) -> Result<Exit, Failure> {
     let mut deadline = Deadline::new(Instant::now(), arguments.time);
     let path = arguments.output.clone().unwrap_or_else(|| free_name("try"));
-    let mut options = arguments.options(&run::stop_while(arguments.wait)?);
+    let mut options = arguments.options(&run::stop_while(arguments.run.wait)?);
     let mut tried = arguments.tried().found()?;
     tried.check(|name| session.machine().find(name).is_some())?;
     if options.backend != "host" {
@@ -35,8 +35,8 @@ pub fn run(session: &Session, arguments: &TryArgs) -> Result<Exit, Failure> {
     let text = tried.lab_text(&lab_name(&name), amount);
     let lab = path.with_extension("toml");
     let planned = Tried::resolve(session, lab.display().to_string(), &text, &options)?.plan()?;
-    execute(planned, &path, !arguments.no_screen, &mut deadline)?;
-    let exit = run::conclude(&path, arguments.json)?;
+    execute(planned, &path, !arguments.run.no_screen, &mut deadline)?;
+    let exit = run::conclude(&path, arguments.run.json)?;
     write_lab(&lab, &text, &options)?;
     Ok(exit)
 }

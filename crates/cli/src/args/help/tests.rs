@@ -78,7 +78,7 @@ fn the_whole_help_has_every_option_and_the_short_one_says_so() {
     assert!(super::whole(&["nonsense".to_owned()]).to_string().contains("nonsense"));
 }
 
-/// What scripts use stays: commands that moved are understood by their old names.
+/// Commands that moved keep their old names, because scripts use them.
 #[test]
 fn commands_that_moved_are_understood_by_both_names() {
     for (old, new, rest) in [
