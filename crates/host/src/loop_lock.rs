@@ -36,7 +36,7 @@ impl LoopLock {
         }
     }
 
-    /// Those of the loop devices that another process has locked; none where that cannot be found out.
+    /// Returns the loop devices that another process has locked; empty if the node cannot be opened.
     pub(crate) fn taken(dev: &Path, kernel_names: &[String]) -> BTreeSet<String> {
         let Ok(control) = open_shared(dev) else { return BTreeSet::new() };
         let is_taken = |name: &&String| {

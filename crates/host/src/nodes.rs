@@ -121,7 +121,7 @@ pub(crate) trait Nodes: Debug + Send + Sync {
     fn sees_all_processes(&self, proc: &Path) -> io::Result<bool>;
     /// Locks a loop device for this process, see [`LoopLock`]; `None` when another one has it.
     fn lock_loop(&self, dev: &Path, kernel_name: &str) -> io::Result<Option<LoopLock>>;
-    /// Those of the loop devices that another process has locked.
+    /// Returns the loop devices that another process has locked.
     fn locked_loops(&self, dev: &Path, kernel_names: &[String]) -> BTreeSet<String>;
     /// True for a loop device over one of Seekwell's images.
     fn has_our_image(&self, node: &Path) -> bool;

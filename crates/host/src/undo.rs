@@ -399,10 +399,11 @@ impl Undo {
         self.restore_changes(|change| wanted(&change.target))
     }
 
-    /// The same as [`restore`] of its file, by whoever records in it: the locks of its loop devices go on.
+    /// Restores everything and removes the file, as [`restore`] does, while this list holds the locks of its loop devices.
+    /// [`restore`] in the same process would take these devices for another process's and leave them alone.
     ///
     /// # Errors
-    /// Those of [`restore`].
+    /// The same as [`restore`].
     pub fn restore_and_remove(&mut self) -> Result<Restored> {
         let locks = std::mem::take(&mut self.locks);
         match &self.list {

@@ -206,7 +206,7 @@ pub struct Judge {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Eligible {
-    /// Those of the strongest durability class that any stack of the lab reaches.
+    /// Stacks of the strongest durability class in the lab.
     #[default]
     Strongest,
     /// All.

@@ -437,7 +437,7 @@ pub struct Predicted {
     pub values: u32,
     /// Values that were met within 10 %.
     pub near: u32,
-    /// Those of them that count as fitted, because something was changed after a run had missed them.
+    /// The number of these that count as fitted: something was changed after a run had missed them.
     pub near_fitted: u32,
 }
 

@@ -484,7 +484,7 @@ impl Said<'_> {
                 percent(within),
                 single(within)
             ),
-            (left, None) => format!("{} cannot be told apart", alternatives_and(left)),
+            (left, None) => format!("{} are too close to call", alternatives_and(left)),
         }
     }
 

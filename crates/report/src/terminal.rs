@@ -21,8 +21,9 @@ use std::path::Path;
 const FIXED_COLUMNS: usize = 5;
 /// Texts shown of warnings that have code and remedy in common.
 const TEXTS_OF_A_GROUP: usize = 5;
-/// Lines of the first screen, of which so many at most and at least are stacks.
+/// Lines of the first screen.
 const LINES: usize = 40;
+/// Fewest and most stacks on the first screen.
 const STACKS: (usize, usize) = (5, 12);
 /// Blank lines around the picture and the last command, and the lines of that command.
 const FRAME: usize = 4;

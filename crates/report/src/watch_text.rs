@@ -68,7 +68,7 @@ pub fn columns_that_fit(widths: &[usize], room: usize) -> Vec<usize> {
     fitting
 }
 
-/// Cells in a line of a terminal with so many columns, or all of them.
+/// Cells that fit in `columns`, or all of them.
 fn line(time: &str, cells: &[String], columns: Option<usize>) -> String {
     // A blank less before the time, so that the queue has its place in 80 columns.
     let (time_width, room) = columns.map_or((TIME, usize::MAX), |columns| (TIME - 1, columns));

@@ -194,7 +194,7 @@ fn race(plan: &Plan) -> PlannedRace {
     }
 }
 
-/// The looks of a final with this horizon, up to so many rounds.
+/// Looks of a final with this horizon, up to `rounds`.
 fn looks_until(stacks: usize, horizon: usize, rounds: usize) -> Vec<u32> {
     let mut all = vec![];
     let mut look = looks::next(0, stacks, horizon);

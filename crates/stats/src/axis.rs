@@ -273,7 +273,7 @@ impl Axes<'_> {
         })
     }
 
-    /// Of exact values any difference is real; one that is within the tie does not matter.
+    /// Returns true if exact values differ by more than the tie.
     fn differs_exactly(&self, groups: &[&Group], pairs: &[(usize, usize)]) -> bool {
         let tie = self.question.log_tie();
         groups.len() > 1

@@ -390,7 +390,7 @@ impl Pair {
         self.spread().map(|spread| spread * inflation.sqrt())
     }
 
-    /// Factor on the variance of a mean of so many rounds: the worse of both orders.
+    /// Factor on the variance of a mean of `rounds` rounds: the worse of both orders.
     fn inflation(&self, rounds: usize) -> f64 {
         let within = self.within.as_ref().map_or(1.0, |within| within.inflation(rounds));
         self.dependence.inflation(rounds).max(within)

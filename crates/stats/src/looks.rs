@@ -24,16 +24,16 @@ const CYCLE: [usize; 3] = [8, 10, 13];
 /// Part of the error that is spent up to the horizon.
 pub const PLANNED: f64 = 0.7;
 
-/// Each look behind the horizon has so many times the rounds of the one before.
+/// Ratio of the rounds of one look after the horizon to those of the look before it.
 const GROWTH: f64 = 1.25;
 
-/// Rounds of the first look of so many stacks.
+/// Rounds of the first look.
 #[must_use]
 pub fn first(stacks: usize) -> usize {
     if stacks >= MANY { FIRST_OF_MANY } else { FIRST }
 }
 
-/// Rounds of the first look behind so many rounds, for so many stacks and with this horizon.
+/// Rounds of the first look after `rounds`.
 #[must_use]
 pub fn next(rounds: usize, stacks: usize, horizon: usize) -> usize {
     if rounds < horizon {
@@ -49,7 +49,7 @@ fn usual(stacks: usize) -> impl Iterator<Item = usize> {
     early.into_iter().chain([FIRST]).chain(doubled)
 }
 
-/// Part of the error that a look at so many rounds may spend. A last look before the horizon, because
+/// Share of the error that a look after `rounds` rounds may spend. A last look before the horizon, because
 /// the time is over, spends what the one at the horizon would have.
 #[must_use]
 pub fn share(rounds: usize, horizon: usize, is_last: bool) -> f64 {

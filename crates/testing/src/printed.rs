@@ -8,7 +8,7 @@
 //! ```
 //!
 //! is filled with what `seekwell report …` prints, fenced as text. `24 lines` keeps the first paragraphs that fit into
-//! so many lines; `markdown` leaves out the fence. [`PAGES`] are printed as a whole.
+//! 24 lines; `markdown` leaves out the fence. [`PAGES`] are printed as a whole.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ impl Printer<'_> {
     /// Returns every document that is printed in part or whole: its path from the root, and its text today.
     ///
     /// # Errors
-    /// What is wrong with a block, a file or the program.
+    /// The faulty block or file, or the program's failure.
     pub fn documents(&self) -> Result<Vec<(PathBuf, String)>, String> {
         let mut documents = Vec::new();
         for path in self.markdown()? {
@@ -161,7 +161,7 @@ fn block(asked: &str, run: &dyn Fn(&[&str]) -> Result<String, String>) -> Result
     Ok(if fence { format!("```text\n{printed}\n```\n") } else { format!("{printed}\n") })
 }
 
-/// The first paragraphs that fit into so many lines; of one that is longer so many lines.
+/// Returns the first paragraphs that fit into `most` lines; a longer first one is cut there.
 fn first_paragraphs(text: &str, most: usize) -> String {
     let lines: Vec<&str> = text.lines().collect();
     if lines.len() <= most {

@@ -39,7 +39,7 @@ impl Folder {
     /// Opens a folder of this user, which is made if there is none, with those above it, for this user alone.
     ///
     /// # Errors
-    /// Those of [`Folder::open_own`], and the system's when it cannot be made.
+    /// The same as [`Folder::open_own`], and the system's error if the folder cannot be made.
     pub fn make_own(path: &Path) -> io::Result<Self> {
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
         Self::open_own(path)

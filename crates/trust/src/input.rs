@@ -23,7 +23,7 @@ pub fn open(path: &Path, most_bytes: u64) -> io::Result<File> {
 /// its writer. A FIFO with a name stays refused.
 ///
 /// # Errors
-/// Those of [`open`].
+/// The same as [`open`].
 pub fn open_or_pipe(path: &Path) -> io::Result<File> {
     checked(path, |file| {
         // Named FIFOs are in the filesystem of their name.
@@ -34,7 +34,7 @@ pub fn open_or_pipe(path: &Path) -> io::Result<File> {
 /// Reads a regular file of at most this size.
 ///
 /// # Errors
-/// Those of [`open`], and [`io::ErrorKind::FileTooLarge`].
+/// The same as [`open`], and [`io::ErrorKind::FileTooLarge`].
 pub fn read(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
     limited(open(path, most_bytes)?, most_bytes)
 }
@@ -42,7 +42,7 @@ pub fn read(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
 /// As [`read`], as text.
 ///
 /// # Errors
-/// Those of [`read`], and [`io::ErrorKind::InvalidData`] for bytes that are not UTF-8.
+/// The same as [`read`], and [`io::ErrorKind::InvalidData`] for bytes that are not UTF-8.
 pub fn read_text(path: &Path, most_bytes: u64) -> io::Result<String> {
     String::from_utf8(read(path, most_bytes)?)
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text"))
@@ -51,7 +51,7 @@ pub fn read_text(path: &Path, most_bytes: u64) -> io::Result<String> {
 /// Refuses a path that leads to no regular file, without opening it: for libraries that open files themselves.
 ///
 /// # Errors
-/// Those of [`open`].
+/// The same as [`open`].
 pub fn check(path: &Path) -> io::Result<()> {
     let kind = std::fs::metadata(path)?.file_type();
     if kind.is_file() { Ok(()) } else { Err(refused(kind)) }

@@ -1,4 +1,4 @@
-//! One cell of the table: a noise, so many stacks and rounds.
+//! One cell of the table: one noise, number of stacks and number of rounds.
 
 use super::noises::{Noise, Setting, Values};
 use seekwell_stats::axis::{AxisFound, Compared, axes};

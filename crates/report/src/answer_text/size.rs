@@ -7,9 +7,9 @@ use seekwell_model::lab::Better;
 use seekwell_model::metrics::Unit;
 use seekwell_model::verdict::Verdict;
 
-/// From this ratio on a factor says more than per cent.
+/// Smallest ratio that is written as a factor; lower ones are per cent.
 const FACTOR: f64 = 1.5;
-/// Differences below this are none.
+/// Smallest difference that is written.
 const NOTHING: f64 = 5e-4;
 
 /// The judged metric as people speak of it.

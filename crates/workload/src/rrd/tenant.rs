@@ -53,7 +53,7 @@ impl Flush {
 pub struct Latencies {
     /// All of them.
     pub all: Histogram,
-    /// Those that were due during a flush.
+    /// Latencies of the calls that were due during a flush.
     pub during_flush: Histogram,
 }
 

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 #[derive(Clone, Debug)]
 struct Disk {
     partitions: usize,
-    /// Which of the disk (0) and its partitions carries a stack of so many mapped devices.
+    /// Place (0 for the disk, or a partition) below a stack of mapped devices, and their number.
     stack: Option<(usize, usize)>,
     /// Which of the disk and its partitions is mounted, and by which process.
     mounted: Option<(usize, usize)>,
@@ -127,7 +127,7 @@ fn build(disks: &[Disk]) -> (Machine, Vec<(String, bool)>) {
     (machine, verdicts)
 }
 
-/// A disk of so many names is busy as a whole, or because of one of its partitions, which is another one than this.
+/// Returns true if the whole disk is in use, or a partition other than the one at `place`.
 fn is_busy(disk: &Disk, names: usize, place: usize) -> bool {
     match disk.busy.filter(|busy| *busy < names) {
         None => false,
