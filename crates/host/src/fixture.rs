@@ -28,6 +28,9 @@ pub(crate) fn ram_device(mib: u64) -> (Image, LoopDevice) {
 }
 
 /// Runs a test in a thread with mounts of its own: they end with it, also when it fails.
+///
+/// A temporary folder that the test mounts something on and does not unmount is made outside: inside
+/// it is busy when it should be removed.
 pub(crate) fn with_own_mounts<T: Send>(test: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {

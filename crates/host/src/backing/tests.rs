@@ -33,8 +33,8 @@ fn a_file_that_is_being_written_is_known_by_its_other_name() {
     if !root() {
         return skip(test, "needs root to mount");
     }
+    let top = tempfile::tempdir().unwrap();
     with_own_mounts(|| {
-        let top = tempfile::tempdir().unwrap();
         mount("seekwell", top.path(), "tmpfs", MountFlags::empty(), None).unwrap();
         for name in ["lower", "upper", "work", "merged"] {
             fs::create_dir(top.path().join(name)).unwrap();

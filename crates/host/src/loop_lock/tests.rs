@@ -20,9 +20,9 @@ fn a_loop_device_has_one_lock_in_all_mount_namespaces_and_it_ends_with_its_last_
     let names = [NAME.to_owned(), "loop1048001".to_owned()];
     let lock = LoopLock::take(&dev, NAME).unwrap().unwrap();
     let copy = lock.clone();
+    // The /dev of a container: nodes of its own in a tmpfs. The folder ends outside of the mounts.
+    let other = tempfile::tempdir().unwrap();
     with_own_mounts(|| {
-        // The /dev of a container: nodes of its own in a tmpfs.
-        let other = tempfile::tempdir().unwrap();
         mount("seekwell", other.path(), "tmpfs", MountFlags::empty(), None).unwrap();
         let number = std::fs::metadata("/dev/loop-control").unwrap().rdev();
         let mode = Mode::from_raw_mode(0o600);

@@ -261,8 +261,8 @@ fn one_file_is_known_by_both_its_names_in_an_overlay() {
     if !can_format(test) {
         return;
     }
+    let top = tempfile::tempdir().unwrap();
     with_own_mounts(|| {
-        let top = tempfile::tempdir().unwrap();
         mount("seekwell", top.path(), "tmpfs", MountFlags::empty(), None).unwrap();
         let [lower, upper, work, merged] =
             ["lower", "upper", "work", "merged"].map(|name| top.path().join(name));
