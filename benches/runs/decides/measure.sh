@@ -1,9 +1,9 @@
 #!/bin/bash
-# Whether short runs end in a verdict, and whether equal runs are called equal. As root, in the root of the tree:
+# Whether short runs end in an answer, and whether equal runs are called equal. As root, in the root of the tree:
 #
 #     benches/runs/decides/measure.sh PROGRAM demo|same [TIMES]
 #
-# demo  the lab of `make demo`, again and again: host time, exit status, verdict
+# demo  the lab of `make demo`, again and again: load of the machine, host time, exit status, answer
 # same  pairs of runs of one lab, compared; in the last quarter of the pairs two programs keep CPUs busy during the
 #       second run
 set -eu
@@ -32,20 +32,23 @@ timed() {
     printf '%.1f,%d' "$(echo "$end - $start" | bc)" "$status"
 }
 
-# Decision, stacks and trials of a run.
-decided() {
+# Pick, loss bound, number of stacks that are out, axes with an answer, and trials of a run.
+answer() {
     "$program" report "$1" --json | python3 -c '
 import json, sys
 run = json.load(sys.stdin)
-verdict = run["verdict"]
-print(verdict["decision"], " ".join(verdict["stacks"]), len(run["trials"]), sep=",")'
+answer = run["verdict"]["answer"]
+loss = answer["loss"]
+bound = "none" if loss is None else f"{loss:.4f}"
+print(answer["pick"], bound, len(answer["out"]), len(answer["axes"]), len(run["trials"]), sep=",")'
 }
 
 demo() {
-    echo "run,seconds,status,decision,stacks,trials"
+    echo "run,load,seconds,status,pick,bound,out,axes,trials"
     for run in $(seq "$times"); do
+        load=$(cut -d ' ' -f 1 /proc/loadavg)
         row=$(timed "$program" run "$demo" -o "demo$run.seekwell")
-        echo "$run,$row,$(decided "demo$run.seekwell")"
+        echo "$run,$load,$row,$(answer "demo$run.seekwell")"
     done
 }
 

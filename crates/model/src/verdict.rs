@@ -120,6 +120,17 @@ pub struct Verdict {
     pub answer: Option<Answer>,
 }
 
+impl Verdict {
+    /// True if the stack may be picked: it is the pick, or the answer says how far it is from it.
+    ///
+    /// Verdicts without an answer, of methods before 4, judged every stack.
+    pub fn may_pick(&self, stack: &str) -> bool {
+        let Some(answer) = &self.answer else { return true };
+        let mut judged = answer.pick.iter().chain(&answer.close).chain(&answer.out);
+        judged.any(|label| label == stack)
+    }
+}
+
 /// Supporting evidence of a verdict.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

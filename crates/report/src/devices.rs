@@ -32,8 +32,11 @@ pub(crate) fn sentences(view: &RunView) -> Vec<String> {
 
 fn by_device(view: &RunView) -> Vec<OfDevice<'_>> {
     let mut devices: Vec<OfDevice<'_>> = Vec::new();
-    let known = |row: &&Ratio| row.ratio.is_some() && row.basis == Basis::Paired;
-    for row in view.verdict.ratios.iter().filter(known) {
+    let verdict = &view.verdict;
+    let counts = |row: &&Ratio| {
+        row.ratio.is_some() && row.basis == Basis::Paired && verdict.may_pick(&row.stack)
+    };
+    for row in verdict.ratios.iter().filter(counts) {
         let Some(stack) = view.stack(&row.stack) else { continue };
         let name = stack.device.base.as_str();
         match devices.iter_mut().find(|one| one.device == name) {

@@ -49,10 +49,10 @@ pub(crate) fn on_device(view: &RunView) -> Option<OnDevice> {
     let errors: Errors = serde_json::from_value(kept.clone()).ok()?;
     let leader = verdict.stacks.first()?;
     let rival = verdict.ratios.iter().find(|row| is_rival(verdict, row));
-    let compared: Vec<&str> = match verdict.kind {
-        VerdictKind::Winner => vec![leader, &rival?.stack],
-        VerdictKind::Tie => verdict.stacks.iter().map(String::as_str).collect(),
-        VerdictKind::Unresolved => return None,
+    let compared: Vec<&str> = match (verdict.kind, verdict.stacks.len()) {
+        (VerdictKind::Unresolved, _) => return None,
+        (VerdictKind::Winner, _) | (VerdictKind::Tie, 1) => vec![leader, &rival?.stack],
+        (VerdictKind::Tie, _) => verdict.stacks.iter().map(String::as_str).collect(),
     };
     let mut used = Used::new();
     compared.iter().for_each(|label| add_used(view, label, &errors, &mut used));
@@ -65,7 +65,7 @@ pub(crate) fn on_device(view: &RunView) -> Option<OnDevice> {
     let unknown: Vec<String> = found.iter().filter_map(Found::unknown).collect();
     let said = found.iter().map(Found::said).collect::<Vec<_>>().join("; ");
     let mut on_device = OnDevice { holds: None, advantage: None, sentences: vec![] };
-    match rival.filter(|_| verdict.kind == VerdictKind::Winner) {
+    match rival.filter(|rival| compared.contains(&rival.stack.as_str())) {
         Some(rival) => on_device.judge_winner(verdict, leader, rival, whole, &said)?,
         None => on_device
             .sentences
@@ -78,9 +78,12 @@ pub(crate) fn on_device(view: &RunView) -> Option<OnDevice> {
     Some(on_device)
 }
 
-/// A stack that the winner is shown to be better than, without being among those named best.
+/// A stack that could be picked instead, measured against the leader and not named best with it.
 fn is_rival(verdict: &Verdict, row: &Ratio) -> bool {
-    !verdict.stacks.contains(&row.stack) && row.ratio.is_some() && row.basis == Basis::Paired
+    !verdict.stacks.contains(&row.stack)
+        && verdict.may_pick(&row.stack)
+        && row.ratio.is_some()
+        && row.basis == Basis::Paired
 }
 
 impl OnDevice {

@@ -1,5 +1,6 @@
 use super::*;
 use crate::fixture::{ratio, stack, verdict, view};
+use seekwell_model::answer::Answer;
 use seekwell_model::verdict::VerdictKind;
 
 /// A stack on a device of this name, labelled `DEVICE/FILESYSTEM`.
@@ -50,6 +51,18 @@ fn another_device_is_compared_with_another_filesystem() {
     assert!(even[1].ends_with("neither is shown to gain more"), "{even:?}");
     let equal = sentences(&run([None, None], [1.01, 0.99, 1.03]));
     assert!(equal[0].ends_with("neither is shown to be better"), "{equal:?}");
+}
+
+#[test]
+fn a_stack_that_may_lose_data_is_not_the_best_of_its_device() {
+    let mut view = run([None, None], [12.0, 10.2, 14.1]);
+    view.verdict.answer = Some(Answer {
+        pick: Some("ssd/xfs".to_owned()),
+        out: vec!["ssd/ext4".to_owned(), "hdd/xfs".to_owned()],
+        ..Answer::default()
+    });
+    let said = sentences(&view);
+    assert!(said[0].contains("(ssd/xfs against hdd/xfs)"), "{said:?}");
 }
 
 #[test]

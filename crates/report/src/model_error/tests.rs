@@ -1,6 +1,7 @@
 use super::*;
 use crate::fixture;
 use crate::sentence::{kind_word, verdict_sentences};
+use seekwell_model::answer::Answer;
 use seekwell_model::layers::{Layer, Layers};
 use serde_json::json;
 
@@ -194,6 +195,27 @@ fn equal_stacks_are_equal_on_the_model() {
     assert!(found.sentences[0].starts_with(
         "They are equal on the model; real devices may differ: the model of disk misses"
     ));
+}
+
+#[test]
+fn a_stack_that_may_lose_data_is_no_rival() {
+    let mut view = run(ONE, missed("small-writes", 1.19), writes(4096));
+    let label = view.verdict.ratios[1].stack.clone();
+    let all: Vec<String> = view.verdict.ratios.iter().map(|row| row.stack.clone()).collect();
+    let out = all.iter().skip(1).filter(|other| **other != label).cloned().collect();
+    view.verdict.answer = Some(Answer { pick: Some(all[0].clone()), out, ..Answer::default() });
+    let said = on_device(&view).unwrap().sentences.remove(0);
+    assert!(said.contains(&all[2]) && !said.contains(&label), "{said}");
+}
+
+#[test]
+fn one_stack_within_the_tie_is_compared_with_the_next() {
+    let mut view = run(ONE, missed("small-writes", 1.19), writes(4096));
+    view.verdict.kind = VerdictKind::Tie;
+    let found = on_device(&view).unwrap();
+    assert!(found.sentences[0].contains("than xfs/bfq"), "{found:?}");
+    view.verdict.ratios.truncate(1);
+    assert_eq!(on_device(&view), None, "nothing to compare it with");
 }
 
 #[test]
