@@ -89,6 +89,7 @@ web: packages ## build the interactive page of the HTML report; without Node.js 
 
 statistics: ## measure how wide loss bounds are and how often they are missed under twenty noises (20 minutes); write benches/runs/statistics/bounds.csv
 	$(CARGO) run --release --locked --package seekwell-bench --example noise -- 400 > benches/runs/statistics/bounds.csv
+	$(CARGO) run --release --locked --package seekwell-bench --example noise -- 1000 carry-over > benches/runs/statistics/carry-over.csv
 
 decides: ## as root on a quiet machine: twenty demos, ten tries, twenty pairs of equal runs (30 minutes)
 	$(CARGO) build --release --locked --package seekwell --package seekwell-bench --bin seekwell --example time_to_verdict

@@ -7,7 +7,7 @@ mod cell;
 #[path = "../examples/noise/noises.rs"]
 mod noises;
 
-use cell::{Ended, Size, TIE, run};
+use cell::{Ended, Order, Size, TIE, run, run_carrying};
 use noises::NOISES;
 
 /// Noises under which the promise is not kept, as `docs/statistics.md` says.
@@ -41,4 +41,16 @@ fn clean_noise_leaves_a_bound_that_a_person_can_use() {
     assert!((0.01..0.11).contains(&bounds[30]), "{}", bounds[30]);
     assert!(all.iter().all(|one| !one.decided || one.bound <= TIE + 1e-9));
     assert!(all.iter().all(|one| one.trials <= 9 * 14));
+}
+
+#[test]
+fn what_a_trial_leaves_behind_does_not_make_a_certificate_wrong() {
+    let size = Size { stacks: 2, rounds: 20, spread: 0.05 };
+    let wrong = |order| {
+        let labs = (0..100).map(|case| run_carrying(0.34, order, size, case, "development"));
+        labs.filter(|one| one.wrong).count()
+    };
+    // Any order for each round for itself shows that the harm is there.
+    assert!(wrong(Order::Random) >= 5);
+    assert!(wrong(Order::Chained) <= 1);
 }

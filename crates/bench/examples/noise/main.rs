@@ -6,7 +6,8 @@
 //! ```
 //!
 //! prints one CSV line per cell; `make statistics` keeps them as `benches/runs/statistics/bounds.csv`. A
-//! noise is one function of `noises.rs`.
+//! noise is one function of `noises.rs`. With `carry-over` in place of a noise the lines are those of
+//! laboratories in which a trial is slower after some stacks than after others.
 
 #![allow(clippy::print_stdout, reason = "a measuring program prints its table")]
 #![allow(clippy::expect_used, reason = "a measuring program stops at the first surprise")]
@@ -14,7 +15,7 @@
 mod cell;
 mod noises;
 
-use cell::{Ended, Size, run};
+use cell::{Ended, Order, Size, run, run_carrying};
 use noises::NOISES;
 use seekwell_stats::estimate::median;
 
@@ -34,19 +35,43 @@ fn main() {
     let wanted = |size: &&Size| {
         (stacks == 0 || size.stacks == stacks) && (rounds == 0 || size.rounds == rounds)
     };
+    if filter == "carry-over" {
+        return carry_over(cases);
+    }
     println!("{HEAD}");
     for size in SIZES.iter().filter(wanted) {
         for noise in NOISES.iter().filter(|noise| noise.name.contains(&filter)) {
-            let half = |from: usize| -> Vec<Ended> {
-                (from..cases).step_by(2).map(|case| run(noise, *size, case, SEEDS)).collect()
-            };
-            let mut all = std::thread::scope(|scope| {
-                let other = scope.spawn(|| half(1));
-                let mut all = half(0);
-                all.extend(other.join().expect("noises that do not panic"));
-                all
-            });
+            let mut all = both_halves(cases, &|case| run(noise, *size, case, SEEDS));
             println!("\"{}\",{}", noise.name, line(*size, &mut all));
+        }
+    }
+}
+
+/// Runs the cases on two threads.
+fn both_halves(cases: usize, run: &(impl Fn(usize) -> Ended + Sync)) -> Vec<Ended> {
+    let half = |from: usize| -> Vec<Ended> { (from..cases).step_by(2).map(run).collect() };
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| half(1));
+        let mut all = half(0);
+        all.extend(other.join().expect("noises that do not panic"));
+        all
+    })
+}
+
+/// Laboratories with carry-over: wrong certificates by range, stacks and order.
+fn carry_over(cases: usize) {
+    println!("range,stacks,rounds,order,labs,certified,wrong,missed");
+    for (range, stacks) in [(0.17, 2), (0.17, 4), (0.34, 2), (0.34, 4)] {
+        let size = Size { stacks, rounds: 20, spread: 0.05 };
+        for (name, order) in [("chained", Order::Chained), ("random", Order::Random)] {
+            let all = both_halves(cases, &|case| run_carrying(range, order, size, case, SEEDS));
+            let count = |is: fn(&Ended) -> bool| all.iter().filter(|one| is(one)).count();
+            let certified = count(|one| one.decided);
+            let (wrong, missed) = (count(|one| one.wrong), count(|one| one.missed));
+            println!(
+                "{range},{stacks},{},{name},{cases},{certified},{wrong},{missed}",
+                size.rounds
+            );
         }
     }
 }

@@ -3,7 +3,13 @@
 //! A noise takes the true logarithms of the stacks and gives the value of every stack in every
 //! round, `None` for a trial that failed. What it says of a stack typically must be its truth.
 
+use flate2::read::GzDecoder;
 use seekwell_stats::Rng;
+use seekwell_stats::estimate::median;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::sync::OnceLock;
 
 /// `values[stack][round]`.
 pub type Values = Vec<Vec<Option<f64>>>;
@@ -48,6 +54,7 @@ pub const NOISES: &[Noise] = &[
     Noise { name: "slow 15 % fail, all", draw: slow_fail_all },
     Noise { name: "3 % fail at random", draw: fail_at_random },
     Noise { name: "regimes", draw: regimes },
+    Noise { name: "recorded", draw: recorded },
 ];
 
 /// Fills a matrix, trial by trial in order of rounds.
@@ -238,4 +245,38 @@ fn regimes(rng: &mut Rng, setting: &Setting<'_>) -> Values {
         }
         setting.spread * (0.6 * spell[stack] + 0.8 * rng.normal())
     })
+}
+
+/// Real trials: 40 rounds of 24 stacks, as a machine ran them.
+const RECORDED: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/runs/statistics/matrix/trials.csv.gz");
+
+/// Logarithms of the recorded trials around the median of their stack, `[stack][round]`.
+fn residuals() -> &'static [Vec<f64>] {
+    static READ: OnceLock<Vec<Vec<f64>>> = OnceLock::new();
+    READ.get_or_init(|| {
+        let file = File::open(RECORDED).expect("the kept trials");
+        let lines = BufReader::new(GzDecoder::new(file)).lines().skip(1);
+        let mut stacks: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+        // Trials stand in the order in which they ran, so each stack's are in the order of rounds.
+        for line in lines.map(|line| line.expect("text")) {
+            let fields: Vec<&str> = line.split(',').collect();
+            let seconds: f64 = fields[9].parse().expect("seconds until durable");
+            stacks.entry(fields[3].to_owned()).or_default().push(seconds.ln());
+        }
+        let around = |row: Vec<f64>| {
+            let middle = median(&row).expect("trials");
+            row.iter().map(|log| log - middle).collect()
+        };
+        stacks.into_values().map(around).collect()
+    })
+}
+
+/// As many recorded stacks as there are, each in the same rounds in a row, around the truths.
+fn recorded(rng: &mut Rng, setting: &Setting<'_>) -> Values {
+    let all = residuals();
+    let mut chosen: Vec<usize> = (0..all.len()).collect();
+    rng.shuffle(&mut chosen);
+    let first = rng.index(all[0].len() - setting.rounds + 1);
+    each(setting, |stack, round| all[chosen[stack]][first + round])
 }
