@@ -1,24 +1,19 @@
-//! The tables of what a capture costs are those of the kept runs.
+//! The table of what a capture costs is that of the kept runs.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
 
 #[path = "common/cost_table.rs"]
 mod cost_table;
 
-use cost_table::{DOCUMENTS, kept, median, replaced, rows, short, workspace};
+use cost_table::{DOCUMENT, kept, median, replaced, rows, short, workspace};
 
 #[test]
-fn the_documents_have_the_tables_of_the_kept_runs() {
+fn the_document_has_the_table_of_the_kept_runs() {
     let rows = rows(&kept());
     assert!(rows.len() >= 2, "no row is kept");
-    for (name, table) in DOCUMENTS {
-        let document = std::fs::read_to_string(workspace().join(name)).unwrap();
-        let made = replaced(&document, &table(&rows));
-        assert_eq!(
-            document, made,
-            "{name}: make capture-cost, or its last command, makes its table"
-        );
-    }
+    let document = std::fs::read_to_string(workspace().join(DOCUMENT)).unwrap();
+    let made = replaced(&document, &short(&rows));
+    assert_eq!(document, made, "make capture-cost, or its last command, makes the table");
 }
 
 #[test]

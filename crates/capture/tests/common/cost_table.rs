@@ -1,4 +1,4 @@
-//! The tables of what a capture costs, from the rows of `cargo bench -p seekwell-capture --bench cost`.
+//! The table of what a capture costs, from the rows of `cargo bench -p seekwell-capture --bench cost`.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 #[allow(dead_code, reason = "the test makes no rows")]
 pub const HEAD: &str =
     "round,case,program_s,program_cpu_s,own_cpu_s,events,lost,bytes,whole_s,recorder_cpu_s";
-/// Lines around the tables in the documents.
+/// Lines around the table in the document.
 const BEGIN: &str = "<!-- made by the bench cost: begin -->\n";
 const END: &str = "<!-- made by the bench cost: end -->\n";
 const DRAWS: usize = 10_000;
 
-/// Names of the cases in the tables.
+/// Names of the cases in the table.
 const CASES: [(&str, &str); 6] = [
     ("untar", "untar of 120,000 small files in memory, the worst case"),
     ("untar-disk", "the same to a fresh ext4 on a disk"),
@@ -34,8 +34,6 @@ pub struct Row {
 const PROGRAM: usize = 0;
 const PROGRAM_CPU: usize = 1;
 const EVENTS: usize = 3;
-const LOST: usize = 4;
-const BYTES: usize = 5;
 const WHOLE: usize = 6;
 const RECORDER: usize = 7;
 
@@ -112,7 +110,7 @@ fn over_empty(rows: &[Row], call: impl Fn(&Row, &Row) -> Option<f64>) -> Vec<f64
     reads.iter().filter_map(over).collect()
 }
 
-/// The table of the how-to.
+/// The table.
 pub fn short(rows: &[Row]) -> String {
     let ns = |case: &str, number: fn(&Row, &Row) -> Option<f64>| {
         range(&pairs(rows, case, number), 0, " ns")
@@ -155,55 +153,17 @@ pub fn short(rows: &[Row]) -> String {
     out
 }
 
-/// The table of the kept runs.
-pub fn whole(rows: &[Row]) -> String {
-    let mut out = String::from(
-        "| case | pairs | elapsed | CPU of the program | recorder, ns per event | events | lost | bytes per event |\n\
-         | --- | --- | --- | --- | --- | --- | --- | --- |\n",
-    );
-    for (case, name) in CASES {
-        let of = |number: fn(&Row, &Row) -> Option<f64>| pairs(rows, case, number);
-        let elapsed = of(|traced, plain| Some(traced.numbers[PROGRAM]? / plain.numbers[PROGRAM]?));
-        let cpu =
-            of(|traced, plain| Some(traced.numbers[PROGRAM_CPU]? / plain.numbers[PROGRAM_CPU]?));
-        let recorder =
-            of(|traced, _| Some(traced.numbers[RECORDER]? * 1e9 / traced.numbers[EVENTS]?));
-        let events = of(|traced, _| traced.numbers[EVENTS]);
-        let lost: f64 = of(|traced, _| traced.numbers[LOST]).iter().sum();
-        let bytes = of(|traced, _| Some(traced.numbers[BYTES]? / traced.numbers[EVENTS]?));
-        if elapsed.is_empty() {
-            continue;
-        }
-        let middle = |values: &[f64]| median(values).map_or(0.0, |found| found.0);
-        let _ = writeln!(
-            out,
-            "| {name} | {} | {} | {} | {} | {:.0} | {lost} | {:.1} |",
-            elapsed.len(),
-            range(&elapsed, 2, ""),
-            range(&cpu, 2, ""),
-            range(&recorder, 0, ""),
-            middle(&events),
-            middle(&bytes),
-        );
-    }
-    out
-}
-
 /// The workspace.
 pub fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Makes a table.
-type Table = fn(&[Row]) -> String;
-
-/// Files with the rows of the documents; one that was not measured yet is not there.
+/// Files with the rows of the table; one that was not measured yet is not there.
 pub const FILES: [&str; 2] =
     ["benches/runs/capture/cost-memory.csv", "benches/runs/capture/cost-disk.csv"];
 
-/// Documents with a table, and what makes it.
-pub const DOCUMENTS: [(&str, Table); 2] =
-    [("docs/how-to/capture.md", short), ("benches/runs/capture/README.md", whole)];
+/// Document with the table.
+pub const DOCUMENT: &str = "docs/how-to/capture.md";
 
 /// The document with this table in the place of its own.
 pub fn replaced(document: &str, table: &str) -> String {
@@ -218,13 +178,10 @@ pub fn kept() -> String {
     files.iter().filter_map(|path| std::fs::read_to_string(path).ok()).collect()
 }
 
-/// Makes the tables of the documents from the kept runs.
+/// Makes the table of the document from the kept runs.
 #[allow(dead_code, reason = "the test writes nothing")]
 pub fn write() {
-    let rows = rows(&kept());
-    for (name, table) in DOCUMENTS {
-        let path = workspace().join(name);
-        let document = std::fs::read_to_string(&path).unwrap();
-        std::fs::write(path, replaced(&document, &table(&rows))).unwrap();
-    }
+    let path = workspace().join(DOCUMENT);
+    let document = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(path, replaced(&document, &short(&rows(&kept())))).unwrap();
 }
