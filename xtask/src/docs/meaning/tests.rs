@@ -118,9 +118,6 @@ fn every_row_names_metrics_of_its_kind_and_has_a_figure_or_says_why_not() {
     }
 }
 
-/// Rows further from the tool than this are explained.
-const NEAR: f64 = 0.1;
-
 #[test]
 fn every_row_has_figures_that_were_measured_and_explains_those_that_are_far() {
     for row in audit().row {
@@ -132,6 +129,24 @@ fn every_row_has_figures_that_were_measured_and_explains_those_that_are_far() {
             assert!(is_near || figure.note.is_some(), "{}: {:.3}", figure.pairs, found.ratio);
         }
     }
+}
+
+#[test]
+fn the_page_counts_its_figures_and_folds_each_kind() {
+    let (audit, page) = (audit(), markdown());
+    let kinds: std::collections::BTreeSet<&str> =
+        audit.row.iter().map(|row| row.kind.as_str()).collect();
+    for mark in ["<details>", "</details>"] {
+        assert_eq!(
+            page.matches(mark).count(),
+            kinds.len() + 1,
+            "each kind, and those without a row"
+        );
+    }
+    let figures: Vec<&Figure> = audit.row.iter().flat_map(|row| &row.figures).collect();
+    let far = figures.iter().filter(|one| (found(one).unwrap().ratio - 1.0).abs() > NEAR).count();
+    let said = format!("**{} of {} figures are within 10 %", figures.len() - far, figures.len());
+    assert!(page.contains(&said), "{said}");
 }
 
 #[test]
