@@ -6,40 +6,29 @@ use std::path::Path;
 
 const HEAD: &str = "# Agreement with the originals
 
-Each kind of workload is compared with a well-known program on the same stack in memory. Devices are
-zram devices: 256 MiB of words that compress by half, so a read of 4 KiB takes a few microseconds
-of the reading thread, and two more with ext4. (With a loop device, whose worker is another
-thread, the same runs scatter five times as much.) bonnie's blocks are in tmpfs, because zram takes
-longer for random bytes than for those of bonnie++. `benches/runs/engine` compares the engine with fio
-on the fastest devices.
+Each kind of workload is compared with a well-known program on the same stack in memory (zram; bonnie's
+blocks in tmpfs). Runs alternate, pinned to one CPU, until the interval of the paired ratio is within ±5 %:
+10 to 100 pairs, or the row's time limit. The ratio is ours relative to the original's, with a 95 % interval;
+stopping at a narrow one makes it slightly less certain. Both sides did the same number of operations and
+bytes, or the row says so. Rows of 16 KiB and more show that both make the same calls on the same data; rows
+of 4 KiB, at 4 µs per access, show the programs' own cost.
 
-Runs alternate (ours, original, original, ours), pinned to one CPU, until the interval of the paired
-ratio is within ±5 %: at least 10 and at most 100 pairs, or until the row's time limit. The ratio is ours relative to
-the original's, with a 95 % interval over the pairs. Stopping at a narrow interval makes it slightly
-less certain than 95 %. In every pair both sides did the same number of operations and bytes, or the
-row says so. If an original does not report its own count, the requested one is used.
-
-The longer an access takes, the closer the ratio of any two programs is to 1. Rows of 16 KiB and more
-show that both make the same calls on the same data. Rows of 4 KiB show the programs' own cost at 4 µs
-per access.
-
-Made by `make agreement`, which also writes the raw values to `benches/runs/agreement/`.
+`make agreement` writes this page and the raw values in `benches/runs/agreement/`.
 
 ";
 
 /// Writes the table of every row whose raw values are in the folder.
 pub fn write(table: &Path, folder: Option<&Path>) {
-    let mut text = HEAD.to_owned();
-    text.push_str(
+    let mut rows = String::from(
         "| row | Seekwell | original | compared | ratio | interval | pairs | within ±5 % |\n",
     );
-    text.push_str("| --- | --- | --- | --- | --- | --- | --- | --- |\n");
-    let mut notes = String::new();
+    rows.push_str("| --- | --- | --- | --- | --- | --- | --- | --- |\n");
+    let (mut notes, mut agreeing, mut measured) = (String::new(), 0, 0);
     for row in GROUPS.iter().flat_map(|group| group.rows) {
         let found = folder.and_then(|folder| read(row, folder));
         let Some(found) = found else {
             let _ = writeln!(
-                text,
+                rows,
                 "| {} | `{}` | {} | {} | not measured | | | |",
                 row.name, row.ours, row.original, row.metric
             );
@@ -49,8 +38,10 @@ pub fn write(table: &Path, folder: Option<&Path>) {
             (format!("{:.3}", found.1), format!("{:.3} to {:.3}", found.0, found.2))
         });
         let verdict = verdict(&found);
+        measured += 1;
+        agreeing += usize::from(verdict.starts_with("yes"));
         let _ = writeln!(
-            text,
+            rows,
             "| {} | `{}` | {} | {} | {ratio} | {interval} | {} | {verdict} |",
             row.name,
             row.ours,
@@ -62,10 +53,11 @@ pub fn write(table: &Path, folder: Option<&Path>) {
             let _ = writeln!(notes, "- **{}**: {}", row.name, row.note);
         }
     }
-    if !notes.is_empty() {
-        text.push_str("\n## Notes\n\n");
-        text.push_str(&notes);
-    }
+    let text = format!(
+        "{HEAD}**{agreeing} of {measured} rows agree.**\n\n\
+         <details><summary>Rows</summary>\n\n{rows}\n</details>\n\n\
+         <details><summary>Notes</summary>\n\n{notes}\n</details>\n"
+    );
     std::fs::write(table, text).unwrap();
 }
 
