@@ -69,13 +69,30 @@ fn every_page_of_the_how_to_is_in_the_summary() {
     assert!(summary.contains("tutorial.md") && summary.contains("command-reference.md"));
 }
 
+/// The last column of each table names a kept run or, where there is none, labs.
+#[test]
+fn every_answer_names_a_run_or_a_lab_that_exists() {
+    let page = std::fs::read_to_string(root().join("docs/answers.md")).unwrap();
+    let mut seen = 0;
+    for row in page.lines().filter(|line| line.starts_with("| ") && line.contains('`')) {
+        let shown_by = row.trim_end_matches(" |").rsplit(" | ").next().unwrap();
+        for path in shown_by.split('`').skip(1).step_by(2) {
+            let folder = if path.starts_with("labs/") { "" } else { "benches/runs" };
+            assert!(root().join(folder).join(path).exists(), "{row}");
+            seen += 1;
+        }
+    }
+    assert!(seen >= 30, "only {seen} runs and labs were found");
+}
+
 /// A line of a code block that calls the program is one that it understands: its command exists and
 /// so do its flags.
 #[test]
 fn every_command_line_of_the_book_exists() {
     let directory = tempfile::tempdir().unwrap();
     let mut files = pages(&root().join("docs/how-to"));
-    files.extend([root().join("docs/tutorial.md"), root().join("README.md")]);
+    let pages = ["docs/tutorial.md", "docs/too-close.md", "docs/reading.md", "README.md"];
+    files.extend(pages.map(|page| root().join(page)));
     let mut seen = 0;
     for file in files {
         let text = std::fs::read_to_string(&file).unwrap();
