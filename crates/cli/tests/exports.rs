@@ -436,18 +436,6 @@ fn no_reader_takes_an_edited_run_file() {
 }
 
 #[test]
-fn a_file_of_format_1_is_shown_and_said_not_to_be_verifiable() {
-    let folder = tempfile::tempdir().unwrap();
-    let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/formats/run-1.0.seekwell");
-    std::fs::copy(old, folder.path().join("old.seekwell")).unwrap();
-    well(&seekwell(folder.path(), &["report", "old.seekwell", "--csv", "old.csv"]));
-    let output = seekwell(folder.path(), &["verify", "old.seekwell"]);
-    assert_eq!(output.status.code(), Some(1));
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.contains("its format 1.0 has no digests"), "{said}");
-}
-
-#[test]
 fn the_good_trials_of_a_damaged_run_are_saved_in_a_new_file() {
     let folder = run();
     let change = "UPDATE attempt SET digest = zeroblob(32) WHERE id = 3";

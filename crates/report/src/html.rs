@@ -9,6 +9,7 @@ mod draw;
 mod first;
 mod forest;
 mod inside;
+mod letters;
 mod scale;
 mod sections;
 mod summary;

@@ -32,7 +32,6 @@ mod program;
 mod replication;
 mod schema;
 mod sentence;
-mod skp1;
 mod stack_table;
 mod terminal;
 mod text;

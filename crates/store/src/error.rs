@@ -52,6 +52,18 @@ pub enum StoreError {
         /// Program that wrote it.
         tool: String,
     },
+    /// The file was written before the first release.
+    #[error(
+        "{} has format {found}, which was written before seekwell 0.1.0 and is no longer read; run \
+         its lab again",
+        path.display()
+    )]
+    OlderFormat {
+        /// Path of the run file.
+        path: PathBuf,
+        /// Its format.
+        found: FormatVersion,
+    },
     /// The file is cut off or changed.
     #[error(
         "{} is damaged: {problem}; restore it from a copy, or save its whole trials with: seekwell \

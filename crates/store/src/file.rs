@@ -4,11 +4,9 @@ mod integrity;
 mod merge;
 mod prolong;
 mod repair;
-mod rewrite;
 
 use crate::attempt::{Kept, Parts, Reader, Wanted, Writing};
 use crate::error::StoreError;
-use crate::format1;
 use crate::lock::WriterLock;
 use crate::schema::{
     self, APPLICATION_ID, BEFORE_THE_TRIALS, PAGE_BYTES, TRIALS, format_of, user_version,
@@ -85,7 +83,7 @@ impl RunFile {
     /// state after one of its trials.
     ///
     /// # Errors
-    /// When the file is missing, not a run, damaged, or of a newer major format.
+    /// When the file is missing, not a run, damaged, or of another major format.
     pub fn open(path: &Path) -> Result<Self> {
         let file = Self::connect(path, None)?;
         file.connection.pragma_update(None, "query_only", true).map_err(file.failed("open"))?;
@@ -103,8 +101,7 @@ impl RunFile {
         Self::identified(path, connection, None, bytes.len() as u64)
     }
 
-    /// Opens a run to continue it, and checks the whole file first. Converts a file of an earlier format
-    /// to the current one, in one transaction that reads every trial back.
+    /// Opens a run to continue it, and checks the whole file first.
     ///
     /// # Errors
     /// As [`RunFile::open`], and when another process writes to it.
@@ -116,11 +113,8 @@ impl RunFile {
             let holder = holder.unwrap_or_else(|| "another process".to_owned());
             return Err(StoreError::Locked { path: path.to_owned(), holder });
         };
-        let mut file = Self::connect(path, Some(lock))?;
+        let file = Self::connect(path, Some(lock))?;
         file.check_integrity()?;
-        if file.format.major < FORMAT.major {
-            file.rewrite()?;
-        }
         file.set_meta(WRITER, &writer())?;
         // Files of earlier versions have none.
         AFTER_PLAN.iter().try_for_each(|key| file.set_meta(key, ""))?;
@@ -274,13 +268,6 @@ impl RunFile {
     ) -> Result<()> {
         let (connection, failed) = (&self.connection, self.failed("read"));
         let damaged = |problem| self.damaged(problem);
-        if self.format.major < FORMAT.major {
-            for kept in format1::attempts(connection, source).map_err(failed)? {
-                let kept = kept.map_err(damaged)?;
-                see(kept.trial, kept.record);
-            }
-            return Ok(());
-        }
         let mut problem = None;
         let mut each = |_, kept: std::result::Result<Kept, String>| match kept {
             Ok(kept) => see(kept.trial, kept.record),
@@ -388,12 +375,6 @@ impl RunFile {
         Ok(u64::try_from(all).ok().filter(|_| longest * 2 <= all))
     }
 
-    /// Format of the file, and the newest that this program writes.
-    #[must_use]
-    pub fn formats(&self) -> (FormatVersion, FormatVersion) {
-        (self.format, FORMAT)
-    }
-
     /// Path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -442,12 +423,9 @@ impl RunFile {
         let mut copy = Connection::open_in_memory().map_err(failed)?;
         copy.deserialize_read_exact(MAIN_DB, bytes.as_slice(), bytes.len(), false)
             .map_err(failed)?;
-        let without = if self.format.major < FORMAT.major {
-            "DELETE FROM series; VACUUM;"
-        } else {
+        let without =
             "UPDATE attempt SET timeline = NULL, journal_timeline = NULL, block_events = NULL;
-             VACUUM;"
-        };
+             VACUUM;";
         // A large copy would go to a temporary file, which a confined process must not make.
         copy.execute_batch("PRAGMA temp_store = MEMORY;").map_err(failed)?;
         copy.execute_batch(without).map_err(failed)?;
@@ -594,7 +572,10 @@ impl RunFile {
                 supported: FORMAT,
                 tool: self.tool().unwrap_or_else(|_| "a newer seekwell".to_owned()),
             }),
-            Some(found) if found.major > 0 => Ok(found),
+            Some(found) if found.major == FORMAT.major => Ok(found),
+            Some(found) if found.major > 0 => {
+                Err(StoreError::OlderFormat { path: self.path.clone(), found })
+            }
             _ => Err(self.damaged(format!("it states the impossible format number {version}"))),
         }
     }

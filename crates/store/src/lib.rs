@@ -9,8 +9,6 @@
 //! records, histograms, timelines and block events are compact blobs. Digests chain all parts, so
 //! that an edit is noticed ([`RunFile::verify`]).
 //!
-//! Files of format 1 are read as they are, and rewritten when a run is resumed.
-//!
 //! This room does not decide what to run or what a value means, and it shows nothing.
 
 mod attempt;
@@ -19,7 +17,6 @@ mod error;
 mod file;
 #[cfg(test)]
 mod fixture;
-mod format1;
 mod inflater;
 mod lock;
 mod prefix;

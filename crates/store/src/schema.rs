@@ -39,7 +39,7 @@ pub(crate) const BLOCK: usize = 16;
 /// Rows of `metric_block` that an attempt can have.
 pub(crate) const BLOCKS: i64 = 4096;
 
-/// The tables of attempts and the verdict, format 2. `value` is the view for people: one row per
+/// The tables of attempts and the verdict. `value` is the view for people: one row per
 /// metric of the last attempt of every trial.
 pub(crate) const TRIALS: &str = "
 CREATE TABLE prefix (
@@ -120,9 +120,6 @@ CREATE VIEW value AS
     JOIN metric m ON m.attempt = a.id;
 ";
 
-/// Tables that format 1 had besides.
-const EARLIER_TABLES: [&str; 2] = ["histogram", "series"];
-
 /// The statements that make tables and views, with the name of each.
 fn statements() -> impl Iterator<Item = (&'static str, &'static str)> {
     let all = BEFORE_THE_TRIALS.split(";\n").chain(TRIALS.split(";\n")).map(str::trim);
@@ -139,9 +136,8 @@ pub(crate) fn problem_of(kind: &str, name: &str, text: &str) -> Option<String> {
     let begins = |word: &str| text.get(..word.len()).is_some_and(|b| b.eq_ignore_ascii_case(word));
     let same = |known: &str| known.eq_ignore_ascii_case(name);
     let ours = statements().find(|(known, _)| same(known)).map(|(_, text)| text);
-    let is_known = ours.is_some() || EARLIER_TABLES.into_iter().any(same);
     let is_ours = if is_view { Some(text) == ours } else { begins("CREATE TABLE") };
-    (is_known && !is_ours)
+    (ours.is_some() && !is_ours)
         .then(|| format!("its {kind} `{name}` is not the one that Seekwell writes"))
 }
 

@@ -15,7 +15,7 @@ use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_report::{HtmlPage, Inside, PageTrials, RunView, Screen, TableParts};
 use seekwell_runner::judge::{self, prolong};
 use seekwell_runner::records::{Extractor, Outcomes};
-use seekwell_store::{Integrity, RunFile, Timeline, Wanted};
+use seekwell_store::{Integrity, RunFile, StoreError, Timeline, Wanted};
 use std::cell::RefCell;
 use std::io::{Read, Write};
 use std::path::Path;
@@ -63,8 +63,11 @@ pub fn refuse_changed(file: &RunFile, view: &RunView) -> Result<(), Failure> {
     let is_one = |warning: &&Warning| warning.is(WarningCode::FileChanged);
     let parts: Vec<String> =
         view.warnings.iter().filter(is_one).map(|warning| warning.text.clone()).collect();
-    let found = if parts.is_empty() { Integrity::NotVerifiable } else { Integrity::Changed(parts) };
-    found.refuse_changed(file.path()).map_err(|error| Failure::from_error(&error))
+    if parts.is_empty() {
+        return Ok(());
+    }
+    let changed = StoreError::Changed { path: file.path().to_owned(), parts };
+    Err(Failure::from_error(&changed))
 }
 
 fn has_files(arguments: &ReportArgs) -> bool {

@@ -15,7 +15,7 @@ use std::path::Path;
 /// Checks all digests of a run file and judges its trials again.
 ///
 /// # Errors
-/// When the file cannot be read, has no digests, or is not what was written.
+/// When the file cannot be read or is not what was written.
 pub fn run(arguments: &VerifyArgs) -> Result<Exit, Failure> {
     // The bytes are checked before anything in them is read.
     if let Some(key) = &arguments.key {
@@ -29,13 +29,6 @@ pub fn run(arguments: &VerifyArgs) -> Result<Exit, Failure> {
     let path = file.path().display();
     let found = file.verify().map_err(wrong)?;
     match found {
-        Integrity::NotVerifiable => {
-            let (found, today) = file.formats();
-            Err(Failure::Error(format!(
-                "{path} cannot be verified: its format {found} has no digests; files of format \
-                 {today} have them"
-            )))
-        }
         Integrity::Changed(_) => {
             found.refuse_changed(file.path()).map_err(wrong).map(|()| Exit::Done)
         }

@@ -1,11 +1,10 @@
 //! The run file inside a page: gzip in letters that mean nothing in markup, in an element that no browser runs.
 
-use crate::skp1::letters::{self, LetterWriter};
-use crate::skp1::{self, unzip};
+use super::letters::{self, LetterWriter};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
-use flate2::read::GzEncoder;
+use flate2::read::{GzDecoder, GzEncoder};
 use std::io::{self, Read, Write};
 
 /// The part of a run file that goes into its page, with its number of bytes.
@@ -59,8 +58,6 @@ const WHOLE: &str = "<script type=\"application/x-seekwell-run-letters\" id=\"ru
 /// The form that an earlier version wrote: base64 of gzip.
 const BASE64: &str = "<script type=\"application/x-seekwell-run\" id=\"run\">";
 const LEAN: &str = "<script type=\"application/x-seekwell-lean\" id=\"run\">";
-/// The form before that.
-const SKP1: &str = "<script type=\"application/x-seekwell-packed\" id=\"run\">";
 const END: &str = "</script>";
 
 /// Bytes of a run file from which time counts more than size: its records are deflated already, so that another 8 % took
@@ -93,9 +90,9 @@ pub(super) fn write(inside: Inside, run: &mut dyn Read, out: &mut dyn Write) -> 
 /// When there is none, or it is not whole.
 pub fn extract(page: &str) -> Result<Vec<u8>, ExtractError> {
     let damaged = ExtractError::Damaged;
-    let foreign = || damaged("it contains unknown characters".to_owned());
     if let Some(text) = content(page, WHOLE) {
-        let zipped = letters::decode_exact(text?).ok_or_else(foreign)?;
+        let foreign = || damaged("it contains unknown characters".to_owned());
+        let zipped = letters::decode(text?).ok_or_else(foreign)?;
         // The format ends with a checksum and the length, which are compared here.
         return unzip(&zipped).map_err(damaged);
     }
@@ -103,11 +100,18 @@ pub fn extract(page: &str) -> Result<Vec<u8>, ExtractError> {
         let zipped = STANDARD.decode(text?).map_err(|error| damaged(error.to_string()))?;
         return unzip(&zipped).map_err(damaged);
     }
-    if let Some(text) = content(page, SKP1) {
-        let bytes = letters::decode(text?).ok_or_else(foreign)?;
-        return skp1::unpack(&bytes).map_err(damaged);
-    }
     Err(if page.contains(LEAN) { ExtractError::Lean } else { ExtractError::NotAReport })
+}
+
+/// A damaged page must not take all memory.
+const LARGEST: u64 = 4 << 30;
+
+/// Decompresses gzip; the error says what is damaged.
+fn unzip(bytes: &[u8]) -> Result<Vec<u8>, String> {
+    let mut out = Vec::new();
+    let read = GzDecoder::new(bytes).take(LARGEST).read_to_end(&mut out);
+    read.map_err(|error| error.to_string())?;
+    Ok(out)
 }
 
 /// The text of an element that begins so, when the page has it.

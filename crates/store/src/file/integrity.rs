@@ -1,6 +1,6 @@
 //! Verification of a run file against its digests.
 
-use super::{FORMAT, FORMAT_KEY, Result, RunFile, SEAL, SEALED, VERDICT};
+use super::{FORMAT_KEY, Result, RunFile, SEAL, SEALED, VERDICT};
 use crate::attempt::{Kept, Reader, Wanted};
 use crate::error::StoreError;
 use crate::schema;
@@ -14,8 +14,6 @@ use std::path::Path;
 /// Result of checking the digests of a run file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Integrity {
-    /// A format without digests.
-    NotVerifiable,
     /// All parts are as they were written.
     Intact {
         /// Attempts that were checked.
@@ -35,7 +33,7 @@ impl Integrity {
     pub fn refuse_changed(self, path: &Path) -> Result<()> {
         match self {
             Self::Changed(parts) => Err(StoreError::Changed { path: path.to_owned(), parts }),
-            Self::NotVerifiable | Self::Intact { .. } => Ok(()),
+            Self::Intact { .. } => Ok(()),
         }
     }
 }
@@ -60,11 +58,6 @@ impl RunFile {
         wanted: &Wanted,
         take: &mut dyn FnMut(&PlannedTrial, Record) -> T,
     ) -> Result<(Vec<(PlannedTrial, T)>, Integrity)> {
-        if self.format.major < FORMAT.major {
-            let records = self.records()?.into_iter();
-            let taken = records.map(|(trial, record)| (trial, take(&trial, record))).collect();
-            return Ok((taken, Integrity::NotVerifiable));
-        }
         let mut last = BTreeMap::new();
         let integrity = self.check(wanted, &mut |trial, kept| {
             let kept = kept.map(|kept| (kept.trial, take(&kept.trial, kept.record)));
@@ -74,7 +67,7 @@ impl RunFile {
         Ok((records.map_err(|problem| self.damaged(problem))?, integrity))
     }
 
-    /// [`Self::records`] of a file that is as it was written, or has a format without digests.
+    /// [`Self::records`] of a file that is as it was written.
     ///
     /// # Errors
     /// [`StoreError::Changed`], and when the file cannot be read or a record that counts is damaged.
@@ -90,9 +83,6 @@ impl RunFile {
         wanted: &Wanted,
         show: &mut dyn FnMut(PlannedTrial, std::result::Result<Kept, String>),
     ) -> Result<Integrity> {
-        if self.format.major < FORMAT.major {
-            return Ok(Integrity::NotVerifiable);
-        }
         let mut changed = self.wrong_labels()?;
         changed.extend(schema::others(&self.connection).map_err(self.failed("read"))?);
         if self.required_meta(FORMAT_KEY)? != self.format.to_string() {

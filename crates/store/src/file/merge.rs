@@ -1,6 +1,6 @@
 //! Joins the files of parts of one run into a new one.
 
-use super::{FORMAT, RunFile};
+use super::RunFile;
 use crate::attempt::{Copier, Kept, Timeline, Wanted};
 use crate::error::StoreError;
 use crate::seal::Seal;
@@ -91,10 +91,6 @@ fn part_of(
     }
     if let Some(difference) = differs(environment, &part.environment()?) {
         return Err(no_parts(path, format!("another {difference} than the first file")));
-    }
-    if part.format.major < FORMAT.major {
-        let problem = "its format has no digests; open it for append once, which converts it";
-        return Err(no_parts(path, problem.to_owned()));
     }
     let attempts = "SELECT count(*) FROM attempt";
     let attempts = part.connection.query_row(attempts, [], |row| row.get::<_, i64>(0));

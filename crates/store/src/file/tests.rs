@@ -288,6 +288,15 @@ fn a_newer_minor_format_is_read() {
 }
 
 #[test]
+fn a_format_of_before_the_first_release_is_refused_in_words() {
+    let folder = folder();
+    let path = with_format(&folder, 1 << 16);
+    let expected = "RUN has format 1.0, which was written before seekwell 0.1.0 and is no longer read; run its lab again";
+    assert_eq!(told(RunFile::open(&path), &path), expected);
+    assert_eq!(told(RunFile::open_for_append(&path), &path), expected);
+}
+
+#[test]
 fn an_impossible_format_is_damage() {
     let folder = folder();
     let path = with_format(&folder, 5);

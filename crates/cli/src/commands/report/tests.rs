@@ -5,7 +5,8 @@ use serde_json::Value;
 fn an_older_file_is_shown_with_the_verdict_of_today_and_keeps_its_own_in_json() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("old.seekwell");
-    let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/formats/run-1.0.seekwell");
+    let kept = "../../benches/runs/replicate/000-seek@cf-duracell-300x.flash.open_units=1.seekwell";
+    let old = Path::new(env!("CARGO_MANIFEST_DIR")).join(kept);
     std::fs::copy(old, &path).unwrap();
     let file = RunFile::open(&path).unwrap();
     let view = view_as_text(&file).unwrap();

@@ -21,14 +21,14 @@ const BITS: u32 = 13;
 const PADDED: u8 = b'-';
 
 /// Writes bytes as letters.
-pub(crate) struct LetterWriter<W: Write> {
+pub(super) struct LetterWriter<W: Write> {
     out: BufWriter<W>,
     held: u32,
     count: u32,
 }
 
 impl<W: Write> LetterWriter<W> {
-    pub(crate) fn new(out: W) -> Self {
+    pub(super) fn new(out: W) -> Self {
         Self { out: BufWriter::new(out), held: 0, count: 0 }
     }
 
@@ -44,7 +44,7 @@ impl<W: Write> LetterWriter<W> {
     }
 
     /// Writes what is left.
-    pub(crate) fn finish(mut self) -> io::Result<()> {
+    pub(super) fn finish(mut self) -> io::Result<()> {
         if self.count > 0 {
             let padding = BITS - self.count;
             self.group()?;
@@ -75,12 +75,12 @@ impl<W: Write> Write for LetterWriter<W> {
 }
 
 /// The bytes that a [`LetterWriter`] was given; `None` when a letter does not belong.
-pub(crate) fn decode_exact(text: &str) -> Option<Vec<u8>> {
+pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
     let (text, is_padded) = match text.strip_suffix(char::from(PADDED)) {
         Some(text) => (text, true),
         None => (text, false),
     };
-    let mut bytes = decode(text)?;
+    let mut bytes = with_padding(text)?;
     if is_padded {
         bytes.pop();
     }
@@ -88,7 +88,7 @@ pub(crate) fn decode_exact(text: &str) -> Option<Vec<u8>> {
 }
 
 /// The bytes, with up to one byte of zeros behind them; `None` when a letter does not belong.
-pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
+fn with_padding(text: &str) -> Option<Vec<u8>> {
     let mut values = [u16::MAX; 256];
     for value in 0..LETTERS {
         values[usize::from(letter(value))] = value;
@@ -115,3 +115,6 @@ pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     }
     Some(out)
 }
+
+#[cfg(test)]
+mod tests;
