@@ -111,14 +111,6 @@ pub fn covariate(trials: &[Trial], covariate: &[Option<f64>]) -> Option<Trend> {
     trend(&Base::new(&trials)?, &values)
 }
 
-/// Share of a device's traffic that does not come from the trial itself: another writer, or the
-/// laboratory's own files on the same device. 0 when all is accounted for, `None` without
-/// traffic. Bytes of the trial include what the filesystem added, as far as the caller knows it.
-#[must_use]
-pub fn foreign_share(device_bytes: u64, own_bytes: u64) -> Option<f64> {
-    (device_bytes > 0).then(|| device_bytes.saturating_sub(own_bytes) as f64 / device_bytes as f64)
-}
-
 fn usable(trials: &[Trial]) -> Vec<Trial> {
     trials.iter().copied().filter(|t| t.value > 0.0 && t.value.is_finite()).collect()
 }

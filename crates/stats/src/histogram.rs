@@ -6,9 +6,6 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 /// Significant decimal digits kept of every value: each slot is at most 0.1 % wide.
 pub const SIGNIFICANT_DIGITS: u8 = 3;
 
-/// Largest value that is kept apart from "too large", in ns: one hour.
-pub const HIGHEST_NS: u64 = 3_600_000_000_000;
-
 /// The slot that counts everything above the range. The slots of a high dynamic range histogram
 /// end at a power of two; the last one below 2^42 ns (73 min) serves as the overflow count, so
 /// that overflow survives merging and serialising like any other data.
@@ -55,7 +52,7 @@ pub enum HistogramError {
 ///
 /// The whole range (0 ns to 2^42 ns) is allocated once in [`Histogram::new`], about 270 KB;
 /// recording never allocates. A value of 73 min or more is not lost: it is counted in the last
-/// slot, and [`Histogram::overflow_count`] tells how many there are.
+/// slot, so that maximum and mean are lower bounds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Histogram {
     counts: Hdr<u64>,
@@ -116,24 +113,10 @@ impl Histogram {
         self.counts.is_empty()
     }
 
-    /// Number of values in the overflow slot (about 73 min and more). Where it is not 0, maximum
-    /// and mean are lower bounds.
-    #[must_use]
-    pub fn overflow_count(&self) -> u64 {
-        self.counts.count_at(OVERFLOW_NS)
-    }
-
     /// Arithmetic mean in ns (each value taken at the middle of its slot), `None` when empty.
     #[must_use]
     pub fn mean_ns(&self) -> Option<f64> {
         (!self.is_empty()).then(|| self.counts.mean())
-    }
-
-    /// Sample standard deviation in ns over the values at the middle of their slots, `None` when
-    /// empty.
-    #[must_use]
-    pub fn std_dev_ns(&self) -> Option<f64> {
-        (!self.is_empty()).then(|| self.counts.stdev())
     }
 
     /// Smallest value in ns, rounded down to its slot, `None` when empty.

@@ -1,6 +1,6 @@
 //! Dependence of successive values: whether a series of rounds is as good as independent.
 
-use crate::estimate::{autocorrelation, mean, variance};
+use crate::estimate::variance;
 use crate::special::normal_cdf;
 
 /// One-sided p value of positive serial dependence from von Neumann's ratio of the mean square
@@ -19,16 +19,6 @@ pub fn von_neumann(series: &[f64]) -> Option<f64> {
     let expected = 2.0;
     let width = (4.0 * (n - 2.0) / (n * n - 1.0)).sqrt();
     Some(normal_cdf((ratio - expected) / width))
-}
-
-/// Number of independent values that would fix the mean as well as this series does, from its
-/// correlation at lag 1 taken as first-order autoregressive; at most the length.
-#[must_use]
-pub fn effective_count(series: &[f64]) -> Option<f64> {
-    mean(series)?;
-    let n = series.len() as f64;
-    let rho = autocorrelation(series, 1).unwrap_or(0.0).clamp(0.0, 0.99);
-    Some((n * (1.0 - rho) / (1.0 + rho)).clamp(1.0, n))
 }
 
 #[cfg(test)]

@@ -211,16 +211,6 @@ impl FioCriterion {
             FioLimit::Absolute(_) => raw,
         })
     }
-
-    /// The end (exclusive) of the first window of `duration` values that meets the criterion.
-    #[must_use]
-    pub fn first_met(&self, series: &[f64], duration: usize) -> Option<usize> {
-        let limit = match self.limit {
-            FioLimit::Percent(limit) | FioLimit::Absolute(limit) => limit,
-        };
-        let met = |window: &[f64]| self.measure(window).is_some_and(|value| value < limit);
-        (duration.max(2)..=series.len()).find(|end| met(&series[end - duration.max(2)..*end]))
-    }
 }
 
 #[cfg(test)]

@@ -134,10 +134,3 @@ fn values_without_logarithm_are_left_out() {
     trials[6].value = f64::NAN;
     assert!(check(&trials).drift.is_some());
 }
-
-#[test]
-fn foreign_traffic_is_a_share() {
-    assert_eq!(foreign_share(100, 80), Some(0.2));
-    assert_eq!(foreign_share(100, 120), Some(0.0));
-    assert_eq!(foreign_share(0, 0), None);
-}

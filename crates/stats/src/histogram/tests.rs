@@ -9,6 +9,8 @@ fn from_values(values: &[u64]) -> Histogram {
     histogram
 }
 
+const HOUR_NS: u64 = 3_600_000_000_000;
+
 #[test]
 fn empty_has_no_numbers() {
     let histogram = Histogram::new();
@@ -18,7 +20,6 @@ fn empty_has_no_numbers() {
     assert_eq!(histogram.min_ns(), None);
     assert_eq!(histogram.max_ns(), None);
     assert_eq!(histogram.percentile_ns(0.5), None);
-    assert_eq!(histogram.std_dev_ns(), None);
     assert_eq!(histogram.iter().count(), 0);
     assert_eq!(Histogram::from_bytes(&histogram.to_bytes()).unwrap(), histogram);
 }
@@ -38,16 +39,16 @@ fn small_values_are_exact() {
 
 #[test]
 fn an_hour_is_kept_and_more_is_counted_as_overflow() {
-    let mut histogram = from_values(&[HIGHEST_NS]);
-    assert_eq!(histogram.overflow_count(), 0);
+    let mut histogram = from_values(&[HOUR_NS]);
     let kept = histogram.max_ns().unwrap() as f64;
-    assert!((kept / HIGHEST_NS as f64 - 1.0).abs() < 1e-3, "{kept}");
+    assert!((kept / HOUR_NS as f64 - 1.0).abs() < 1e-3, "{kept}");
     histogram.record(u64::MAX);
     histogram.record_n(1 << 43, 2);
     assert_eq!(histogram.count(), 4);
-    assert_eq!(histogram.overflow_count(), 3);
+    let last = |of: &Histogram| of.iter().last().unwrap();
+    assert_eq!(last(&histogram).1, 3);
     let again = Histogram::from_bytes(&histogram.to_bytes()).unwrap();
-    assert_eq!(again.overflow_count(), 3);
+    assert_eq!(last(&again), last(&histogram));
 }
 
 #[test]
@@ -73,7 +74,7 @@ fn damaged_bytes_are_refused() {
 proptest! {
     #[test]
     fn agrees_with_sorted_values(
-        mut values in proptest::collection::vec(0u64..HIGHEST_NS, 1..200),
+        mut values in proptest::collection::vec(0u64..HOUR_NS, 1..200),
         q in 0.0f64..=1.0,
     ) {
         let histogram = from_values(&values);

@@ -42,12 +42,3 @@ fn dependent_series_are_marked() {
     let marked = (0..500).filter(|&seed| is_marked(&autoregressive(seed, 40, 0.6))).count();
     assert!(marked >= 475, "{marked} of 500");
 }
-
-#[test]
-fn effective_count_shrinks_with_dependence() {
-    assert_eq!(effective_count(&[]), None);
-    let free = effective_count(&autoregressive(1, 400, 0.0)).unwrap();
-    let bound = effective_count(&autoregressive(1, 400, 0.8)).unwrap();
-    assert!(free > 300.0 && free <= 400.0, "{free}");
-    assert!(bound < 80.0 && bound > 20.0, "{bound}");
-}
