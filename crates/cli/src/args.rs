@@ -16,9 +16,8 @@ pub use elsewhere::{
 pub use files::{ExtractArgs, FileCommand, RepairArgs, VerifyArgs};
 pub use help::{command, documented, whole};
 pub use traces::{
-    CaptureArgs, TraceCommand, TraceExportArgs, TraceExportFormat, TraceFilterArgs, TraceFormat,
-    TraceImportArgs, TraceInfoArgs, TraceMergeArgs, TracePackArgs, TraceRequestsArgs,
-    TraceSplitArgs, TraceSplitBy, TraceSynthesizeArgs,
+    CaptureArgs, TraceCommand, TraceFilterArgs, TraceFormat, TraceImportArgs, TraceInfoArgs,
+    TraceMergeArgs, TracePackArgs, TraceRequestsArgs,
 };
 
 pub use tried::{ADVISED_SCHEDULERS, AdviseArgs, TryArgs};

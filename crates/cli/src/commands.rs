@@ -23,7 +23,6 @@ pub mod repair;
 pub mod replicate;
 pub mod report;
 pub mod run;
-pub mod synthesize;
 pub mod trace;
 pub mod tried;
 pub mod verify;

@@ -1,6 +1,6 @@
-//! Memory of `filter`, `merge` and `split` on large traces, as CSV on standard output: `cargo bench -p
+//! Memory of `filter` and `merge` on large traces, as CSV on standard output: `cargo bench -p
 //! seekwell-trace --bench stream -- 2 50 /dev/shm` does it with traces of 2 and of 50 GB. `filter` keeps
-//! half of the processes, `merge` joins two traces of half the size, `split` makes a part of each directory.
+//! half of the processes, `merge` joins two traces of half the size.
 //!
 //! A large trace is one segment of calls and one of block requests under many names, links to the same
 //! bytes, which are read as often as there are names. What is written is removed as soon as it is
@@ -16,7 +16,6 @@ use seekwell_trace::calls::CallId;
 use seekwell_trace::filter::{Filter, filter};
 use seekwell_trace::merge::merge;
 use seekwell_trace::meta::Meta;
-use seekwell_trace::split::{By, split};
 use seekwell_trace::{
     Event, FileEntry, FileId, Limits, Operation, Request, RequestFlags, Trace, TraceWriter,
 };
@@ -24,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-const OPERATIONS: [&str; 3] = ["filter", "merge", "split"];
+const OPERATIONS: [&str; 2] = ["filter", "merge"];
 /// Files, and again ten times as many: those are in memory.
 const FILES: [u32; 2] = [100_000, 1_000_000];
 /// A segment is sealed at 64 MiB; this many calls take a little less.
@@ -77,11 +76,7 @@ fn run(operation: &str, large: &Path) {
                 let half = Filter { processes, ..Filter::default() };
                 filter(&open("whole"), &output, &half).unwrap()
             }
-            "merge" => merge(&[open("first"), open("second")], &output).unwrap(),
-            _ => {
-                let parts = split(&open("whole"), &output, By::Path).unwrap();
-                parts.iter().map(|part| part.events).sum()
-            }
+            _ => merge(&[open("first"), open("second")], &output).unwrap(),
         };
         stop.store(true, Ordering::Relaxed);
         (events, removing.join().unwrap())
@@ -95,9 +90,7 @@ fn run(operation: &str, large: &Path) {
     // Of the halves of an odd number of segments one more may be missing.
     match operation {
         "filter" => assert!(events.abs_diff(in_it / 2) < in_it / 100, "{events} of {in_it}"),
-        "merge" => assert!(events.abs_diff(in_it) <= CALLS + REQUESTS, "{events} of {in_it}"),
-        // Requests have no directory.
-        _ => assert_eq!(events, in_it / (CALLS + REQUESTS) * CALLS),
+        _ => assert!(events.abs_diff(in_it) <= CALLS + REQUESTS, "{events} of {in_it}"),
     }
     println!(
         "{operation},{:.2},{},{in_it},{events},{:.2},{seconds:.1},{cpu_s:.1},{largest}",

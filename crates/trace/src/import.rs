@@ -4,19 +4,13 @@ mod blkparse;
 mod blktrace;
 mod block;
 mod constants;
-mod head;
-mod iolog;
 mod lines;
-mod perf;
 mod strace;
 mod strace_line;
 mod table;
-mod words;
 
 pub use blkparse::blkparse;
 pub use blktrace::blktrace;
-pub use iolog::iolog;
-pub use perf::perf;
 pub use strace::strace;
 pub use table::{Table, table};
 

@@ -3,6 +3,7 @@
 mod active;
 mod before;
 mod by_id;
+mod distance;
 mod histogram;
 mod measure;
 mod per_file;
@@ -20,9 +21,8 @@ use crate::meta::{Mount, Unfinished};
 use crate::read::Trace;
 use serde::Serialize;
 
+pub use distance::{Figure, distance};
 pub use histogram::Spread;
-pub(crate) use histogram::bucket;
-pub(crate) use measure::on_disk;
 pub use picture::{Heat, Seeks, Timeline};
 pub use reuse::{Miss, Reuse};
 pub use text::text;

@@ -11,7 +11,6 @@ mod columns;
 mod encode;
 mod error;
 mod event;
-pub mod export;
 pub mod fast;
 pub mod filter;
 pub mod import;
@@ -21,8 +20,6 @@ pub mod meta;
 pub mod pack;
 mod part;
 mod read;
-pub mod split;
-pub mod synthesize;
 mod write;
 
 pub use anonymous::Anonymizer;

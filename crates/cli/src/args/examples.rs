@@ -134,9 +134,7 @@ results and times are recorded, never contents or arguments."#,
   seekwell trace filter db.trace --from 10s --to 20s -o slow.trace
   seekwell trace import strace log -o db.trace
   seekwell trace merge day-1.trace day-2.trace -o both.trace
-  seekwell trace split db.trace --by process -o processes
-  seekwell trace pack db.trace -o db.pack
-  seekwell trace synthesize db.trace -o db.load"#,
+  seekwell trace pack db.trace -o db.pack"#,
     ),
     (
         "trace requests",
@@ -147,16 +145,6 @@ results and times are recorded, never contents or arguments."#,
 
 A request belongs to a call if the call's process issued it meanwhile. A request of a process without
 calls in the trace, such as the journal's kernel thread, is listed with every call in progress then."#,
-    ),
-    (
-        "trace synthesize",
-        r#"Examples:
-  seekwell trace synthesize db.trace -o db.load    to share instead of a trace
-  seekwell trace synthesize load.json -o other     from a description
-  seekwell run db.load/lab.toml                    its replay on two filesystems
-
-The description has counts, sizes, times and the shape of the tree; no path, process or program name.
-The table shows how far the made load is from the recorded one, by the figures of `trace info`."#,
     ),
     (
         "trace filter",

@@ -78,30 +78,10 @@ pub enum TraceCommand {
     Filter(TraceFilterArgs),
     /// Make a trace from the records of another program
     Import(TraceImportArgs),
-    /// Write a trace as records of another program
-    Export(TraceExportArgs),
     /// Merge traces: the parts of a long one, or several of one machine
     Merge(TraceMergeArgs),
-    /// Split a trace into one for each process or directory
-    Split(TraceSplitArgs),
     /// Write a trace as one file, which every command reads as it is
     Pack(TracePackArgs),
-    /// Describe a load without names, and make a trace that can be replayed from the description
-    Synthesize(TraceSynthesizeArgs),
-}
-
-/// Arguments of `trace synthesize`.
-#[derive(Args, Debug)]
-pub struct TraceSynthesizeArgs {
-    /// Trace: its folder, or the file of `trace pack`; or the description `load.json` of another one
-    pub input: PathBuf,
-    /// Folder to write: `load.json`, the trace `trace`, `lab.toml`, and `distance.json` when a trace is
-    /// described; it must not exist or be empty
-    #[arg(short, long, value_name = "DIR")]
-    pub output: PathBuf,
-    /// Seed of the trace: the same number makes the same trace
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub seed: u64,
 }
 
 /// Arguments of `trace pack`.
@@ -112,28 +92,6 @@ pub struct TracePackArgs {
     /// File to write, a tar archive of the folder; it must not exist
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-}
-
-/// Arguments of `trace split`.
-#[derive(Args, Debug)]
-pub struct TraceSplitArgs {
-    /// Trace: its folder, or the file of `trace pack`
-    pub trace: PathBuf,
-    /// Folder for the traces to write; it must not exist or be empty
-    #[arg(short, long, value_name = "DIR")]
-    pub output: PathBuf,
-    /// Parts: the 63 with the most calls and the rest
-    #[arg(long, value_enum)]
-    pub by: TraceSplitBy,
-}
-
-/// Parts of a split.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum TraceSplitBy {
-    /// Each process, with its block requests
-    Process,
-    /// Each directory below the one that all files have in common, without block requests
-    Path,
 }
 
 /// Arguments of `trace info`.
@@ -191,14 +149,10 @@ pub struct TraceImportArgs {
 pub enum TraceFormat {
     /// `strace -f -ttt -T -yy`; -t, -tt, -r, -k, -i, -n, -C too
     Strace,
-    /// `perf trace -o FILE COMMAND`
-    Perf,
     /// Binary files: one, or their name without .blktrace.N
     Blktrace,
     /// Text of `blkparse -i DEVICE`
     Blkparse,
-    /// I/O log of fio, version 2 or 3 (write_iolog)
-    Iolog,
     /// MSR Cambridge: filetime,host,disk,Read|Write,offset,bytes,response time
     Msr,
     /// Alibaba (2020): device,R|W,offset,bytes,microseconds
@@ -213,30 +167,6 @@ pub enum TraceFormat {
     Systor,
     /// FIU: nanoseconds, process, its name, sector, sectors, R|W, major, minor, hash
     Fiu,
-}
-
-/// Arguments of `trace export`.
-#[derive(Args, Debug)]
-pub struct TraceExportArgs {
-    /// Form of the records
-    #[arg(value_enum)]
-    pub format: TraceExportFormat,
-    /// Trace: its folder, or the file of `trace pack`
-    pub trace: PathBuf,
-    /// File to write; it must not exist
-    #[arg(short, long, value_name = "FILE")]
-    pub output: PathBuf,
-}
-
-/// Records that can be written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum TraceExportFormat {
-    /// I/O log of fio, version 3 (fio 3.31 and later): reads, writes and syncs of files
-    Iolog,
-    /// Calls as CSV
-    Csv,
-    /// Block requests as CSV
-    RequestsCsv,
 }
 
 /// Arguments of `trace merge`.

@@ -1,9 +1,8 @@
 //! `seekwell trace`: reads traces.
 
 use crate::args::{
-    TraceCommand, TraceExportArgs, TraceExportFormat, TraceFilterArgs, TraceFormat,
-    TraceImportArgs, TraceInfoArgs, TraceMergeArgs, TracePackArgs, TraceRequestsArgs,
-    TraceSplitArgs, TraceSplitBy,
+    TraceCommand, TraceFilterArgs, TraceFormat, TraceImportArgs, TraceInfoArgs, TraceMergeArgs,
+    TracePackArgs, TraceRequestsArgs,
 };
 use crate::failure::{Exit, Failure};
 use crate::{foreign, output, terminal};
@@ -13,11 +12,9 @@ use seekwell_model::metrics::Unit;
 use seekwell_report::{LoadPage, LoadPicture};
 use seekwell_trace::calls::{CALLS, CallId};
 use seekwell_trace::caused::{self, Wanted};
-use seekwell_trace::export::{self, Table as Exporting};
 use seekwell_trace::filter::Filter;
 use seekwell_trace::import::{self, Imported, Table};
 use seekwell_trace::info::{Heat, Seeks, Summary, Timeline, text};
-use seekwell_trace::split::By;
 use seekwell_trace::{Trace, TraceError, merge};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
@@ -32,11 +29,8 @@ pub fn run(command: &TraceCommand) -> Result<Exit, Failure> {
         TraceCommand::Requests(arguments) => requests(arguments),
         TraceCommand::Filter(arguments) => filter(arguments),
         TraceCommand::Import(arguments) => import(arguments),
-        TraceCommand::Export(arguments) => export(arguments),
         TraceCommand::Merge(arguments) => merge(arguments),
-        TraceCommand::Split(arguments) => split(arguments),
         TraceCommand::Pack(arguments) => pack(arguments),
-        TraceCommand::Synthesize(arguments) => super::synthesize::run(arguments),
     }
 }
 
@@ -212,7 +206,7 @@ fn filter(arguments: &TraceFilterArgs) -> Result<Exit, Failure> {
 }
 
 /// Names what the recording of a trace lost, when it is used.
-pub(super) fn tell_losses(trace: &Trace) {
+fn tell_losses(trace: &Trace) {
     if let Some(missing) = trace.missing() {
         terminal::talk(&terminal::harmless(&format!("{missing}: what they held is lost")));
     }
@@ -234,10 +228,8 @@ fn import(arguments: &TraceImportArgs) -> Result<Exit, Failure> {
     }
     let read = || match arguments.format {
         TraceFormat::Strace => import::strace(input, output),
-        TraceFormat::Perf => import::perf(input, output),
         TraceFormat::Blktrace => import::blktrace(input, output),
         TraceFormat::Blkparse => import::blkparse(input, output),
-        TraceFormat::Iolog => import::iolog(input, output),
         TraceFormat::Msr => import::table(Table::Msr, input, output),
         TraceFormat::Alibaba => import::table(Table::Alibaba, input, output),
         TraceFormat::Tencent => import::table(Table::Tencent, input, output),
@@ -262,26 +254,6 @@ fn import(arguments: &TraceImportArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn export(arguments: &TraceExportArgs) -> Result<Exit, Failure> {
-    let output = &arguments.output;
-    foreign::confine(&Reach::default().reading(&arguments.trace).writing(output));
-    let trace = Trace::open(&arguments.trace).map_err(|error| Failure::from_error(&error))?;
-    let exported = match arguments.format {
-        TraceExportFormat::Iolog => export::iolog(&trace, output),
-        TraceExportFormat::Csv => export::csv(&trace, Exporting::Calls, output),
-        TraceExportFormat::RequestsCsv => export::csv(&trace, Exporting::Requests, output),
-    };
-    let exported = exported.map_err(|error| Failure::from_error(&error))?;
-    terminal::talk(&terminal::harmless(&format!(
-        "wrote {}: {} events; {} cannot be said in this form",
-        output.display(),
-        exported.events,
-        exported.left_out
-    )));
-    tell_losses(&trace);
-    Ok(Exit::Done)
-}
-
 fn merge(arguments: &TraceMergeArgs) -> Result<Exit, Failure> {
     let reach = arguments.traces.iter().fold(Reach::default(), |reach, trace| reach.reading(trace));
     let (traces, events) = filling(reach, &arguments.output, || {
@@ -293,25 +265,6 @@ fn merge(arguments: &TraceMergeArgs) -> Result<Exit, Failure> {
     let output = arguments.output.display();
     terminal::talk(&terminal::harmless(&format!("wrote {output}: {events} events")));
     traces.iter().for_each(tell_losses);
-    Ok(Exit::Done)
-}
-
-fn split(arguments: &TraceSplitArgs) -> Result<Exit, Failure> {
-    let by = match arguments.by {
-        TraceSplitBy::Process => By::Process,
-        TraceSplitBy::Path => By::Path,
-    };
-    let reach = Reach::default().reading(&arguments.trace);
-    let (trace, parts) = filling(reach, &arguments.output, || {
-        let trace = Trace::open(&arguments.trace)?;
-        let parts = seekwell_trace::split::split(&trace, &arguments.output, by)?;
-        Ok((trace, parts))
-    })?;
-    let output = arguments.output.display();
-    let told =
-        parts.iter().map(|part| format!("wrote {output}/{}: {} events", part.name, part.events));
-    terminal::talk(&terminal::harmless(&told.collect::<Vec<_>>().join("\n")));
-    tell_losses(&trace);
     Ok(Exit::Done)
 }
 
@@ -328,7 +281,7 @@ fn pack(arguments: &TracePackArgs) -> Result<Exit, Failure> {
 
 /// Does work that reads some files or folders and fills another, with no power over any other. A folder that is made
 /// for it goes when the work fails.
-pub(super) fn filling<T>(
+fn filling<T>(
     reach: Reach,
     folder: &Path,
     work: impl FnOnce() -> Result<T, TraceError>,

@@ -122,7 +122,7 @@ fn a_size_of_zero_and_a_thread_of_the_kernel_are_refused_in_words() {
 }
 
 #[test]
-fn a_trace_is_packed_and_split() {
+fn a_trace_is_packed() {
     let directory = tempfile::tempdir().unwrap();
     let log = "7 1.000001 openat(AT_FDCWD</srv>, \"a\", O_RDONLY) = 3</srv/a> <0.000050>\n\
                8 1.000100 read(3</srv/b/c>, \"x\"..., 4096) = 4096 <0.000011>\n";
@@ -137,60 +137,33 @@ fn a_trace_is_packed_and_split() {
     let bytes = std::fs::metadata(directory.path().join("t.pack")).unwrap().len();
     assert_eq!(said, format!("wrote t.pack: {bytes} bytes\n"));
     assert_eq!(run("trace info t.pack --json").0, run("trace info t --json").0);
-    let (_, said) = run("trace split t.pack --by process -o parts");
-    let rows = ["wrote parts/7: 1 events", "wrote parts/8: 1 events", "wrote parts/rest: 0 events"];
-    assert_eq!(said, rows.join("\n") + "\n");
-    run("trace info parts/8");
-}
-
-#[test]
-fn a_trace_is_exported_in_every_form() {
-    let directory = tempfile::tempdir().unwrap();
-    let log = "8 1.000100 read(3</srv/b/c>, \"x\"..., 4096) = 4096 <0.000011>\n";
-    std::fs::write(directory.path().join("log"), log).unwrap();
-    let run = |words: &str| {
-        let output = seekwell(directory.path()).args(words.split(' ')).output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{words}: {}", talk(&output));
-        talk(&output)
-    };
-    run("trace import strace log -o t");
-    let forms =
-        [("csv", 1, "start_ns"), ("requests-csv", 0, "start_ns"), ("iolog", 0, "fio version 3")];
-    for (form, events, start) in forms {
-        let said = run(&format!("trace export {form} t -o {form}.out"));
-        assert!(said.starts_with(&format!("wrote {form}.out: {events} events; ")), "{said}");
-        let text = std::fs::read_to_string(directory.path().join(format!("{form}.out"))).unwrap();
-        assert!(text.starts_with(start), "{form}: {text}");
-    }
 }
 
 #[test]
 fn what_a_recording_lost_is_told_at_every_use() {
     let directory = tempfile::tempdir().unwrap();
-    let log = "     1.400 ( 0.017 ms): sh/70 openat(dfd: CWD, filename: \"/a\", flags: CREAT|WRONLY) = 4\n\
-               LOST 2 events!\n\
-               \x20    1.500 ( 0.1 ms): sh/70 write(fd: 4</a>, count: 832) = 832\n";
+    let log = "8,16 0 1 5.000003000 99 D R 4096 + 256 [cat]\n\
+               8,16 0 2 5.000103000 0 C R 4096 + 256 [0]\n\
+               You have 2 ( 0.1%) dropped events\n";
     std::fs::write(directory.path().join("log"), log).unwrap();
     let run = |words: &str| {
         let output = seekwell(directory.path()).args(words.split(' ')).output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{words}: {}", talk(&output));
         (data(&output), talk(&output))
     };
-    run("trace import perf log -o t");
-    for words in [
-        "trace filter t -o filtered",
-        "trace merge t filtered -o merged",
-        "trace split t --by process -o parts",
-        "trace pack t -o t.pack",
-        "trace export csv t.pack -o csv",
-        "trace synthesize t.pack -o made",
-    ] {
+    run("trace import blkparse log -o t");
+    for words in
+        ["trace filter t -o filtered", "trace merge t filtered -o merged", "trace pack t -o t.pack"]
+    {
         let (_, said) = run(words);
-        assert!(said.contains("\nlost by the recording: 2 calls"), "{words}: {said}");
+        assert!(said.contains("\nlost by the recording: 2 blktrace events"), "{words}: {said}");
     }
     for part in ["filtered", "t.pack"] {
         let (shown, _) = run(&format!("trace info {part}"));
-        assert!(shown.contains("\n  - 2 calls: lost. Counts, bytes and times are "), "{shown}");
+        assert!(
+            shown.contains("\n  - 2 blktrace events: lost. Counts, bytes and times are "),
+            "{shown}"
+        );
     }
     let (shown, _) = run("trace requests t");
     assert!(shown.contains("\n2 events were lost: calls and requests may be missing\n"), "{shown}");

@@ -1,41 +1,37 @@
 //! Import of blkparse's text: `blkparse -i sda`, in its own format.
 
 use super::block::{Action, Joiner, Step};
-use super::head::{Wish, head};
-use super::words::Words;
 use super::{Imported, lines};
 use crate::error::TraceError;
 use crate::event::{Operation, RequestFlags};
 use crate::meta::{LOST_STEPS, Lost, Meta};
 use crate::write::{Limits, TraceWriter};
 use std::path::Path;
+use std::str::SplitWhitespace;
 
 const SECTOR: u64 = 512;
-/// Bytes that are read at once: they stay in a CPU's own cache.
-const BUFFER: usize = 256 << 10;
 
 /// Writes the trace `output` from the text in `input`.
 ///
 /// # Errors
 /// When a file cannot be read or written, and when no line is one of blkparse.
 pub fn blkparse(input: &Path, output: &Path) -> Result<Imported, TraceError> {
-    let file = lines::open(input)?;
-    let mut reader = std::io::BufReader::with_capacity(BUFFER, file);
+    let mut reader = std::io::BufReader::new(lines::open(input)?);
     let mut meta = Meta { requests: true, ..Meta::new("blkparse") };
     let mut writer = TraceWriter::create(output, &meta, Limits::default())?;
     let mut joiner = Joiner::new();
-    let (mut lost, mut devices) = (0, Devices::default());
-    lines::each(&mut reader, input, |whole| {
-        match whole.map_or(Line::Damaged, |line| devices.line(line, &joiner)) {
+    let (mut lost, mut bytes) = (0, Vec::new());
+    while let Some(is_whole) =
+        lines::next(&mut reader, &mut bytes).map_err(TraceError::io("read", input))?
+    {
+        match if is_whole { line(&String::from_utf8_lossy(&bytes)) } else { Line::Damaged } {
             Line::Step(step) => joiner.add(step, &mut writer)?,
-            Line::Passed(time_ns) => joiner.pass(time_ns),
             Line::Other => joiner.counts.other += 1,
             Line::Lost(count) => lost = u64::max(lost, count),
             Line::Damaged => joiner.counts.damaged += 1,
             Line::Empty => {}
         }
-        Ok(())
-    })?;
+    }
     joiner.finish(&mut writer)?;
     if writer.events() == 0 {
         writer.abandon();
@@ -55,8 +51,6 @@ pub fn blkparse(input: &Path, output: &Path) -> Result<Imported, TraceError> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Line {
     Step(Step),
-    /// A queueing of a device that has issues, at this time.
-    Passed(u64),
     /// A step that is of no use, or a line of the summary at the end.
     Other,
     /// Events that blktrace dropped.
@@ -65,150 +59,83 @@ enum Line {
     Empty,
 }
 
-/// The device of the last line: the next one has most likely the same.
-#[derive(Default)]
-struct Devices {
-    /// Its word as [`head`] gives it.
-    word: u64,
-    device: Option<u32>,
-}
-
-impl Devices {
-    /// Reads `  8,16   1       42     0.000123456  1234  D  WS 2048 + 8 [name]`.
-    #[inline]
-    fn line(&mut self, bytes: &[u8], joiner: &Joiner) -> Line {
-        let mut of_use = None;
-        let head = head(bytes, |word, letter| {
-            self.look(word);
-            of_use = action(letter);
-            match of_use {
-                None => Wish::Nothing,
-                Some(Action::Queue) if joiner.has_issues(self.device) => Wish::Time,
-                Some(_) => Wish::TimeAndProcess,
-            }
-        });
-        let (Some(head), Some(device)) = (head, self.device) else { return line(bytes) };
-        match (head.wish, of_use) {
-            (Wish::Nothing, _) | (_, None) => Line::Other,
-            (Wish::Time, _) => Line::Passed(head.time_ns),
-            (Wish::TimeAndProcess, Some(action)) => {
-                let (time_ns, process) = (head.time_ns, Some(head.process));
-                Begun { time_ns, device, process, action }.line(&mut Words::of(head.rest))
-            }
-        }
-    }
-
-    /// Reads the word of a device, unless it is the last one.
-    #[inline]
-    fn look(&mut self, word: u64) {
-        if word == self.word && self.device.is_some() {
-            return;
-        }
-        let bytes = word.to_le_bytes();
-        let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-        (self.word, self.device) = (word, device(&mut Words::of(&bytes[..end])));
-    }
-}
-
-/// Reads a line word by word.
-fn line(bytes: &[u8]) -> Line {
-    let mut words = Words::of(bytes);
-    let before = words.clone();
-    let Some(device) = device(&mut words) else {
-        return if before.is_empty() { Line::Empty } else { other(bytes) };
-    };
-    match begun(device, &mut words) {
+/// Reads `  8,16   1       42     0.000123456  1234  D  WS 2048 + 8 [name]`.
+fn line(text: &str) -> Line {
+    let mut words = text.split_whitespace();
+    let Some(first) = words.next() else { return Line::Empty };
+    let Some(device) = device(first) else { return other(text) };
+    match step(device, words) {
         None => Line::Damaged,
         Some(None) => Line::Other,
-        Some(Some(begun)) => begun.line(&mut words),
+        Some(Some(step)) => Line::Step(step),
     }
 }
 
 /// A line without a device: of the summary, or the remark about drops.
-fn other(bytes: &[u8]) -> Line {
-    let text = String::from_utf8_lossy(bytes);
+fn other(text: &str) -> Line {
     let dropped = text
         .contains("dropped events")
         .then(|| text.split_whitespace().find_map(|word| word.parse::<u64>().ok()));
     dropped.flatten().map_or(Line::Other, Line::Lost)
 }
 
-/// The first words of a step.
-struct Begun {
-    time_ns: u64,
-    device: u32,
-    process: Option<u32>,
-    action: Action,
-}
-
-/// The first words after the device; `Some(None)` for a step that is of no use.
-fn begun(device: u32, words: &mut Words<'_>) -> Option<Option<Begun>> {
-    let _cpu = words.number()?;
-    let _sequence = words.number()?;
-    let time_ns = words.seconds()?;
-    let process = u32::try_from(words.number()?).ok();
-    let &[letter] = words.word()? else { return Some(None) };
-    Some(action(letter).map(|action| Begun { time_ns, device, process, action }))
-}
-
-/// The action of a letter, if it is of use.
-fn action(letter: u8) -> Option<Action> {
-    Some(match letter {
-        b'Q' => Action::Queue,
-        b'D' => Action::Issue,
-        b'R' => Action::Requeue,
-        b'C' => Action::Complete,
-        _ => return None,
-    })
-}
-
-impl Begun {
-    /// The line with the words after the action.
-    #[inline]
-    fn line(self, words: &mut Words<'_>) -> Line {
-        match self.step(words) {
-            None => Line::Damaged,
-            Some(step) => step.map_or(Line::Other, Line::Step),
+/// The words after the device; `Some(None)` for a step that is of no use.
+fn step(device: u32, mut words: SplitWhitespace<'_>) -> Option<Option<Step>> {
+    let _cpu: u64 = words.next()?.parse().ok()?;
+    let _sequence: u64 = words.next()?.parse().ok()?;
+    let time_ns = seconds(words.next()?)?;
+    let process = words.next()?.parse::<u64>().ok()?;
+    let action = match words.next()? {
+        "Q" => Action::Queue,
+        "D" => Action::Issue,
+        "R" => Action::Requeue,
+        "C" => Action::Complete,
+        _ => return Some(None),
+    };
+    let (operation, flags) = purpose(words.next()?.as_bytes())?;
+    let sector = words.next().and_then(|word| word.parse::<u64>().ok());
+    let place = match (sector, words.next()) {
+        (Some(sector), Some("+")) => {
+            let sectors: u64 = words.next()?.parse().ok()?;
+            Some((sector, sectors.checked_mul(SECTOR)?))
         }
+        _ => None,
+    };
+    // A write without a place is a flush alone, `FWS`.
+    let operation = match place {
+        None if flags.has(RequestFlags::PREFLUSH) => Operation::Flush,
+        _ => operation,
+    };
+    if place.is_none() && operation != Operation::Flush {
+        return Some(None);
     }
-
-    /// The same; `Some(None)` for a step that is of no use.
-    #[inline]
-    fn step(self, words: &mut Words<'_>) -> Option<Option<Step>> {
-        let (operation, flags) = purpose(words.word()?)?;
-        let place = match (words.number(), words.word()) {
-            (Some(sector), Some(&[b'+'])) => Some((sector, words.number()?.checked_mul(SECTOR)?)),
-            _ => None,
-        };
-        // A write without a place is a flush alone, `FWS`.
-        let operation = match place {
-            None if flags.has(RequestFlags::PREFLUSH) => Operation::Flush,
-            _ => operation,
-        };
-        if place.is_none() && operation != Operation::Flush {
-            return Some(None);
-        }
-        // A flush without data has no place; some kernels print sector 0 with 0 sectors.
-        let place = place.filter(|(_, bytes)| *bytes > 0 || operation != Operation::Flush);
-        Some(Some(Step {
-            time_ns: self.time_ns,
-            action: self.action,
-            device: self.device,
-            process: self.process,
-            operation,
-            flags,
-            sector: place.map(|(sector, _)| sector),
-            bytes: place.map_or(0, |(_, bytes)| bytes),
-        }))
-    }
+    // A flush without data has no place; some kernels print sector 0 with 0 sectors.
+    let place = place.filter(|(_, bytes)| *bytes > 0 || operation != Operation::Flush);
+    Some(Some(Step {
+        time_ns,
+        action,
+        device,
+        process: u32::try_from(process).ok(),
+        operation,
+        flags,
+        sector: place.map(|(sector, _)| sector),
+        bytes: place.map_or(0, |(_, bytes)| bytes),
+    }))
 }
 
 /// `8,16` as major number << 20 | minor number.
-fn device(words: &mut Words<'_>) -> Option<u32> {
-    let (major, minor) = words.pair(b',')?;
-    (major < 1 << 12 && minor.0 < 1 << 20)
-        .then(|| u32::try_from(major << 20 | minor.0).ok())
-        .flatten()
+fn device(word: &str) -> Option<u32> {
+    let (major, minor) = word.split_once(',')?;
+    let (major, minor): (u32, u32) = (major.parse().ok()?, minor.parse().ok()?);
+    (major < 1 << 12 && minor < 1 << 20).then_some(major << 20 | minor)
+}
+
+/// `0.000123456` as nanoseconds.
+fn seconds(word: &str) -> Option<u64> {
+    let (whole, fraction) = word.split_once('.')?;
+    let scale = 10_u64.pow(9_u32.checked_sub(u32::try_from(fraction.len()).ok()?)?);
+    let (whole, fraction): (u64, u64) = (whole.parse().ok()?, fraction.parse().ok()?);
+    whole.checked_mul(1_000_000_000)?.checked_add(fraction * scale)
 }
 
 /// Operation and flags of letters such as `FWFSM`: an F before the operation is a flush before the

@@ -166,21 +166,6 @@ impl Joiner {
         self.current
     }
 
-    /// True when this is the device of the last step, and has issues: its queueings are of no use.
-    #[inline]
-    pub(super) fn has_issues(&self, device: Option<u32>) -> bool {
-        let current = self.devices.get(self.current);
-        current.is_some_and(|of| Some(of.number) == device && matches!(of.source, Source::Issues))
-    }
-
-    /// Counts a step that is of no use, at this time.
-    #[inline]
-    pub(super) fn pass(&mut self, time_ns: u64) {
-        let first_ns = *self.first_ns.get_or_insert(time_ns);
-        self.last_ns = self.last_ns.max(time_ns.saturating_sub(first_ns));
-        self.counts.other += 1;
-    }
-
     /// A queueing or completion: kept until an issue shows that the device has issues.
     fn wait(&mut self, at: usize, step: Step, writer: &mut TraceWriter) -> Result<(), TraceError> {
         if let Source::Unknown(steps) = &mut self.devices[at].source {

@@ -90,14 +90,12 @@ struct Started {
 }
 
 /// Calls of one text, followed.
-pub(super) struct Import {
-    pub(super) writer: TraceWriter,
-    pub(super) counts: Imported,
+struct Import {
+    writer: TraceWriter,
+    counts: Imported,
     epoch_ns: Option<u64>,
     first_ns: Option<u64>,
-    pub(super) last_ns: u64,
-    /// Calls whose file is known by an address alone.
-    pub(super) unnamed: u64,
+    last_ns: u64,
     /// True in the table of `-c` and `-C`, which comes last.
     in_summary: bool,
     /// Time of the line before, as its clock says it.
@@ -117,7 +115,6 @@ impl Import {
             epoch_ns: None,
             first_ns: None,
             last_ns: 0,
-            unnamed: 0,
             in_summary: false,
             clock_ns: 0,
             started: HashMap::new(),
@@ -239,16 +236,6 @@ impl Import {
         self.follow(call, &said, &event);
         self.last_ns = self.last_ns.max(start_ns.saturating_add(duration_ns.unwrap_or(0)));
         self.writer.event(event)
-    }
-
-    /// Learns the name of a thread that is met for the first time.
-    pub(super) fn name(&mut self, thread: u32, start_ns: u64, name: &str) {
-        if name.is_empty() || self.processes.contains_key(&thread) {
-            return;
-        }
-        self.processes.insert(thread, thread);
-        let name = Some(name.to_owned());
-        self.writer.process(ProcessEntry { process: thread, parent: None, start_ns, name });
     }
 
     fn process(&mut self, thread: u32, start_ns: u64) -> u32 {

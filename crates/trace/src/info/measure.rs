@@ -102,7 +102,7 @@ fn waits_for_device(file: &FileEntry) -> bool {
 }
 
 /// True when calls on the file can reach a device.
-pub(crate) fn on_disk(file: &FileEntry) -> bool {
+fn on_disk(file: &FileEntry) -> bool {
     let typed = file.mode.is_none_or(|mode| ON_DISK.contains(&(mode & S_IFMT)));
     let elsewhere = |path: &String| ELSEWHERE.iter().any(|prefix| path.starts_with(prefix));
     typed && !file.path.as_ref().is_some_and(elsewhere)

@@ -345,13 +345,7 @@ fn a_fifo_in_the_place_of_any_input_is_refused_at_once() {
     ends(at_once(move || Trace::open(&path)?.events(|_| Ok(()))));
 
     fifo(&at("in.blktrace.0"));
-    for import in [
-        crate::import::strace,
-        crate::import::iolog,
-        crate::import::perf,
-        crate::import::blkparse,
-        crate::import::blktrace,
-    ] {
+    for import in [crate::import::strace, crate::import::blkparse, crate::import::blktrace] {
         let (input, output) = (at("in.blktrace.0"), at("out"));
         ends(at_once(move || import(&input, &output)));
         assert!(!at("out").exists());

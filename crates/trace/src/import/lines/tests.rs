@@ -24,26 +24,11 @@ fn lines_are_the_same_in_a_buffer_of_any_size() {
     let expected = [Some("a"), Some(""), Some("bc"), None, Some(&long[1..]), Some("last")];
     for capacity in [1, 2, 3, 5, 1 << 20] {
         let mut reader = io::BufReader::with_capacity(capacity, text.as_bytes());
-        let mut found: Vec<Option<String>> = Vec::new();
-        let add = |line: Option<&[u8]>| {
-            found.push(line.map(|line| String::from_utf8_lossy(line).into_owned()));
-            Ok(())
-        };
-        each(&mut reader, Path::new("text"), add).unwrap();
+        let (mut found, mut line): (Vec<Option<String>>, _) = (Vec::new(), Vec::new());
+        while let Some(is_whole) = next(&mut reader, &mut line).unwrap() {
+            found.push(is_whole.then(|| String::from_utf8_lossy(&line).into_owned()));
+        }
         let found: Vec<Option<&str>> = found.iter().map(Option::as_deref).collect();
         assert_eq!(found, expected, "{capacity}");
-    }
-}
-
-#[test]
-fn the_end_of_a_line_is_found_at_every_place() {
-    for length in 0..70 {
-        let mut bytes = vec![b'x'; length];
-        assert_eq!(end_of_line(&bytes), None);
-        for at in (0..length).rev() {
-            // Those behind it stay.
-            bytes[at] = b'\n';
-            assert_eq!(end_of_line(&bytes), Some(at), "{length}");
-        }
     }
 }
