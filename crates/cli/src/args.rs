@@ -595,9 +595,6 @@ pub struct ReplicateArgs {
     /// Read the studies from this directory instead of the built-in ones
     #[arg(long, value_name = "DIR", help_heading = MORE)]
     pub from: Option<PathBuf>,
-    /// Write the comparison as one HTML page
-    #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
     /// Write the comparison as Markdown, and a chart of each study to FILE-STUDY.svg
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,

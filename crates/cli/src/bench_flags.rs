@@ -10,9 +10,6 @@ use seekwell_model::workloads::{WORKLOAD_KINDS, WorkloadKind, WorkloadParams};
 /// Kinds that `bench` leaves to labs: a command is timed by the shell without us.
 const LAB_KINDS: &[&str] = &["command"];
 
-/// Kinds that compare two targets.
-const TWO_TARGETS: &[&str] = &["sweep"];
-
 /// Fields that only make sense in a lab.
 const LAB_ONLY: &[&str] = &["steady", "step"];
 
@@ -28,16 +25,11 @@ pub fn command() -> Command {
 }
 
 fn kind_command(kind: &'static WorkloadKind) -> Command {
-    let two = TWO_TARGETS.contains(&kind.name);
     let target = Arg::new("target")
         .value_name("TARGET")
         .required(true)
-        .num_args(if two { 1..=2 } else { 1..=1 })
         .value_parser(clap::value_parser!(std::path::PathBuf))
-        .help(match two {
-            true => "File, block device or directory; two are measured in turn and compared",
-            false => "File, block device or directory",
-        });
+        .help("File, block device or directory");
     let seed = Arg::new("seed")
         .long("seed")
         .value_parser(clap::value_parser!(u64))
@@ -54,17 +46,11 @@ fn kind_command(kind: &'static WorkloadKind) -> Command {
         let path = clap::value_parser!(std::path::PathBuf);
         Arg::new(name).long(name).value_name("FILE").value_parser(path).help(help)
     };
-    let html = file("html", "Write the result, with its chart, as one HTML file");
-    let svg = file("svg", "Write the chart alone as SVG");
-    let force = Arg::new("force")
-        .long("force")
-        .action(ArgAction::SetTrue)
-        .help("Replace existing files even if they are not earlier results");
     let mut command = Command::new(kind.name)
         .about(kind.doc)
         .arg(target)
         .args(flags(kind).map(flag))
-        .args([seed, json, html, svg, force]);
+        .args([seed, json]);
     if has_direct(kind) {
         command = command.arg(direct);
     }
@@ -75,14 +61,6 @@ fn kind_command(kind: &'static WorkloadKind) -> Command {
     if kind.name == "bonnie" {
         let csv = Arg::new("csv").long("csv").action(ArgAction::SetTrue).conflicts_with("json");
         command = command.arg(csv.help("Print the line that bon_csv2html and bon_csv2txt read"));
-    }
-    if two {
-        let rounds = Arg::new("rounds")
-            .long("rounds")
-            .value_parser(clap::value_parser!(u16).range(2..=1000))
-            .default_value("6")
-            .help("Rounds of a comparison; each measures both targets at every size");
-        command = command.arg(rounds);
     }
     command
 }

@@ -314,61 +314,6 @@ fn sqlite_syncs_by_fdatasync() {
     assert_eq!((count(" fsync("), count(" fdatasync(")), (0, 24), "{calls}");
 }
 
-#[test]
-fn a_raw_device_and_the_ext4_above_it_are_one_chart_with_both_curves() {
-    let test = "a_raw_device_and_the_ext4_above_it";
-    if !has_loop(test) {
-        return;
-    }
-    let Some(mkfs) = seekwell_testing::tool("mkfs.ext4") else {
-        return seekwell_testing::skip(test, "mkfs.ext4 is not installed");
-    };
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let image = folder.path().join("image");
-    File::create(&image).unwrap().set_len(64 << 20).unwrap();
-    let device = Loop::attach(&image, &["--direct-io=on"]);
-    let made = Command::new(mkfs).args(["-q", "-F", device.path()]).status().unwrap();
-    assert!(made.success());
-    let mounted = folder.path().join("mounted");
-    std::fs::create_dir(&mounted).unwrap();
-    let run = |tool: &str, words: &[&Path]| {
-        let tool = seekwell_testing::tool(tool).unwrap();
-        assert!(Command::new(tool).args(words).status().unwrap().success());
-    };
-    run("mount", &[&device.0, &mounted]);
-    file(&mounted, "data", 8 << 20);
-    let words = [
-        "sweep",
-        device.path(),
-        "mounted/data",
-        "--sizes",
-        "512B,4KiB,64KiB",
-        "--count",
-        "40",
-        "--html",
-        "chart.html",
-        "--svg",
-        "chart.svg",
-        "--json",
-    ];
-    let output = bench(folder.path(), &words);
-    run("umount", &[&mounted]);
-    let result = json(&output);
-    let targets: Vec<&str> = result["curves"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|curve| curve["target"].as_str().unwrap())
-        .collect();
-    assert_eq!(targets, [device.path(), "mounted/data"]);
-    let rows = result["comparison"]["rows"].as_array().unwrap();
-    assert!(rows.len() == 3 && rows.iter().all(|row| row["low"].as_f64() > Some(0.0)));
-    let svg = std::fs::read_to_string(folder.path().join("chart.svg")).unwrap();
-    assert_eq!(svg.matches("<polyline").count(), 4);
-    let html = std::fs::read_to_string(folder.path().join("chart.html")).unwrap();
-    assert!(html.contains("<polyline") && html.contains("mounted/data"));
-}
-
 /// Names in a directory.
 fn names(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).unwrap();

@@ -13,15 +13,12 @@ pub struct BenchResult {
     pub target: String,
     /// Steps in order.
     pub steps: Vec<BenchStep>,
-    /// Speed over block size or threads, where the kind has such a curve: one for each target.
+    /// Speed over block size or threads, where the kind has such a curve.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub curves: Vec<Curve>,
     /// Throughput over file and record size, where the kind has such a surface: one for each pass.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub surfaces: Vec<Surface>,
-    /// The comparison of two targets.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub comparison: Option<CurveComparison>,
     /// Doubts.
     pub warnings: Vec<Warning>,
 }
@@ -74,40 +71,6 @@ pub struct Surface {
     pub records: Vec<u64>,
     /// Megabytes (10⁶ bytes) per second by row and column; `None` where it was not run.
     pub mb_per_s: Vec<Vec<Option<f64>>>,
-}
-
-/// Two targets over the same block sizes, measured in turn.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CurveComparison {
-    /// The targets.
-    pub targets: [String; 2],
-    /// Rounds; each measured both at every block size.
-    pub rounds: usize,
-    /// Confidence of the intervals; the error is divided among the block sizes.
-    pub confidence: f64,
-    /// Largest relative difference of two targets that still count as alike.
-    pub tie_width: f64,
-    /// One row for each block size.
-    pub rows: Vec<CurveComparisonRow>,
-    /// Block sizes between which the curves cross, in bytes, by linear interpolation of the
-    /// logarithms.
-    pub crossings: Vec<f64>,
-    /// True if every interval is inside the tie width (the targets are alike), false if one is
-    /// outside, `None` if the data are inconclusive.
-    pub alike: Option<bool>,
-}
-
-/// One block size of a [`CurveComparison`].
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CurveComparisonRow {
-    /// Bytes per operation.
-    pub block_bytes: u64,
-    /// Speed of the second target relative to the first; `None` with fewer than 2 rounds.
-    pub ratio: Option<f64>,
-    /// Lower end of its interval.
-    pub low: Option<f64>,
-    /// Upper end.
-    pub high: Option<f64>,
 }
 
 /// One step of a [`BenchResult`].

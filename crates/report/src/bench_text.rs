@@ -22,12 +22,9 @@ pub fn bench_text(result: &BenchResult) -> String {
         steps if !drawn => out.push_str(&several(steps)),
         _ => {}
     }
-    if !result.curves.is_empty() {
-        out.push_str(&curves::chart(&result.curves));
-        out.push_str(&curves::curves_table(&result.curves));
-    }
-    if let Some(comparison) = &result.comparison {
-        out.push_str(&curves::comparison(comparison));
+    for curve in &result.curves {
+        out.push_str(&curves::chart(curve));
+        out.push_str(&curves::curve_table(curve));
     }
     for surface in &result.surfaces {
         out.push_str(&curves::surface_table(surface));

@@ -1,29 +1,15 @@
-//! Curves and surfaces of a bench: as a drawing in characters, as SVG, and as tables.
+//! Curves and surfaces of a bench: as a drawing in characters, and as tables.
 
 mod characters;
-pub(crate) mod drawing;
 mod tables;
 
-use seekwell_model::bench::{BenchResult, Curve, CurveAxis};
+use seekwell_model::bench::{Curve, CurveAxis};
 use seekwell_model::units::Bytes;
 
 pub(crate) use characters::chart;
-pub(crate) use drawing::{heat_map, svg};
-pub(crate) use tables::{comparison, curves_table, surface_table};
+pub(crate) use tables::{curve_table, surface_table};
 
-/// The chart of a bench alone, as an SVG file; `None` where it has neither curve nor surface.
-#[must_use]
-pub fn bench_svg(result: &BenchResult) -> Option<String> {
-    let mut page = crate::page::Page::fragment();
-    if !result.curves.is_empty() {
-        svg(&mut page, &result.curves);
-    } else {
-        heat_map(&mut page, result.surfaces.first()?);
-    }
-    Some(page.into_text())
-}
-
-/// Both axes of a chart, logarithmic, around all points.
+/// Both axes of a chart, logarithmic, around all points of a curve.
 #[derive(Clone, Copy, Debug)]
 struct Axes {
     low_x: f64,
@@ -34,9 +20,9 @@ struct Axes {
 
 impl Axes {
     /// `None` when there is no point to draw.
-    fn around(curves: &[Curve]) -> Option<Self> {
-        let xs = curves.iter().flat_map(|curve| points(curve).map(|(x, _)| x));
-        let ys = curves.iter().flat_map(|curve| points(curve).map(|(_, y)| y));
+    fn around(curve: &Curve) -> Option<Self> {
+        let xs = points(curve).map(|(x, _)| x);
+        let ys = points(curve).map(|(_, y)| y);
         let span = |values: &mut dyn Iterator<Item = f64>| {
             let ends = values.fold((f64::INFINITY, 0.0_f64), |(low, high), value| {
                 (low.min(value), high.max(value))
@@ -78,10 +64,6 @@ fn points(curve: &Curve) -> impl Iterator<Item = (f64, f64)> + '_ {
         };
         (speed > 0.0 && speed.is_finite() && point.at > 0).then_some((point.at as f64, speed))
     })
-}
-
-fn axis_of(curves: &[Curve]) -> CurveAxis {
-    curves.first().map_or(CurveAxis::BlockBytes, |curve| curve.axis)
 }
 
 /// A block size or a number of threads.

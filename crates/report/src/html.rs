@@ -16,7 +16,6 @@ mod summary;
 mod trials;
 
 use crate::answer_text::{self, AnswerText, Axes};
-use crate::curves;
 use crate::page::{Head, Page};
 use crate::program::{PROGRAM, Program};
 use crate::stack_table::StackTable;
@@ -24,23 +23,8 @@ use crate::view::RunView;
 use first::First;
 use forest::Forest;
 pub use inside::{ExtractError, Inside, extract};
-use seekwell_model::bench::BenchResult;
 use std::io::{self, Read, Write};
 pub use trials::PageTrials;
-
-/// A bench as one HTML page: its text, its charts, and the data of its JSON inside.
-#[must_use]
-pub fn bench_html(result: &BenchResult) -> String {
-    let mut page = Page::new(&format!("{} on {}", result.workload, result.target));
-    page.element("<h1>", &format!("{} on {}", result.workload, result.target), "</h1>\n");
-    curves::svg(&mut page, &result.curves);
-    for surface in &result.surfaces {
-        curves::heat_map(&mut page, surface);
-    }
-    page.element("<pre>", &crate::bench_text(result), "</pre>\n");
-    page.data("bench", &serde_json::to_value(result).unwrap_or_default());
-    page.finish()
-}
 
 /// Returns true if `make web` had built the page's program before this was compiled. Without it
 /// the page is the plain one.

@@ -46,8 +46,7 @@ pub use bench_text::bench_text;
 pub use clients_text::{clients_json, clients_text};
 pub use compare_text::{compare_markdown, compare_text};
 pub use csv::csv;
-pub use curves::bench_svg;
-pub use html::{ExtractError, HtmlPage, Inside, PageTrials, bench_html, extract, has_program};
+pub use html::{ExtractError, HtmlPage, Inside, PageTrials, extract, has_program};
 pub use json::write_json;
 pub use load_page::{LoadPage, LoadPicture, load_html};
 pub use markdown::markdown;
@@ -56,7 +55,7 @@ pub use parquet::{EachTrial, PARQUET_TABLES, ParquetTable, TableParts};
 pub use plan_text::plan_text;
 pub use prediction_text::prediction_text;
 pub use replication::{
-    Around, chart_name, replication_chart, replication_html, replication_markdown, replication_text,
+    Around, chart_name, replication_chart, replication_markdown, replication_text,
 };
 pub use schema::json_schema;
 pub use sentence::decision_word;

@@ -1,8 +1,10 @@
 //! A page about a recorded load: sentences, pictures and its text.
 
-use crate::curves::drawing::{label, line, open, polyline};
+mod drawing;
+
 use crate::number::quantity;
 use crate::page::Page;
+use drawing::{label, line, open, polyline};
 use seekwell_model::metrics::Unit;
 use seekwell_model::units::Bytes;
 

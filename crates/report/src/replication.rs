@@ -1,8 +1,7 @@
-//! Published numbers with ours, and the result of every claim: text, Markdown and one page.
+//! Published numbers with ours, and the result of every claim: text and Markdown.
 
 mod chart;
 mod introduction;
-mod page;
 
 use crate::markdown::escape;
 use crate::text::harmless;
@@ -13,7 +12,6 @@ use seekwell_model::replication::{
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use chart::replication_chart;
-pub use page::replication_html;
 
 #[cfg(test)]
 mod tests;

@@ -6,8 +6,6 @@ mod directory;
 mod raw;
 mod steps;
 
-pub use curves::{Comparing, compare};
-
 use crate::error::WorkloadError;
 use crate::io::{check_writes, measured_job, seek_time};
 use crate::outcome::StepOutcome;

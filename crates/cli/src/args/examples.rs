@@ -322,8 +322,8 @@ No other process should use the disk meanwhile."#,
     (
         "bench sweep",
         r#"Examples:
-  seekwell bench sweep /dev/sdb --html sweep.html
-  seekwell bench sweep /dev/sdb /dev/sdc   two devices compared at every size"#,
+  seekwell bench sweep /dev/sdb            a chart and a table
+  seekwell bench sweep /dev/sdb --json"#,
     ),
     (
         "bench seekrw",

@@ -70,10 +70,6 @@ fn set(arguments: &ReplicateArgs) -> &'static str {
 }
 
 fn show(arguments: &ReplicateArgs, found: &Replication) -> Result<Exit, Failure> {
-    if let Some(path) = &arguments.html {
-        let page = seekwell_report::replication_html(found);
-        output::write(path, Kind::Page, page.as_bytes(), arguments.force)?;
-    }
     if let Some(path) = &arguments.markdown {
         markdown(path, arguments, found)?;
     }
@@ -81,7 +77,7 @@ fn show(arguments: &ReplicateArgs, found: &Replication) -> Result<Exit, Failure>
         let text =
             serde_json::to_string_pretty(found).map_err(|error| Failure::from_error(&error))?;
         terminal::data(&text);
-    } else if arguments.html.is_none() && arguments.markdown.is_none() {
+    } else if arguments.markdown.is_none() {
         terminal::data(&seekwell_report::replication_text(
             found,
             terminal::width(),

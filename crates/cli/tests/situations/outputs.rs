@@ -40,7 +40,6 @@ const WRITERS: &[Writer] = &[
     directory("documents", &["documents", "OUT"]),
     writer("repair", &["repair", "run.seekwell", "-o", "OUT"]),
     writer("extract", &["extract", "report.html", "-o", "OUT"]),
-    writer("bench", &["bench", "seek", "data", "--count", "4", "--html", "OUT"]),
     writer("init", &["init", "OUT", "--defaults", "--estimate"]),
 ];
 

@@ -1,31 +1,22 @@
 //! A chart that every terminal can show.
 
-use super::{Axes, at, axis_of, decade, points, titles};
-use crate::text::harmless;
+use super::{Axes, at, decade, points, titles};
 use seekwell_model::bench::Curve;
 
 const COLUMNS: usize = 62;
 const ROWS: usize = 15;
 const MARGIN: usize = 10;
 
-/// Letter of a curve.
-pub(super) fn letter(index: usize) -> char {
-    char::from(b'A' + (index % 26) as u8)
-}
-
-/// The curves on logarithmic axes in at most 80 columns; empty without points.
-pub(crate) fn chart(curves: &[Curve]) -> String {
-    let Some(axes) = Axes::around(curves) else { return String::new() };
+/// The curve on logarithmic axes in at most 80 columns; empty without points.
+pub(crate) fn chart(curve: &Curve) -> String {
+    let Some(axes) = Axes::around(curve) else { return String::new() };
     let mut grid = vec![[' '; COLUMNS]; ROWS];
-    for (index, curve) in curves.iter().enumerate() {
-        for (x, y) in points(curve) {
-            let column = (axes.x(x) * (COLUMNS - 1) as f64).round() as usize;
-            let row = ((1.0 - axes.y(y)) * (ROWS - 1) as f64).round() as usize;
-            let cell = &mut grid[row.min(ROWS - 1)][column.min(COLUMNS - 1)];
-            *cell = if *cell == ' ' { letter(index) } else { '*' };
-        }
+    for (x, y) in points(curve) {
+        let column = (axes.x(x) * (COLUMNS - 1) as f64).round() as usize;
+        let row = ((1.0 - axes.y(y)) * (ROWS - 1) as f64).round() as usize;
+        grid[row.min(ROWS - 1)][column.min(COLUMNS - 1)] = '*';
     }
-    let axis = axis_of(curves);
+    let axis = curve.axis;
     let (x_title, y_title) = titles(axis);
     let mut out = format!("  {y_title:>7}\n");
     let label_of = |row: usize| {
@@ -50,12 +41,5 @@ pub(crate) fn chart(curves: &[Curve]) -> String {
         " ".repeat(left),
         " ".repeat(right)
     ));
-    if curves.len() > 1 {
-        for (index, curve) in curves.iter().enumerate() {
-            let name = harmless(&curve.target);
-            out.push_str(&format!("{}{} {name}\n", " ".repeat(MARGIN), letter(index)));
-        }
-        out.push_str(&format!("{}* several of them\n", " ".repeat(MARGIN)));
-    }
     out
 }

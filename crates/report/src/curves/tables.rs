@@ -1,10 +1,9 @@
-//! The numbers of curves, comparisons and surfaces as plain tables.
+//! The numbers of curves and surfaces as plain tables.
 
-use super::characters::letter;
-use super::{at, axis_of, titles};
-use crate::number::{DASH, quantity, ratio};
+use super::{at, titles};
+use crate::number::{DASH, quantity};
 use crate::text::{Palette, Table, harmless, paragraph};
-use seekwell_model::bench::{Curve, CurveAxis, CurveComparison, Surface};
+use seekwell_model::bench::{Curve, CurveAxis, Surface};
 use seekwell_model::metrics::Unit;
 use seekwell_model::units::Bytes;
 
@@ -18,39 +17,28 @@ fn known(unit: Option<Unit>, value: Option<f64>) -> String {
 }
 
 /// One row for each block size or number of threads.
-pub(crate) fn curves_table(curves: &[Curve]) -> String {
-    let axis = axis_of(curves);
+pub(crate) fn curve_table(curve: &Curve) -> String {
     let mut table = Table::default();
-    table.column(titles(axis).0, "", false);
-    for (index, _) in curves.iter().enumerate() {
-        let name = if curves.len() > 1 { letter(index).to_string() } else { String::new() };
-        for title in ["IOPS", "MB/s", "access"] {
-            table.column(format!("{name} {title}").trim(), "", true);
-        }
+    table.column(titles(curve.axis).0, "", false);
+    for title in ["IOPS", "MB/s", "access"] {
+        table.column(title, "", true);
     }
-    let points = curves.iter().map(|curve| curve.points.len()).max().unwrap_or(0);
-    for row in 0..points {
-        let first = curves.iter().find_map(|curve| curve.points.get(row));
-        let mut cells = vec![first.map_or(String::new(), |point| at(axis, point.at))];
-        for curve in curves {
-            let point = curve.points.get(row);
-            cells.push(known(None, point.map(|point| point.iops)));
-            cells.push(known(None, point.and_then(|point| point.mb_per_s)));
-            cells.push(known(Some(Unit::Nanoseconds), point.and_then(|point| point.seek_time_ns)));
-        }
+    for point in &curve.points {
+        let cells = vec![
+            at(curve.axis, point.at),
+            quantity(None, point.iops),
+            known(None, point.mb_per_s),
+            known(Some(Unit::Nanoseconds), point.seek_time_ns),
+        ];
         table.row(None, cells);
     }
     let mut out = indented(&table);
-    for (index, curve) in curves.iter().enumerate() {
-        let Some(seek_time) = curve.seek_time_ns.filter(|_| axis == CurveAxis::BlockBytes) else {
-            continue;
-        };
-        let smallest = curve.points.first().map_or(0, |point| point.at);
-        let who = if curves.len() > 1 { format!("{}: ", letter(index)) } else { String::new() };
+    let smallest = curve.points.first().filter(|_| curve.axis == CurveAxis::BlockBytes);
+    if let (Some(seek_time), Some(smallest)) = (curve.seek_time_ns, smallest) {
         let text = format!(
-            "{who}seek time {}, estimated from the operations of {}",
+            "seek time {}, estimated from the operations of {}",
             quantity(Some(Unit::Nanoseconds), seek_time),
-            Bytes(smallest)
+            Bytes(smallest.at)
         );
         out.push_str(&paragraph("  ", &text, WIDTH));
     }
@@ -60,56 +48,6 @@ pub(crate) fn curves_table(curves: &[Curve]) -> String {
 fn indented(table: &Table) -> String {
     let (text, _) = table.render(WIDTH - 2, usize::MAX, Palette { colour: false });
     text.lines().map(|line| format!("  {line}\n")).collect()
-}
-
-/// The ratio of two targets at each block size, where they cross, and whether they are alike.
-pub(crate) fn comparison(comparison: &CurveComparison) -> String {
-    let mut table = Table::default();
-    table.column("block size", "", false);
-    for title in ["B : A", "from", "to"] {
-        table.column(title, "", true);
-    }
-    for row in &comparison.rows {
-        let cells = [row.ratio, row.low, row.high].map(ratio);
-        let mut all = vec![Bytes(row.block_bytes).to_string()];
-        all.extend(cells);
-        table.row(None, all);
-    }
-    let mut out = indented(&table);
-    for crossing in &comparison.crossings {
-        let text = format!("the curves cross at about {}", rounded(*crossing));
-        out.push_str(&paragraph("  ", &text, WIDTH));
-    }
-    let tie = comparison.tie_width * 100.0;
-    let rounds = comparison.rounds;
-    let said = match comparison.alike {
-        Some(true) => format!("alike: at every block size within {tie:.0} %"),
-        Some(false) => format!("not alike: more than {tie:.0} % apart at some block size"),
-        None => format!(
-            "inconclusive: the data show neither a difference below {tie:.0} % everywhere nor one above \
-             it; give more --rounds or a longer --time"
-        ),
-    };
-    let confidence = comparison.confidence * 100.0;
-    let text = format!(
-        "{} and {} are {said} ({rounds} rounds in turn, {confidence:.0} % confidence for all sizes \
-         together)",
-        harmless(&comparison.targets[0]),
-        harmless(&comparison.targets[1])
-    );
-    out.push_str(&paragraph("  ", &text, WIDTH));
-    out
-}
-
-/// A block size between those that were measured.
-fn rounded(bytes: f64) -> String {
-    if bytes < 1024.0 {
-        return format!("{bytes:.0} B");
-    }
-    if bytes < 1024.0 * 1024.0 {
-        return format!("{:.1} KiB", bytes / 1024.0);
-    }
-    format!("{:.1} MiB", bytes / 1024.0 / 1024.0)
 }
 
 /// Throughput over file and record size, as many columns at a time as fit.

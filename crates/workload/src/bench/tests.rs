@@ -165,24 +165,6 @@ fn curves_and_surfaces_have_a_point_for_each_step() {
 }
 
 #[test]
-fn a_target_against_itself_has_every_interval_and_both_curves() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = file_of(folder.path(), 1 << 20);
-    let mut values = seekwell_model::field::Values::default();
-    values.set("count", seekwell_model::field::Value::Integer(50));
-    values.set("sizes", seekwell_model::field::Value::Sizes(vec![Bytes(512), Bytes::kib(64)]));
-    values.set("cache", seekwell_model::field::Value::Text("cold".to_owned()));
-    let sweep = seekwell_model::workloads::sweep::SWEEP.params(&values).unwrap();
-    let WorkloadParams::Sweep(sweep) = sweep else { panic!("no sweep") };
-    let how = Comparing { rounds: 6, confidence: 0.95, tie_width: 0.05 };
-    let result = compare(&sweep, [target(&path), target(&path)], how, 1, None).unwrap();
-    let comparison = result.comparison.unwrap();
-    assert_eq!((comparison.rounds, comparison.rows.len(), result.curves.len()), (6, 2, 2));
-    assert!(comparison.rows.iter().all(|row| row.low <= row.ratio && row.ratio <= row.high));
-    assert!(comparison.rows.iter().all(|row| row.low.is_some()));
-}
-
-#[test]
 fn nothing_is_written_without_a_checked_descriptor() {
     let folder = tempfile::tempdir().unwrap();
     let path = file_of(folder.path(), 1 << 20);
