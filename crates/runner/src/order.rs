@@ -10,7 +10,6 @@
 use crate::axes::axes;
 use crate::predict;
 use crate::question::{is_exact, question};
-use crate::steady;
 use seekwell_model::lab::{Effort, FINAL_AT_ONCE, Lab, Method, RACE_ABOVE};
 use seekwell_model::plan::{
     BackendFacts, Candidate, Cost, LeftOut, Plan, PlannedRace, PlannedTrial,
@@ -19,10 +18,8 @@ use seekwell_model::stack::Stack;
 use seekwell_model::units::Nanos;
 use seekwell_model::verdict::METHOD;
 use seekwell_model::warning::Warning;
-use seekwell_model::workloads::{SNIA, WorkloadParams};
 use seekwell_stats::looks;
 use seekwell_stats::race::RaceConfig;
-use seekwell_stats::steady::FioCriterionError;
 use seekwell_stats::{pilot, rng};
 
 /// Fewest rounds that can make a winner: with 5 pairs even five wins of five leave a two-sided
@@ -58,14 +55,6 @@ pub enum PlanError {
         /// Their product.
         trials: u64,
     },
-    /// A step is to be steady by a rule that cannot be read.
-    #[error("workload \"{workload}\": {source}; or steady = \"{SNIA}\"")]
-    Steady {
-        /// Name of the workload.
-        workload: String,
-        /// Problem with it.
-        source: FioCriterionError,
-    },
 }
 
 /// Parts of an expanded lab that a plan needs.
@@ -84,10 +73,8 @@ pub struct Expanded {
 /// Orders the trials of an expanded lab. Touches nothing.
 ///
 /// # Errors
-/// [`PlanError::TooManyTrials`] when the product of pairs and rounds is beyond [`MOST_TRIALS`],
-/// [`PlanError::Steady`] when a rule for the steady state cannot be read.
+/// [`PlanError::TooManyTrials`] when the product of pairs and rounds is beyond [`MOST_TRIALS`].
 pub fn plan(lab: &Lab, expanded: Expanded, facts: &BackendFacts) -> Result<Plan, PlanError> {
-    check_steady(lab)?;
     let Expanded { mut stacks, mut candidates, left_out, warnings } = expanded;
     let control = lab.judge.control.then(|| add_control(&mut stacks, &mut candidates)).flatten();
     let costs: Vec<Cost> = candidates
@@ -122,22 +109,6 @@ pub fn plan(lab: &Lab, expanded: Expanded, facts: &BackendFacts) -> Result<Plan,
         plan.trials = order(lab.seed, plan.candidates.len() as u64, rounds)?;
     }
     Ok(plan)
-}
-
-fn check_steady(lab: &Lab) -> Result<(), PlanError> {
-    for workload in &lab.workloads {
-        for params in &workload.parts {
-            if let WorkloadParams::Io(io) = params
-                && let Some(text) = &io.steady
-            {
-                steady::rule(text).map_err(|source| PlanError::Steady {
-                    workload: workload.name.clone(),
-                    source,
-                })?;
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Adds a copy of the first stack with all its workloads; its index and that of the copy, which

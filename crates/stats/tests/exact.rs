@@ -10,7 +10,7 @@ use seekwell_stats::interval::Method;
 use seekwell_stats::pilot::{PilotTrial, evaluate, pilot_stacks};
 use seekwell_stats::race::{Race, RaceConfig, Step};
 use seekwell_stats::sensitivity::{Sees, response};
-use seekwell_stats::steady::WindowRule;
+use seekwell_stats::steady::Window;
 use seekwell_stats::{Better, Finding, Question, compare};
 
 fn question() -> Question {
@@ -130,5 +130,5 @@ fn axes_pilots_responses_and_steady_state_are_exact() {
     assert_eq!((same.sees, same.change.centre), (Sees::No, 1.0));
     let twice = response(&[1.0; 6], &[2.0; 6], 2.0, 0.95).unwrap();
     assert_eq!(twice.sees, Sees::Yes);
-    assert!(WindowRule::default().judge(&[5.0; 5]).is_reached());
+    assert!(Window::of(&[5.0; 5]).is_steady());
 }

@@ -11,7 +11,7 @@ use seekwell_stats::field::{Field, Observed};
 use seekwell_stats::linear::weighted_least_squares;
 use seekwell_stats::paired::Standing;
 use seekwell_stats::special::{f_upper_tail, t_quantile_upper, t_upper_tail};
-use seekwell_stats::steady::{FioCriterion, Steady, WindowRule};
+use seekwell_stats::steady::Window;
 use seekwell_stats::{Better, Finding, Question, compare};
 
 /// Intercept and slope of the best line through (0, y0), (1, y1)…, by the normal equations.
@@ -23,25 +23,6 @@ fn line(values: &[f64]) -> (f64, f64) {
     let sxy: f64 = values.iter().enumerate().map(|(x, y)| x as f64 * y).sum();
     let slope = (n * sxy - sx * sy) / (n * sxx - sx * sx);
     ((sy - slope * sx) / n, slope)
-}
-
-/// Start of the first window of 5 among at most 25 rounds that is steady by SNIA's rule, and how
-/// far the nearest window is from the limits.
-fn snia(rounds: &[f64]) -> (Option<usize>, f64) {
-    let mut margin = f64::INFINITY;
-    let mut found = None;
-    for (first, window) in rounds[..rounds.len().min(25)].windows(5).enumerate() {
-        let mean = window.iter().sum::<f64>() / 5.0;
-        let mut sorted = window.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        let range = (sorted[4] - sorted[0]) / mean;
-        let moved = (line(window).1 * 4.0 / mean).abs();
-        margin = margin.min((range - 0.2).abs()).min((moved - 0.1).abs());
-        if range <= 0.2 && moved <= 0.1 && found.is_none() {
-            found = Some(first);
-        }
-    }
-    (found, margin)
 }
 
 /// The mean without an eighth of the values at each end.
@@ -167,37 +148,13 @@ fn solve(mut a: Vec<Vec<f64>>, mut b: Vec<f64>) -> Option<Vec<f64>> {
 
 proptest! {
     #[test]
-    fn steady_state_is_found_where_the_rule_says(
-        level in 1.0f64..1e6,
-        rounds in vec(0.7f64..1.3, 0..40),
-        trend in -0.05f64..0.05,
-    ) {
-        let rounds: Vec<f64> =
-            rounds.iter().enumerate().map(|(n, r)| level * r * (trend * n as f64).exp()).collect();
-        let (expected, margin) = snia(&rounds);
-        prop_assume!(margin > 1e-9);
-        let found = WindowRule::default().judge(&rounds);
-        match (expected, found) {
-            (Some(first), Steady::Reached(window)) => prop_assert_eq!(window.first, first),
-            (None, Steady::NotYet(_)) => prop_assert!(rounds.len() < 25),
-            (None, Steady::GivenUp(_)) => prop_assert!(rounds.len() >= 25),
-            (expected, found) => prop_assert!(false, "{expected:?} expected, {found:?} found"),
-        }
-    }
-
-    #[test]
-    fn fio_criteria_are_met_where_their_definition_says(
-        window in vec(80.0f64..120.0, 2..8),
-        percent in 1u32..30,
-        slope: bool,
-    ) {
-        let text = format!("{}:{percent}%", if slope { "iops_slope" } else { "iops" });
-        let criterion: FioCriterion = text.parse().unwrap();
-        let mean = window.iter().sum::<f64>() / window.len() as f64;
-        let off = window.iter().map(|v| (v - mean).abs()).fold(0.0, f64::max);
-        let expected = 100.0 * if slope { line(&window).1.abs() } else { off } / mean;
-        let found = criterion.measure(&window).unwrap();
-        prop_assert!((found - expected).abs() < 1e-9, "{} {}", found, expected);
+    fn windows_have_the_range_and_the_line_of_their_definition(rates in proptest::array::uniform5(0.7f64..1.3)) {
+        let mean = rates.iter().sum::<f64>() / 5.0;
+        let mut sorted = rates.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let found = Window::of(&rates);
+        prop_assert!((found.range - (sorted[4] - sorted[0]) / mean).abs() < 1e-9);
+        prop_assert!((found.slope - line(&rates).1 * 4.0 / mean).abs() < 1e-9);
     }
 
     #[test]

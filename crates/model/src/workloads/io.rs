@@ -155,7 +155,7 @@ pub struct IoParams {
     pub file_size: Option<Bytes>,
     /// A sync after every so many writes of a thread; 0 is never.
     pub fsync_every: u32,
-    /// Rule by which the step must be steady: [`SNIA`] or a criterion of fio.
+    /// Rule by which the step must be steady: [`SNIA`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady: Option<String>,
     /// Content of the file before it is measured.
@@ -205,8 +205,8 @@ macro_rules! io_fields {
                 doc: "Operations per second over all threads. Latency then counts from the time an operation was due (open loop)." },
             Field { name: "file_size", kind: FieldKind::Size { min: Bytes::kib(4), max: Bytes(1 << 50) }, default: Some($file), required: false,
                 doc: "Size of the file that is used, written in full before the step; on a raw device how much of it is used." },
-            Field { name: "steady", kind: FieldKind::Text, default: None, required: false,
-                doc: "Rule by which the step must be steady, judged on the timeline of the device: `snia` (over the five fifths of the step the rate has a range of at most 20 % and a slope of at most 10 % of its mean) or fio's `iops:2%`, `iops_slope:0.1%`, `bw…`, `lat…`, over one value per second. A trial that is not steady is marked and not ranked." },
+            Field { name: "steady", kind: FieldKind::Choice(&[SNIA]), default: None, required: false,
+                doc: "Rule by which the step must be steady, judged on the timeline of the device: `snia` (over the five fifths of the step the rate has a range of at most 20 % and a slope of at most 10 % of its mean). A trial that is not steady is marked and not ranked." },
             SYNC_FIELD,
             Field { name: "fsync_every", kind: FieldKind::Integer { min: 0, max: MOST_WRITES_PER_SYNC }, default: Some("0"), required: false,
                 doc: "Syncs after this number of writes of a thread. 0: never, or after every write if `sync` is given. The latency of each write lasts until that sync has returned." },
@@ -259,15 +259,6 @@ fn threads(values: &Values) -> Vec<u32> {
     numbers
 }
 
-/// Returns true if the text has the form of [`SNIA`] or of a criterion of fio (`iops_slope:0.1%`).
-fn is_steady_rule(text: &str) -> bool {
-    let Some((name, limit)) = text.split_once(':') else { return text == SNIA };
-    let metric = name.strip_suffix("_slope").unwrap_or(name);
-    let limit = limit.strip_suffix('%').unwrap_or(limit).parse::<f64>();
-    matches!(metric, "iops" | "bw" | "lat")
-        && limit.is_ok_and(|limit| limit > 0.0 && limit.is_finite())
-}
-
 /// Operations and time that end a step. A second time over a file would be served from memory, in
 /// virtual time without end.
 fn bounds(pattern: Pattern, size: Bytes, values: &Values) -> (Option<u64>, Option<Nanos>) {
@@ -302,11 +293,6 @@ fn build(kind: &str, pattern: Pattern, values: &Values) -> Result<WorkloadParams
     if file_size.is_some_and(|file| file < size) {
         let problem = format!("file_size is smaller than one operation of {size}");
         return Err(conflict("file_size", problem, "make file_size at least as large as size"));
-    }
-    if let Some(rule) = values.text("steady").filter(|rule| !is_steady_rule(rule)) {
-        let problem = format!("\"{rule}\" is not a steady-state rule");
-        let remedy = "write \"snia\", or one of fio's such as \"iops:2%\", \"iops_slope:0.1%\", \"bw:5%\", \"lat:3%\"";
-        return Err(conflict("steady", problem, remedy));
     }
     let read_percent = match values.integer("mix") {
         Some(percent) => u8::try_from(percent.min(100)).unwrap_or(100),
