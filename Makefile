@@ -102,7 +102,7 @@ install: ## build, then install the program, man pages and completions below PRE
 	install -D -m 755 $(TARGET)/release/seekwell $(DESTDIR)$(PREFIX)/bin/seekwell
 	$(TARGET)/release/seekwell documents $(DESTDIR)$(PREFIX)/share
 
-image: ## build the container image seekwell:VERSION for `seekwell manifest`, with podman or docker (IMAGE=NAME; 20 minutes)
+image: ## build the container image seekwell:VERSION, with podman or docker (IMAGE=NAME; 20 minutes)
 	$(or $(CONTAINERS),$(shell command -v podman || command -v docker || echo podman)) build --file Containerfile \
 		--tag $(or $(IMAGE),seekwell:$(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)) .
 

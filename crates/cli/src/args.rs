@@ -9,10 +9,7 @@ mod traces;
 mod tried;
 
 pub use devices::{DeviceCommand, DeviceCompareArgs, DeviceImportArgs, DeviceServeArgs, ProbeArgs};
-pub use elsewhere::{
-    ClientArgs, ClientsArgs, ClusterArgs, ClusterCommand, DoctorArgs, ManifestArgs, MergeArgs,
-    WorkArgs,
-};
+pub use elsewhere::{ClusterArgs, DoctorArgs, MergeArgs, WorkArgs};
 pub use files::{ExtractArgs, FileCommand, RepairArgs, VerifyArgs};
 pub use help::{command, documented, whole};
 pub use traces::{
@@ -82,9 +79,6 @@ pub enum Command {
     /// Verify, repair, merge or extract run files
     #[command(subcommand)]
     File(FileCommand),
-    /// Measure shared storage, or run labs in Kubernetes
-    #[command(subcommand)]
-    Cluster(ClusterCommand),
     /// Build the virtual backend's kernel, measure its CPU cost
     #[command(subcommand)]
     Kernel(KernelCommand),
@@ -93,12 +87,6 @@ pub enum Command {
     /// Print the help of a command with all of its options
     #[command(hide = true)]
     Help(HelpArgs),
-    /// The same as `cluster manifest`
-    #[command(hide = true)]
-    Manifest(ManifestArgs),
-    /// The same as `cluster clients`
-    #[command(hide = true)]
-    Clients(ClientsArgs),
     /// The same as `device replicate`
     #[command(hide = true)]
     Replicate(ReplicateArgs),
@@ -129,9 +117,6 @@ pub enum Command {
     /// Draw the live screen of a capture: reads states on standard input
     #[command(hide = true)]
     CaptureScreen,
-    /// Run one client of `cluster clients`
-    #[command(hide = true)]
-    Client(ClientArgs),
     /// Run trials of a run on a node of a cluster
     #[command(hide = true)]
     Work(WorkArgs),
@@ -156,8 +141,7 @@ pub struct BackendArgs {
     #[arg(long, value_name = "MODEL", help_heading = VIRTUAL)]
     pub model: Option<String>,
     /// Run the lab on this modelled device instead of its own. Give it more than once to compare devices.
-    /// `slurm` runs the trials on the nodes of a cluster; `workers` waits for workers that something else starts,
-    /// such as the pods of `cluster manifest`
+    /// `slurm` runs the trials on the nodes of a cluster; `workers` waits for workers that something else starts
     #[arg(long, value_name = "MODEL")]
     pub on: Vec<String>,
     /// Price of one of the run's devices in whole units of your currency: the report shows it with the

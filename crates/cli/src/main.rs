@@ -104,7 +104,6 @@ fn dispatch(command: args::Command) -> Result<Exit, Failure> {
             on_this_machine(|session| commands::claim::release(session.machine(), &words))
         }
         Command::File(command) => file(command),
-        Command::Cluster(command) => cluster(command),
         Command::Kernel(command) => {
             on_this_machine(|session| commands::kernel::run(session.machine(), &command))
         }
@@ -113,10 +112,7 @@ fn dispatch(command: args::Command) -> Result<Exit, Failure> {
         Command::Documents(words) => commands::documents::documents(&words),
         Command::Screen => progress::live::run(),
         Command::CaptureScreen => progress::recording::run(),
-        Command::Client(words) => commands::clients::client(&words),
         Command::Work(words) => on_this_machine(|session| commands::work::run(session, &words)),
-        Command::Manifest(words) => cluster(args::ClusterCommand::Manifest(words)),
-        Command::Clients(words) => cluster(args::ClusterCommand::Clients(words)),
         Command::Replicate(words) => dispatch(Command::Device(DeviceCommand::Replicate(words))),
         Command::Probe(words) => dispatch(Command::Device(DeviceCommand::Probe(words))),
         Command::Extract(words) => file(args::FileCommand::Extract(words)),
@@ -133,14 +129,5 @@ fn file(command: args::FileCommand) -> Result<Exit, Failure> {
         args::FileCommand::Repair(words) => commands::repair::run(&words),
         args::FileCommand::Merge(words) => commands::merge::run(&words),
         args::FileCommand::Extract(words) => commands::extract::run(&words),
-    }
-}
-
-fn cluster(command: args::ClusterCommand) -> Result<Exit, Failure> {
-    match command {
-        args::ClusterCommand::Manifest(words) => commands::manifest::run(&words),
-        args::ClusterCommand::Clients(words) => {
-            on_this_machine(|session| commands::clients::run(session, &words))
-        }
     }
 }

@@ -5,10 +5,8 @@
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
-#[path = "cluster/clients.rs"]
-mod clients;
 #[path = "cluster/disks.rs"]
 mod disks;
 
@@ -277,61 +275,6 @@ fn a_stopped_run_leaves_no_job_and_continues() {
     }
 }
 
-/// Text of the script that every pod of the manifest runs.
-fn script_of_pods(manifest: &str) -> String {
-    let from = manifest.lines().skip_while(|line| line.trim() != "- |2+").skip(1);
-    let indent = "              ";
-    from.take_while(|line| line.starts_with(indent))
-        .map(|line| format!("{}\n", &line[indent.len()..]))
-        .collect()
-}
-
-/// The pods of a manifest, as processes on this machine: a session that is killed and started again as Kubernetes
-/// does it, and two workers that are there before it. Trials and verdict are those of a plain run.
-#[test]
-fn the_pods_of_a_manifest_run_the_lab() {
-    let test = "the_pods_of_a_manifest_run_the_lab";
-    if !has_kernel(test) {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("lab.toml"), LAB).unwrap();
-    let manifest = seekwell(folder.path(), &["manifest", "lab.toml", "--workers", "2"]);
-    let manifest = String::from_utf8(manifest.stdout).unwrap();
-    let script = script_of_pods(&manifest).replace("/lab/lab.toml", "lab.toml");
-    assert!(script.contains("--on workers"), "{manifest}");
-    let programs = Path::new(env!("CARGO_BIN_EXE_seekwell")).parent().unwrap();
-    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
-    let pod = |index: u32| {
-        let mut shell = Command::new("sh");
-        shell.args(["-c", &script, "sh"]).current_dir(folder.path()).env("PATH", &path);
-        shell.env("JOB_COMPLETION_INDEX", index.to_string()).env("RUN", "x.seekwell");
-        shell.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
-    };
-    let mut workers = [pod(1), pod(2)];
-    let mut session = pod(0);
-    let begun = || folder.path().join("x.seekwell").exists();
-    while !begun() && session.try_wait().unwrap().is_none() {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
-    // The shell became no other process: the session is its child.
-    let killed =
-        Command::new("pkill").args(["-9", "-P", &session.id().to_string()]).status().unwrap();
-    assert!(killed.success());
-    assert_eq!(session.wait().unwrap().code(), Some(137));
-    let again = pod(0).wait_with_output().unwrap();
-    assert!(again.status.success(), "{again:?}");
-    for worker in &mut workers {
-        assert!(worker.wait().unwrap().success(), "a worker ends with its run");
-    }
-    assert!(!folder.path().join("x.seekwell.nodes").exists());
-    seekwell(folder.path(), &["run", "lab.toml", "--place", "virtual", "-o", "plain.seekwell"]);
-    let (pods, plain) =
-        (run_of(folder.path(), "x.seekwell"), run_of(folder.path(), "plain.seekwell"));
-    assert_eq!(pods.1.len(), 12);
-    assert_eq!(pods, plain);
-}
-
 /// Faults that happen to a run, one after the other, each drawn by the seed; `x.seekwell` is complete at the end.
 /// Prints the faults.
 const FAULTS: &str = r#"
@@ -485,12 +428,6 @@ fn mistakes_are_told_in_words() {
     let (status, text) = message(&["run", "lab.toml", "--nodes", "0", "--on", "slurm"]);
     assert_eq!(status, Some(2));
     assert!(text.contains("invalid value '0'"), "{text}");
-    let (status, text) = message(&["manifest", "lab.toml", "--option=--nodse=3"]);
-    assert_eq!(status, Some(2));
-    assert_eq!(
-        text,
-        "seekwell: usage: --option: unexpected argument '--nodse' found; see seekwell run --help"
-    );
     let (status, text) = message(&["work", "/nonexistent", "--task", "a"]);
     assert_eq!(status, Some(1));
     assert!(text.contains("cannot open /nonexistent"), "{text}");

@@ -103,9 +103,6 @@ pub enum ClusterError {
         /// End of the trial.
         words: String,
     },
-    /// A client that measures in step with others lost them, or one of them failed.
-    #[error("clients are out of step: {0}")]
-    Step(String),
     /// A worker and its session do not understand each other any more.
     #[error("the pipe between session and worker is broken: {source}")]
     Pipe {

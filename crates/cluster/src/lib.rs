@@ -2,20 +2,16 @@
 //!
 //! For: the folder that a session and its workers share ([`Spool`]), the backend that puts trials into
 //! it and takes records out ([`Cluster`]), the loop of a worker ([`work`]), and the jobs in which a
-//! scheduler of clusters runs workers ([`Queue`], [`Slurm`]; of Kubernetes the [`Manifest`]). Workers that see no folder
-//! of the session are relayed ([`Relay`], [`work_by_pipe`]).
-//!
-//! Also clients in step on shared storage ([`client`]), which need no session.
+//! scheduler of clusters runs workers ([`Queue`], [`Slurm`]). Workers that see no folder of the session are
+//! relayed ([`Relay`], [`work_by_pipe`]).
 //!
 //! Not for: running a trial, judging, deciding which trials run. A trial depends on its request alone,
 //! so it does not matter which worker runs it, nor whether two do.
 
 mod backend;
-mod clients;
 mod error;
 #[cfg(test)]
 mod fixture;
-mod kubernetes;
 pub mod pace;
 mod pipe;
 mod queue;
@@ -23,19 +19,14 @@ mod relay;
 mod say;
 mod slurm;
 mod spool;
-mod waiting;
 mod work;
-mod yaml;
 
 pub use backend::{Cluster, Patience, Unit};
-pub use clients::{MEETING_TIME, client, clients_found, clients_have_met, prepare_clients};
 pub use error::ClusterError;
-pub use kubernetes::Manifest;
 pub use pipe::{Pipe, work_by_pipe};
 pub use queue::{JobId, Live, Others, Queue};
 pub use relay::{Allocation, Relay};
 pub use say::Say;
 pub use slurm::{Array, Programs, Slurm};
 pub use spool::{Delivery, Line, Outcome, Share, Sheet, Spool, Work, Writer};
-pub use waiting::{Waiting, nodes_of, waiting};
 pub use work::{Worked, confirmed, work};

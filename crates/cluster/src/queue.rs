@@ -78,7 +78,7 @@ pub trait Queue {
     fn cancel(&mut self, job: &JobId) -> Result<(), ClusterError>;
 }
 
-/// Workers that something else starts and ends, such as a Job of Kubernetes.
+/// Workers that something else starts and ends, such as another scheduler.
 #[derive(Clone, Copy, Debug)]
 pub struct Others;
 

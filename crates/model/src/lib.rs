@@ -11,7 +11,6 @@ pub mod answer;
 pub mod backend;
 pub mod backing;
 pub mod bench;
-pub mod clients;
 pub mod comparison;
 pub mod durability;
 pub mod field;

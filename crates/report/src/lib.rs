@@ -7,7 +7,6 @@
 
 mod answer_text;
 mod bench_text;
-mod clients_text;
 mod clusters;
 mod compare_text;
 mod csv;
@@ -43,7 +42,6 @@ mod watch_text;
 mod fixture;
 
 pub use bench_text::bench_text;
-pub use clients_text::{clients_json, clients_text};
 pub use compare_text::{compare_markdown, compare_text};
 pub use csv::csv;
 pub use html::{ExtractError, HtmlPage, Inside, PageTrials, extract, has_program};

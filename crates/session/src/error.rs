@@ -279,36 +279,6 @@ pub enum SessionError {
         "the run's settings for its workers cannot be read: {0}; use the same seekwell on every node"
     )]
     Settings(serde_json::Error),
-    /// Clients in step could not be started.
-    #[error("cannot start the clients: {source}; is srun installed here?")]
-    StartClients {
-        /// Cause.
-        source: std::io::Error,
-    },
-    /// Clients in step did not come to their end.
-    #[error("the clients ended without figures: {words}")]
-    Clients {
-        /// The words of one of them.
-        words: String,
-    },
-    /// Slurm cannot give the nodes that clients in step ask for.
-    #[error(
-        "{asked} cannot start: {reason}; {offered}; give --nodes, --processes and --partition that fit"
-    )]
-    ClientsInVain {
-        /// The nodes and clients.
-        asked: String,
-        /// Slurm's reason.
-        reason: String,
-        /// The nodes that there are.
-        offered: String,
-    },
-    /// Clients in step were interrupted.
-    #[error("interrupted; all clients have ended, and their folder {} is removed", folder.display())]
-    ClientsStopped {
-        /// The folder.
-        folder: std::path::PathBuf,
-    },
     /// An option of `sbatch` that Seekwell sets itself.
     #[error("--sbatch {option}: Seekwell sets this option itself; leave it out")]
     Sbatch {
@@ -320,22 +290,6 @@ pub enum SessionError {
         "--sbcast runs trials on modelled devices; with --place host put the run file into a directory that all nodes see, and leave out --sbcast"
     )]
     HostApart,
-    /// A lab for a manifest names a file.
-    #[error(
-        "the lab names the file {named}, and a manifest holds the text of the lab alone; use a device from seekwell device list, or add the file to the image and run the lab there"
-    )]
-    ManifestFile {
-        /// The file.
-        named: String,
-    },
-    /// A manifest of a lab on a device of the host.
-    #[error(
-        "{device} is a device of the host, and pods run trials in guests; write model = \"NAME\" into the lab (seekwell device list), or add --model NAME to the manifest's options"
-    )]
-    ManifestDevice {
-        /// The device.
-        device: String,
-    },
     /// An old run file cannot be renamed.
     #[error("cannot rename {}: {source}", path.display())]
     SetAside {
@@ -381,10 +335,7 @@ impl SessionError {
             | Self::Trace { .. }
             | Self::TraceRoom { .. }
             | Self::Sbatch { .. }
-            | Self::ClientsInVain { .. }
-            | Self::HostApart
-            | Self::ManifestFile { .. }
-            | Self::ManifestDevice { .. } => Kind::Usage,
+            | Self::HostApart => Kind::Usage,
             Self::Refused(_) | Self::NotSeen { .. } | Self::OtherRun { .. } => Kind::Refused,
             Self::Store(StoreError::Changed { .. }) => Kind::Changed,
             _ => Kind::Failed,

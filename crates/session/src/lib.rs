@@ -21,7 +21,6 @@
 
 mod advised;
 pub mod backends;
-mod clients;
 mod devices;
 mod earlier;
 mod effects;
@@ -33,7 +32,6 @@ mod leftovers;
 mod load_folder;
 mod loaded;
 mod machine;
-mod manifest;
 mod marked;
 mod merged;
 mod nodes;
@@ -54,7 +52,6 @@ mod tried;
 mod worker;
 
 pub use advised::{Advice, Advised};
-pub use clients::{Launch, client, clients_in_step};
 pub use earlier::Since;
 pub use effects::Effects;
 pub use error::{Kind, SessionError};
@@ -63,7 +60,6 @@ pub use kept::{Standing, set_aside};
 pub use leftovers::put_back;
 pub use loaded::Session;
 pub use machine::Machine;
-pub use manifest::{InCluster, manifest};
 pub use marked::all_marked;
 pub use merged::merge;
 pub use options::{Change, More, OnCluster, Options, Price, Wait, Workers};

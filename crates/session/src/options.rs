@@ -89,7 +89,7 @@ pub enum Workers {
         /// standard output.
         is_apart: bool,
     },
-    /// Something else, such as a Job of Kubernetes.
+    /// Something else, such as another scheduler.
     Others,
 }
 

@@ -86,15 +86,6 @@ the current trial, a second Ctrl-C at once. Either way the machine's settings ar
 Exit status: 0 winner or tie, 4 inconclusive, 1 error or stopped, 3 refused for safety."#,
     ),
     (
-        "cluster manifest",
-        r#"Examples:
-  seekwell cluster manifest mine.toml --workers 40 > mine.yaml
-  kubectl apply -f mine.yaml
-  seekwell cluster manifest mine.toml --option=--model=wd-raptor-wd740gd
-
-A pod with the run and one per worker share a volume. For labs on modelled devices."#,
-    ),
-    (
         "report",
         r#"Examples:
   seekwell report demo.seekwell        the same as at the end of the run
@@ -228,14 +219,6 @@ used. A doubtful result says why and what to do: served from a cache, too short,
   seekwell file extract demo.html          writes demo.seekwell"#,
     ),
     (
-        "cluster",
-        r#"Examples:
-  seekwell cluster clients /shared/scratch --on slurm --nodes 8
-  seekwell cluster manifest mine.toml --workers 40 > mine.yaml
-
-A lab runs on the nodes of Slurm with `seekwell run LAB --on slurm`."#,
-    ),
-    (
         "file extract",
         r#"Examples:
   seekwell file extract demo.html           writes demo.seekwell
@@ -249,15 +232,6 @@ A page whose run was changed gives no file: exit status 6."#,
   seekwell file verify demo.seekwell        status 6 if anything was changed
   seekwell file verify demo.seekwell --sign ~/.ssh/id_ed25519
   seekwell file verify demo.seekwell --key author.pub"#,
-    ),
-    (
-        "cluster clients",
-        r#"Examples:
-  seekwell cluster clients /shared/scratch --processes 4
-  seekwell cluster clients /shared/scratch --on slurm --nodes 8 --block 4GiB
-  seekwell cluster clients /shared/scratch --on slurm --stonewall 30s --json
-
-Clients read what those of the next node wrote: it comes from the storage, not from their own cache."#,
     ),
     (
         "file merge",

@@ -12,7 +12,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Ask", &["doctor", "try", "init", "plan", "run", "advise"]),
     ("Measure", &["bench", "watch", "capture"]),
     ("Understand", &["report", "compare", "trace", "device"]),
-    ("Keep", &["claim", "release", "file", "cluster", "kernel"]),
+    ("Keep", &["claim", "release", "file", "kernel"]),
 ];
 
 /// Flags of a kind of `bench` that its help shows; those after them are further options.

@@ -108,7 +108,7 @@ fn every_command_line_of_the_book_exists() {
             let mut words = call.split_whitespace();
             let command = words.next().unwrap();
             let mut asked = vec!["help", command];
-            if ["bench", "kernel", "trace", "device", "file", "cluster"].contains(&command) {
+            if ["bench", "kernel", "trace", "device", "file"].contains(&command) {
                 asked.extend(words.clone().next());
             }
             let output = seekwell(directory.path()).args(&asked).output().unwrap();

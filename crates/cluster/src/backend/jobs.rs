@@ -4,7 +4,6 @@ use super::Cluster;
 use super::named::Named;
 use crate::error::ClusterError;
 use crate::queue::{JobId, Live};
-use crate::waiting::is_in_vain;
 use std::collections::BTreeMap;
 
 /// Tasks of all jobs whose workers have something, as the scheduler says.
@@ -125,7 +124,7 @@ impl Cluster {
             && self.told.as_ref() != Some(reason)
         {
             let job = job.number();
-            let fix = if is_in_vain(reason) {
+            let fix = if IN_VAIN.contains(&reason.as_str()) {
                 "; it cannot start like this: stop the run and change its options of sbatch"
                     .to_owned()
             } else if reason == HELD {
@@ -138,6 +137,20 @@ impl Cluster {
         self.told = reason;
     }
 }
+
+/// Reasons of jobs that start under no circumstances, whichever other jobs end.
+const IN_VAIN: [&str; 9] = [
+    // More nodes than the partition has.
+    "PartitionConfig",
+    "PartitionNodeLimit",
+    "PartitionTimeLimit",
+    "BadConstraints",
+    "InvalidAccount",
+    "InvalidQOS",
+    "AccountNotAllowed",
+    "QOSNotAllowed",
+    "JobHeldAdmin",
+];
 
 /// Reason of a job that its user has held.
 const HELD: &str = "JobHeldUser";

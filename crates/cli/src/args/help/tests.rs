@@ -86,8 +86,6 @@ fn commands_that_moved_are_understood_by_both_names() {
         ("repair", "file repair", "a.seekwell"),
         ("extract", "file extract", "a.html"),
         ("merge", "file merge", "a b -o c"),
-        ("manifest", "cluster manifest", "lab.toml"),
-        ("clients", "cluster clients", "/shared"),
         ("probe", "device probe", "/dev/sdb"),
         ("replicate", "device replicate", "--quick"),
         ("calibrate", "kernel calibrate", "--layers"),
