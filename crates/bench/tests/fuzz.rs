@@ -73,24 +73,6 @@ fn devices() {
     });
 }
 
-const DISKSPECS: &str = "disksim_disk DISK {
-    Model = dm_disk { Disk brand = x, Layout Model = dm_layout_g1 { Zones = [
-        dm_layout_g1_zone { First cylinder number = 0, Last cylinder number = 9 } ] } },
-    Scheduler = disksim_ioqueue { Scheduling policy = 3 }, Max queue length = 4,
-    Bulk sector transfer time = 0.0256, Buffer size = 512 # KB
-}
-";
-
-#[test]
-fn disk_specifications() {
-    fuzz("diskspecs", &[DISKSPECS.as_bytes()], 5_000, |bytes| {
-        if let Ok(text) = std::str::from_utf8(bytes) {
-            let mut none = |file: &str| Err(format!("no {file}"));
-            let _ = seekwell_device::diskspecs::import("x.diskspecs", text, &mut none);
-        }
-    });
-}
-
 const JOB: &[u8] =
     b"; mail\n[global]\nioengine=libaio\ndirect=1\nsize=1g\nrw=randrw\nrwmixread=70\n\
 bssplit=4k/60:64k/40\nprioclass=1\n[a]\nstonewall\nnumjobs=4\nrate=1m,2m\n[b]\nrw=write\nfsync=1\n";

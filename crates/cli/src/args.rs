@@ -8,7 +8,7 @@ mod help;
 mod traces;
 mod tried;
 
-pub use devices::{DeviceCommand, DeviceCompareArgs, DeviceImportArgs, DeviceServeArgs, ProbeArgs};
+pub use devices::{DeviceCommand, DeviceCompareArgs, DeviceServeArgs, ProbeArgs};
 pub use elsewhere::{ClusterArgs, DoctorArgs, MergeArgs, WorkArgs};
 pub use files::{ExtractArgs, FileCommand, RepairArgs, VerifyArgs};
 pub use help::{command, documented, whole};

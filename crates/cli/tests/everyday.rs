@@ -9,8 +9,6 @@ mod book;
 mod capture;
 #[path = "everyday/compare.rs"]
 mod compare;
-#[path = "everyday/device.rs"]
-mod device;
 #[path = "everyday/documents.rs"]
 mod documents;
 #[path = "everyday/init.rs"]

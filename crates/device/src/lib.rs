@@ -43,7 +43,6 @@ pub mod bus;
 pub mod catalogue;
 mod change;
 pub mod compared;
-pub mod diskspecs;
 pub mod evidence;
 pub mod file;
 pub mod fixed;

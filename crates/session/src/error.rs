@@ -77,7 +77,7 @@ pub enum SessionError {
     #[error(transparent)]
     Catalogue(DeviceError),
     /// A device file of the user's own cannot be read.
-    #[error("cannot read the device file {}: {source}; give the path of a file that probe or device import wrote", path.display())]
+    #[error("cannot read the device file {}: {source}; give the path of a file that device probe wrote", path.display())]
     ReadDevice {
         /// Its path.
         path: PathBuf,

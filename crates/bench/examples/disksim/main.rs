@@ -2,9 +2,6 @@
 //!
 //! Run: `cargo run --release -p seekwell-bench --example disksim -- FOLDER [OUTPUT]`, FOLDER holding `*.trace`,
 //! `*.model` and `*.seek`. OUTPUT gets what was fitted and the quantiles of both distributions.
-//!
-//! `disksim --specification FOLDER` fits nothing: each drive is imported from its `*.diskspecs` and judged on the whole
-//! trace, in all and by class of request.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example reports on the terminal")]
 
@@ -17,21 +14,13 @@ use seekwell_device::{DeviceFile, load};
 
 mod fit;
 mod fitted;
-mod specification;
 mod trace;
 
 use fitted::{Fit, device_text};
 use trace::{DRIVES, Traced, read_drive, read_trace, replay};
 
 fn main() -> ExitCode {
-    let mut arguments = std::env::args().skip(1).map(PathBuf::from).peekable();
-    if arguments.next_if(|first| first.as_os_str() == "--specification").is_some() {
-        let Some(folder) = arguments.next() else {
-            eprintln!("usage: disksim --specification FOLDER");
-            return ExitCode::from(2);
-        };
-        return ended(specification::judge_all(&folder).map(|text| print!("{text}")));
-    }
+    let mut arguments = std::env::args().skip(1).map(PathBuf::from);
     let (Some(folder), output) = (arguments.next(), arguments.next()) else {
         eprintln!("usage: disksim FOLDER [OUTPUT]");
         return ExitCode::from(2);

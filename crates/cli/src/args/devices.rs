@@ -15,8 +15,6 @@ pub enum DeviceCommand {
     },
     /// Serve a modelled device in real time, as a block device of this machine, until Ctrl-C
     Serve(DeviceServeArgs),
-    /// Turn a disk specification of DiskSim into a device file
-    Import(DeviceImportArgs),
     /// Compare a run on a device file with the same lab on the device itself, and keep the error in the
     /// file
     Compare(DeviceCompareArgs),
@@ -48,16 +46,6 @@ pub struct DeviceServeArgs {
     /// Seed of what no data sheet says, such as the angle of the disk at its start
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-}
-
-/// Arguments of `device import`.
-#[derive(Args, Debug)]
-pub struct DeviceImportArgs {
-    /// Specification, NAME.diskspecs; the files it names are read from its directory
-    pub specification: PathBuf,
-    /// Device file to write; an existing file is not overwritten [default: standard output]
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
 }
 
 /// Arguments of `probe`.

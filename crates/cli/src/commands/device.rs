@@ -1,6 +1,6 @@
 //! `seekwell device`: the modelled devices, and what they do, drawn.
 
-use crate::args::{DeviceCommand, DeviceCompareArgs, DeviceImportArgs};
+use crate::args::{DeviceCommand, DeviceCompareArgs};
 use crate::commands::compare::Run;
 use crate::failure::{Exit, Failure};
 use crate::{foreign, output, terminal};
@@ -15,11 +15,11 @@ use seekwell_session::Session;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::Read as _;
-use std::path::{Component, Path};
+use std::path::Path;
 
 mod serve;
 
-/// Lists the modelled devices, draws one, serves one, or makes a device file from a specification.
+/// Lists the modelled devices, draws one, serves or probes one, or compares a prediction with the device.
 ///
 /// # Errors
 /// When there is no such device, or a file is wrong or cannot be read or written.
@@ -36,44 +36,11 @@ pub fn run(session: &Session, command: &DeviceCommand) -> Result<Exit, Failure> 
             terminal::data(&terminal::fitted(&terminal::harmless(&text), 0, terminal::columns()));
         }
         DeviceCommand::Serve(arguments) => serve::run(session, arguments)?,
-        DeviceCommand::Import(arguments) => import(arguments)?,
         DeviceCommand::Compare(arguments) => compare(arguments)?,
         DeviceCommand::Probe(arguments) => return super::probe::run(session, arguments),
         DeviceCommand::Replicate(arguments) => return super::replicate::run(session, arguments),
     }
     Ok(Exit::Done)
-}
-
-/// Makes a device file from a specification of DiskSim and the files it names.
-fn import(arguments: &DeviceImportArgs) -> Result<(), Failure> {
-    let path = &arguments.specification;
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    // The specification names files of its folder.
-    let reach = Reach::default().reading(path).reading(folder.unwrap_or(Path::new(".")));
-    let reach = arguments.output.iter().fold(reach, |reach, output| reach.writing(output));
-    foreign::confine(&reach);
-    let text = text_of(path)
-        .map_err(|error| Failure::Error(format!("cannot read {}: {error}", path.display())))?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let directory = path.parent().unwrap_or(Path::new(""));
-    let mut named_file = |named: &str| {
-        let mut parts = Path::new(named).components();
-        match (parts.next(), parts.next()) {
-            (Some(Component::Normal(file)), None) => {
-                text_of(&directory.join(file)).map_err(|error| error.to_string())
-            }
-            _ => Err("only plain names of files in the same directory are read".to_owned()),
-        }
-    };
-    let device = seekwell_device::diskspecs::import(&name, &text, &mut named_file)
-        .map_err(|error| Failure::from_error(&error))?;
-    match &arguments.output {
-        Some(output) => output::create(output, Kind::Device, device.as_bytes()),
-        None => {
-            terminal::data(&device);
-            Ok(())
-        }
-    }
 }
 
 /// Compares a prediction on a device file with a run on the device, and keeps the error in the file.
@@ -167,12 +134,4 @@ fn own_text(path: &Path) -> std::io::Result<String> {
         return Err(std::io::Error::other("longer than 1 MiB"));
     }
     Ok(text)
-}
-
-/// The text of a file, one byte beyond the largest specification at most.
-fn text_of(path: &Path) -> std::io::Result<String> {
-    let mut bytes = Vec::new();
-    let most = seekwell_device::diskspecs::MOST_BYTES as u64 + 1;
-    seekwell_trust::open(path, u64::MAX)?.take(most).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -14,8 +14,6 @@ mod planted;
 mod promises;
 mod rates;
 mod small;
-#[path = "../../../bench/examples/disksim/specification.rs"]
-mod specification;
 mod ssd_oracle;
 #[path = "../../../bench/examples/disksim/trace.rs"]
 mod trace;

@@ -150,7 +150,7 @@ fn a_wrong_device_file_gets_one_message_with_file_line_and_key() {
     );
     assert_eq!(
         refusal(&"#".repeat(MOST_BYTES as usize + 1)),
-        "cannot read the device file own.toml: longer than 1 MiB; give the path of a file that probe or device import wrote"
+        "cannot read the device file own.toml: longer than 1 MiB; give the path of a file that device probe wrote"
     );
     let none = devices().named("none.toml", Path::new("/nonexistent")).unwrap_err().to_string();
     assert!(none.starts_with("cannot read the device file /nonexistent/none.toml: No such file"));
