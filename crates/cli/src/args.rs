@@ -336,10 +336,6 @@ pub struct RunArgs {
     /// Workers of the cluster.
     #[command(flatten)]
     pub cluster: ClusterArgs,
-    /// The nodes share no directory with this machine: program and lab kernel come by sbcast, into --scratch of
-    /// each node or its /tmp, and records go back over standard output
-    #[arg(long, requires = "on", help_heading = elsewhere::CLUSTER)]
-    pub sbcast: bool,
     /// Print the whole run as JSON on standard output
     #[arg(long)]
     pub json: bool,
@@ -359,7 +355,7 @@ impl RunArgs {
             cluster: self
                 .at
                 .is_elsewhere()
-                .then(|| self.cluster.workers(&self.at.on, self.sbcast, stop.clone())),
+                .then(|| self.cluster.workers(&self.at.on, stop.clone())),
             scratch: self.scratch.clone(),
             more: self.longest().map(|_| More { until_decided: self.at_most.is_some() }),
             wait: self.wait.then(|| waiting(stop)),

@@ -164,62 +164,6 @@ fn a_lab_on_nodes_that_fail_ends_as_on_one_machine() {
     assert_eq!(clustered, plain);
 }
 
-/// Nodes that see nothing of this machine: program, lab kernel and work are brought, and records come back over standard
-/// output. A worker is killed meanwhile. Trials and verdict are those of a run on this machine, and nothing stays on the
-/// nodes.
-#[test]
-fn nodes_without_a_shared_directory_run_the_lab() {
-    let test = "nodes_without_a_shared_directory_run_the_lab";
-    if !can_run(test) {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    for name in ["apart", "local"] {
-        std::fs::create_dir(folder.path().join(name)).unwrap();
-    }
-    for place in ["lab.toml", "apart/lab.toml"] {
-        std::fs::write(folder.path().join(place), LAB).unwrap();
-    }
-    let hide = |path: &str| format!("mount -t tmpfs tmpfs \"{path}\"; ");
-    let at = folder.path().display();
-    let kernels = hide("${XDG_CACHE_HOME:-$HOME/.cache}/seekwell");
-    let lines = hide(&format!("{at}/apart")) + &hide(&format!("{at}/local")) + &kernels + ":";
-    let script = r#"
-        cd apart
-        "$SEEKWELL" run lab.toml --on slurm --nodes 2 --sbcast --scratch "$TMPDIR/local" \
-            -o apart.seekwell --no-screen 2>../talk >/dev/null &
-        run=$!
-        until [ -n "$(ls apart.seekwell.nodes/taken 2>/dev/null)" ] || ! kill -0 "$run"; do sleep 0.1; done
-        kill -9 $(pgrep -f "[p]rogram work .*--pipe 0" | head -n 1)
-        status=0
-        wait "$run" || status=$?
-        mv apart.seekwell ..
-        echo "status $status"
-        for try in $(seq 100); do [ -z "$(squeue --noheader)" ] && break; sleep 0.3; done
-        squeue --noheader
-        ls
-        for node in node1 node2; do
-            daemon=$(pgrep -f "[s]lurmd -D -N $node\$" | tail -n 1)
-            nsenter --mount --target "$daemon" ls "$TMPDIR/local" "$TMPDIR/apart"
-        done
-    "#;
-    let variables = [("NODE_LINES", lines.as_str())];
-    let Some(output) = on_cluster_with(test, folder.path(), &variables, script) else { return };
-    let said = String::from_utf8_lossy(&output.stdout).replace(&at.to_string(), "AT");
-    let talk = std::fs::read_to_string(folder.path().join("talk")).unwrap_or_default();
-    assert!(output.status.success(), "{output:?}\n{talk}");
-    let (status, rest) = said.split_once('\n').unwrap();
-    assert!(status == "status 0" || status == "status 4", "{said}\n{talk}");
-    let empty = "AT/apart:\n\nAT/local:\n";
-    assert_eq!(rest, format!("lab.toml\n{empty}{empty}"), "no job and no file is left");
-
-    seekwell(folder.path(), &["run", "lab.toml", "--place", "virtual", "-o", "plain.seekwell"]);
-    let (apart, plain) =
-        (run_of(folder.path(), "apart.seekwell"), run_of(folder.path(), "plain.seekwell"));
-    assert_eq!(apart.1.len(), 12);
-    assert_eq!(apart, plain);
-}
-
 /// A race that is stopped while nodes have its trials says how to go on, leaves no job, and continues with what was
 /// delivered. The looks of its verdict are those of a run on this machine: the same trials, and the same stacks leave.
 #[test]

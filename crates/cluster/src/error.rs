@@ -103,12 +103,6 @@ pub enum ClusterError {
         /// End of the trial.
         words: String,
     },
-    /// A worker and its session do not understand each other any more.
-    #[error("the pipe between session and worker is broken: {source}")]
-    Pipe {
-        /// Cause.
-        source: io::Error,
-    },
     /// The user wishes to end the run.
     #[error("stopped while the cluster had the trial")]
     Stopped,

@@ -2,8 +2,7 @@
 //!
 //! For: the folder that a session and its workers share ([`Spool`]), the backend that puts trials into
 //! it and takes records out ([`Cluster`]), the loop of a worker ([`work`]), and the jobs in which a
-//! scheduler of clusters runs workers ([`Queue`], [`Slurm`]). Workers that see no folder of the session are
-//! relayed ([`Relay`], [`work_by_pipe`]).
+//! scheduler of clusters runs workers ([`Queue`], [`Slurm`]).
 //!
 //! Not for: running a trial, judging, deciding which trials run. A trial depends on its request alone,
 //! so it does not matter which worker runs it, nor whether two do.
@@ -13,9 +12,7 @@ mod error;
 #[cfg(test)]
 mod fixture;
 pub mod pace;
-mod pipe;
 mod queue;
-mod relay;
 mod say;
 mod slurm;
 mod spool;
@@ -23,9 +20,7 @@ mod work;
 
 pub use backend::{Cluster, Patience, Unit};
 pub use error::ClusterError;
-pub use pipe::{Pipe, work_by_pipe};
 pub use queue::{JobId, Live, Others, Queue};
-pub use relay::{Allocation, Relay};
 pub use say::Say;
 pub use slurm::{Array, Programs, Slurm};
 pub use spool::{Delivery, Line, Outcome, Share, Sheet, Spool, Work, Writer};

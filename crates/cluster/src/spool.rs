@@ -273,11 +273,6 @@ impl Spool {
         Self::logs_in(&self.folder)
     }
 
-    /// The same by way of the descriptor, for this process alone.
-    pub(crate) fn logs_held(&self) -> PathBuf {
-        self.path(LOGS)
-    }
-
     /// Folder of the workers' logs in a session's folder.
     #[must_use]
     pub fn logs_in(folder: &Path) -> PathBuf {

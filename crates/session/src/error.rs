@@ -285,11 +285,6 @@ pub enum SessionError {
         /// The option.
         option: String,
     },
-    /// Trials on the nodes' own kernels without a shared directory.
-    #[error(
-        "--sbcast runs trials on modelled devices; with --place host put the run file into a directory that all nodes see, and leave out --sbcast"
-    )]
-    HostApart,
     /// An old run file cannot be renamed.
     #[error("cannot rename {}: {source}", path.display())]
     SetAside {
@@ -334,8 +329,7 @@ impl SessionError {
             | Self::Tried(_)
             | Self::Trace { .. }
             | Self::TraceRoom { .. }
-            | Self::Sbatch { .. }
-            | Self::HostApart => Kind::Usage,
+            | Self::Sbatch { .. } => Kind::Usage,
             Self::Refused(_) | Self::NotSeen { .. } | Self::OtherRun { .. } => Kind::Refused,
             Self::Store(StoreError::Changed { .. }) => Kind::Changed,
             _ => Kind::Failed,

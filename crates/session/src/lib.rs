@@ -67,7 +67,7 @@ pub use probed::{Health, ProbedDevice, ProbedError, ProbedWrites, health};
 pub use process::{ServeError, serve};
 pub use resolved::{LabText, Resolved};
 pub use run::{Done, Finished, Planned, Run, outcomes};
-pub use seekwell_cluster::{Pipe, Say};
+pub use seekwell_cluster::Say;
 pub use seekwell_host::sysfs::System;
 pub use seekwell_runner::execute::{Event, OVER};
 pub use seekwell_serve::{Floor, Report, Served, ServedError};

@@ -3,9 +3,7 @@
 use crate::error::SessionError;
 use crate::machine::Machine;
 use crate::options::{Change, HOST, OnCluster, Options, Workers};
-use seekwell_cluster::{
-    Allocation, Array, Cluster, Others, Patience, Queue, Relay, Slurm, Spool, Unit, Work,
-};
+use seekwell_cluster::{Array, Cluster, Others, Patience, Queue, Slurm, Spool, Unit, Work};
 use seekwell_model::plan::Plan;
 use seekwell_virtual::Kernel;
 use serde::{Deserialize, Serialize};
@@ -17,9 +15,6 @@ mod tests;
 
 /// End of the name of the folder that session and workers share, next to the run file.
 const FOLDER: &str = ".nodes";
-
-/// Directory of every node for what is brought there.
-const LOCAL: &str = "/tmp";
 
 /// The backend of the workers with its options.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -120,7 +115,7 @@ pub(crate) fn cluster(
     let settings = serde_json::to_value(settings).map_err(SessionError::Settings)?;
     let work = Work { plan: plan.clone(), environment: environment.clone(), settings };
     let spool = folder(run_file);
-    let queue = queue(machine, kernel, options, &on.workers, &spool)?;
+    let queue = queue(machine, kernel, &on.workers, &spool);
     let cluster = Cluster::later(&spool, work, queue, Patience::default(), on.stop.clone());
     Ok(cluster.by(unit).saying(on.say.clone()))
 }
@@ -129,28 +124,13 @@ pub(crate) fn cluster(
 fn queue(
     machine: &Machine,
     kernel: Option<&Kernel>,
-    options: &Options,
     workers: &Workers,
     spool: &Path,
-) -> Result<Box<dyn Queue>, SessionError> {
-    let program = machine.program.clone();
-    Ok(match workers {
-        Workers::Slurm { tasks, options: given, is_apart: true } => {
-            let kernel = kernel.ok_or(SessionError::HostApart)?;
-            let allocation = Allocation {
-                program,
-                kernel_id: kernel.id.clone(),
-                kernel: kernel.files(),
-                spool: spool.to_owned(),
-                local: options.scratch.clone().unwrap_or_else(|| PathBuf::from(LOCAL)),
-                tasks: *tasks,
-                options: given.clone(),
-            };
-            Box::new(Relay::new(allocation, machine.slurm()))
-        }
-        Workers::Slurm { tasks, options: given, is_apart: false } => {
+) -> Box<dyn Queue> {
+    match workers {
+        Workers::Slurm { tasks, options: given } => {
             let array = Array {
-                program,
+                program: machine.program.clone(),
                 logs: Spool::logs_in(spool),
                 spool: spool.to_owned(),
                 tasks: *tasks,
@@ -160,7 +140,7 @@ fn queue(
             Box::new(Slurm::new(array, machine.slurm()))
         }
         Workers::Others => Box::new(Others),
-    })
+    }
 }
 
 /// The shared folder of a run.

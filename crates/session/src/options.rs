@@ -85,9 +85,6 @@ pub enum Workers {
         tasks: u32,
         /// Further options of `sbatch`.
         options: Vec<String>,
-        /// True if the nodes share no directory with this machine: everything comes by `sbcast`, and records go back over
-        /// standard output.
-        is_apart: bool,
     },
     /// Something else, such as another scheduler.
     Others,
@@ -161,12 +158,11 @@ impl Options {
 
     /// The options of a run on these workers.
     fn on_cluster(&self, workers: &Workers) -> Vec<String> {
-        let Workers::Slurm { tasks, options, is_apart } = workers else {
+        let Workers::Slurm { tasks, options } = workers else {
             return ["--on", "workers"].map(str::to_owned).to_vec();
         };
         let mut words = ["--on", "slurm", "--nodes"].map(str::to_owned).to_vec();
         words.push(tasks.to_string());
-        words.extend(is_apart.then(|| "--sbcast".to_owned()));
         // A directory of the nodes.
         let scratch = self
             .scratch

@@ -8,7 +8,7 @@ use crate::loaded::Session;
 use crate::nodes::{OfGuests, Settings};
 use crate::own_cpu::{CPUS, OwnCpu};
 use crate::setup::Opened;
-use seekwell_cluster::{Pipe, Spool, Work, Worked, confirmed};
+use seekwell_cluster::{Spool, Work, Worked, confirmed};
 use seekwell_model::backend::Backend;
 use seekwell_virtual::was_ended_by_host;
 use std::path::Path;
@@ -61,25 +61,6 @@ impl Session {
         let ran = ran?;
         put_back.map_err(SessionError::PutBack)?;
         Ok(ran)
-    }
-
-    /// Runs trials that come over a pipe, as a worker on a node that shares no folder with the run; `folder` has the work.
-    ///
-    /// # Errors
-    /// As [`Self::work`].
-    pub fn work_by_pipe(&self, folder: &Path, pipe: Pipe) -> Result<Worked, SessionError> {
-        let (_, work) = Spool::open(folder)?;
-        let settings =
-            serde_json::from_value(work.settings.clone()).map_err(SessionError::Settings)?;
-        let Settings::Virtual(options) = settings else { return Err(SessionError::HostApart) };
-        let _own_cpu = options.own_cpu.then(|| OwnCpu::bind(Path::new(CPUS)));
-        let mut backend = self.guests(&options, &work, folder)?;
-        let ran = seekwell_cluster::work_by_pipe(pipe, &mut |trial| {
-            let mut once = || backend.run(&work.plan, trial, &mut |_| {});
-            confirmed(UNTIL_KILLED, was_ended_by_host, &mut once)
-        });
-        backend.finish().map_err(SessionError::PutBack)?;
-        Ok(ran?)
     }
 
     /// The guests of a node that is like the machine of the run.

@@ -38,22 +38,17 @@ pub struct ClusterArgs {
 }
 
 impl ClusterArgs {
-    /// The workers, perhaps on nodes that share no directory with this machine; the run ends when `stop` is raised.
-    pub(super) fn workers(
-        &self,
-        on: &[String],
-        is_apart: bool,
-        stop: Arc<AtomicBool>,
-    ) -> OnCluster {
+    /// The workers; the run ends when `stop` is raised.
+    pub(super) fn workers(&self, on: &[String], stop: Arc<AtomicBool>) -> OnCluster {
         let say = Say::new(|words| terminal::talk(&terminal::harmless(words)));
-        if !on.iter().any(|word| word == SLURM) {
-            return OnCluster { workers: Workers::Others, stop, say };
-        }
-        let (tasks, options) = (self.nodes, self.options());
-        OnCluster { workers: Workers::Slurm { tasks, options, is_apart }, stop, say }
+        let workers = match on.iter().any(|word| word == SLURM) {
+            true => Workers::Slurm { tasks: self.nodes, options: self.options() },
+            false => Workers::Others,
+        };
+        OnCluster { workers, stop, say }
     }
 
-    /// Options of `sbatch` and `srun`.
+    /// Options of `sbatch`.
     fn options(&self) -> Vec<String> {
         let named = [("--partition", &self.partition), ("--account", &self.account)];
         let named = named
@@ -102,7 +97,4 @@ pub struct WorkArgs {
     /// Wait for a run that is not there yet
     #[arg(long)]
     pub wait: bool,
-    /// Take trials from standard input and write records to standard output, as worker number RANK of an allocation
-    #[arg(long, value_name = "RANK", conflicts_with = "wait")]
-    pub pipe: Option<u32>,
 }

@@ -55,21 +55,3 @@ fn trials_that_depend_on_their_node_go_there_by_rounds() {
 fn the_shared_folder_stands_next_to_the_run_file() {
     assert_eq!(folder(Path::new("/home/a/x.seekwell")), Path::new("/home/a/x.seekwell.nodes"));
 }
-
-#[test]
-fn nodes_without_a_shared_directory_need_a_lab_kernel() {
-    let root = tempfile::tempdir().unwrap();
-    let machine = Machine {
-        system: seekwell_host::sysfs::System::rooted_at(root.path()),
-        program: PathBuf::from("/seekwell"),
-        state: PathBuf::new(),
-        kernels: None,
-        folders: Vec::new(),
-        temporary: PathBuf::new(),
-    };
-    let workers = Workers::Slurm { tasks: 2, options: vec![], is_apart: true };
-    let (options, spool) = (Options::of("host"), Path::new("/x.nodes"));
-    let error = queue(&machine, None, &options, &workers, spool).err().unwrap();
-    assert_eq!(error.kind(), crate::error::Kind::Usage);
-    assert!(error.to_string().starts_with("--sbcast runs trials on modelled devices"), "{error}");
-}

@@ -1,8 +1,8 @@
 use super::*;
 
-fn on_slurm(backend: &str, is_apart: bool, options: &[&str]) -> Options {
+fn on_slurm(backend: &str, options: &[&str]) -> Options {
     let options = options.iter().map(|option| (*option).to_owned()).collect();
-    let workers = Workers::Slurm { tasks: 40, options, is_apart };
+    let workers = Workers::Slurm { tasks: 40, options };
     Options {
         cluster: Some(OnCluster { workers, stop: Arc::default(), say: Say::default() }),
         ..Options::of(backend)
@@ -22,10 +22,10 @@ fn a_run_is_continued_where_it_ran() {
     assert_eq!(again(&guests), "--place virtual --set ram:fixed.parallel=2 --check");
     let given = ["--partition=batch", "--account=a", "--time=60"];
     let expected = "--on slurm --nodes 40 --partition=batch --account=a --sbatch=--time=60";
-    assert_eq!(again(&on_slurm("virtual", false, &given)), expected);
-    assert_eq!(again(&on_slurm("host", false, &[])), "--place host --on slurm --nodes 40");
-    let apart = Options { scratch: Some("/local".into()), ..on_slurm("virtual", true, &[]) };
-    assert_eq!(again(&apart), "--on slurm --nodes 40 --sbcast --scratch /local");
+    assert_eq!(again(&on_slurm("virtual", &given)), expected);
+    assert_eq!(again(&on_slurm("host", &[])), "--place host --on slurm --nodes 40");
+    let local = Options { scratch: Some("/local".into()), ..on_slurm("host", &[]) };
+    assert_eq!(again(&local), "--place host --on slurm --nodes 40 --scratch /local");
     let others = OnCluster { workers: Workers::Others, stop: Arc::default(), say: Say::default() };
     let pods = Options { cluster: Some(others), ..Options::of("virtual") };
     assert_eq!(again(&pods), "--on workers");

@@ -69,7 +69,7 @@ fn the_whole_help_has_every_option_and_the_short_one_says_so() {
     let run = ["run".to_owned()];
     let (short, whole) = (shown(command(), &run, 80), whole(&run).to_string());
     assert!(short.contains("more options: seekwell help run"), "{short}");
-    for option in ["--sbcast", "--bring", "--cpu"] {
+    for option in ["--bring", "--cpu"] {
         assert!(whole.contains(option) && !short.contains(option), "{option}\n{short}\n{whole}");
     }
     for option in ["--resume", "--output", "--device", "--json"] {
