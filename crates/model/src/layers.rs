@@ -375,19 +375,27 @@ pub trait LayerKind: Sync + std::fmt::Debug {
     }
 
     /// Bytes that it offers over devices of this size, about: what it keeps for itself is small.
-    fn usable(&self, layer: &Layer, device: Bytes, fast: Option<Bytes>) -> Bytes;
+    fn usable(&self, _layer: &Layer, device: Bytes, _fast: Option<Bytes>) -> Bytes {
+        device
+    }
 
     /// The node of the layer once it is up.
-    fn node(&self, site: &Site<'_>) -> String;
+    fn node(&self, site: &Site<'_>) -> String {
+        mapper::mapped(&site.name())
+    }
 
     /// Makes it anew and brings it up.
-    fn make(&self, site: &Site<'_>) -> Vec<Action>;
+    fn make(&self, site: &Site<'_>) -> Vec<Action> {
+        self.open(site)
+    }
 
     /// Brings up one that was made before.
     fn open(&self, site: &Site<'_>) -> Vec<Action>;
 
     /// Takes it down and keeps its content, if it has any.
-    fn close(&self, site: &Site<'_>) -> Vec<Action>;
+    fn close(&self, site: &Site<'_>) -> Vec<Action> {
+        vec![mapper::remove(&site.name())]
+    }
 
     /// The device to ask at the end of a trial whether the layer still works. A kernel continues without
     /// a layer's work where a filesystem would see no error.
@@ -397,7 +405,9 @@ pub trait LayerKind: Sync + std::fmt::Debug {
 
     /// The data that a power cut takes although the device kept what it flushed; `None` if the layer
     /// loses nothing.
-    fn power_cut(&self, layer: &Layer) -> Option<String>;
+    fn power_cut(&self, _layer: &Layer) -> Option<String> {
+        None
+    }
 
     /// Lines that make it last.
     fn lasting(&self, site: &Site<'_>) -> Lasting;

@@ -77,10 +77,6 @@ impl LayerKind for Bcache {
         Naming::Kernel
     }
 
-    fn usable(&self, _layer: &Layer, device: Bytes, _fast: Option<Bytes>) -> Bytes {
-        device
-    }
-
     fn node(&self, site: &Site<'_>) -> String {
         format!("/dev/bcache{}", site.index)
     }

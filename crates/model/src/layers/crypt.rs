@@ -125,26 +125,9 @@ impl LayerKind for Crypt {
         Bytes(device.0.saturating_sub(HEADER.0))
     }
 
-    fn node(&self, site: &Site<'_>) -> String {
-        format!("/dev/mapper/{}", site.name())
-    }
-
-    fn make(&self, site: &Site<'_>) -> Vec<Action> {
-        self.open(site)
-    }
-
     fn open(&self, site: &Site<'_>) -> Vec<Action> {
         let name = site.name();
         vec![Action::fed("dmsetup", &["create", &name, "--noudevsync"], Self::table(site))]
-    }
-
-    fn close(&self, site: &Site<'_>) -> Vec<Action> {
-        let name = site.name();
-        vec![Action::run("dmsetup", ["remove", "--noudevsync", "--retry", &name])]
-    }
-
-    fn power_cut(&self, _layer: &Layer) -> Option<String> {
-        None
     }
 
     fn lasting(&self, site: &Site<'_>) -> Lasting {

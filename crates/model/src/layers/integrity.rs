@@ -100,10 +100,6 @@ impl LayerKind for Integrity {
         Bytes(Self::provided(layer, device.0 / SECTOR) * SECTOR)
     }
 
-    fn node(&self, site: &Site<'_>) -> String {
-        format!("/dev/mapper/{}", site.name())
-    }
-
     fn make(&self, site: &Site<'_>) -> Vec<Action> {
         let (below, node) = (site.first(), self.node(site));
         let mut actions = vec![Action::run(
@@ -137,11 +133,6 @@ impl LayerKind for Integrity {
     fn open(&self, site: &Site<'_>) -> Vec<Action> {
         let name = site.name();
         vec![Action::fed("dmsetup", &["create", &name, "--noudevsync"], Self::table(site))]
-    }
-
-    fn close(&self, site: &Site<'_>) -> Vec<Action> {
-        let name = site.name();
-        vec![Action::run("dmsetup", ["remove", "--noudevsync", "--retry", &name])]
     }
 
     fn power_cut(&self, layer: &Layer) -> Option<String> {

@@ -57,7 +57,7 @@ fn create(name: &str, table: String) -> Action {
     Action::fed("dmsetup", &["create", name, "--noudevsync"], table)
 }
 
-fn remove(name: &str) -> Action {
+pub(super) fn remove(name: &str) -> Action {
     Action::run("dmsetup", ["remove", "--noudevsync", "--retry", name])
 }
 
@@ -70,7 +70,7 @@ fn wipe(node: &str) -> Action {
     )
 }
 
-fn mapped(name: &str) -> String {
+pub(super) fn mapped(name: &str) -> String {
     format!("/dev/mapper/{name}")
 }
 
@@ -117,14 +117,6 @@ impl LayerKind for Linear {
         Bytes(device.0 * u64::from(layer.devices))
     }
 
-    fn node(&self, site: &Site<'_>) -> String {
-        mapped(&site.name())
-    }
-
-    fn make(&self, site: &Site<'_>) -> Vec<Action> {
-        self.open(site)
-    }
-
     fn open(&self, site: &Site<'_>) -> Vec<Action> {
         let mut start = 0;
         let lines = site.below.iter().map(|below| {
@@ -134,14 +126,6 @@ impl LayerKind for Linear {
         });
         let table = lines.collect();
         vec![create(&site.name(), table)]
-    }
-
-    fn close(&self, site: &Site<'_>) -> Vec<Action> {
-        vec![remove(&site.name())]
-    }
-
-    fn power_cut(&self, _layer: &Layer) -> Option<String> {
-        None
     }
 
     fn lasting(&self, site: &Site<'_>) -> Lasting {
@@ -171,14 +155,6 @@ impl LayerKind for Striped {
         Bytes(device.0 * u64::from(layer.devices))
     }
 
-    fn node(&self, site: &Site<'_>) -> String {
-        mapped(&site.name())
-    }
-
-    fn make(&self, site: &Site<'_>) -> Vec<Action> {
-        self.open(site)
-    }
-
     fn open(&self, site: &Site<'_>) -> Vec<Action> {
         let chunk = (site.layer.size("chunk").0 / SECTOR).max(1);
         let least = site.below.iter().map(|below| below.sectors).min().unwrap_or(0);
@@ -186,14 +162,6 @@ impl LayerKind for Striped {
         let total = least / chunk * chunk * count;
         let devices: String = site.below.iter().map(|below| format!(" {} 0", below.node)).collect();
         vec![create(&site.name(), format!("0 {total} striped {count} {chunk}{devices}\n"))]
-    }
-
-    fn close(&self, site: &Site<'_>) -> Vec<Action> {
-        vec![remove(&site.name())]
-    }
-
-    fn power_cut(&self, _layer: &Layer) -> Option<String> {
-        None
     }
 
     fn lasting(&self, site: &Site<'_>) -> Lasting {
@@ -261,14 +229,6 @@ impl LayerKind for Thin {
         &THIN
     }
 
-    fn usable(&self, _layer: &Layer, device: Bytes, _fast: Option<Bytes>) -> Bytes {
-        device
-    }
-
-    fn node(&self, site: &Site<'_>) -> String {
-        mapped(&site.name())
-    }
-
     fn make(&self, site: &Site<'_>) -> Vec<Action> {
         Self::bring_up(site, true)
     }
@@ -287,10 +247,6 @@ impl LayerKind for Thin {
         let broken = &["Fail", "ro", "out_of_data_space", "needs_check"];
         let meaning = "its pool is full, or lost its metadata; use a larger device";
         Some(Watched { name, broken, meaning })
-    }
-
-    fn power_cut(&self, _layer: &Layer) -> Option<String> {
-        None
     }
 
     fn lasting(&self, site: &Site<'_>) -> Lasting {
@@ -356,10 +312,6 @@ impl LayerKind for Snapshot {
         Bytes(device.0 - device.0 / COPIES_PART)
     }
 
-    fn node(&self, site: &Site<'_>) -> String {
-        mapped(&site.name())
-    }
-
     fn make(&self, site: &Site<'_>) -> Vec<Action> {
         Self::bring_up(site, true)
     }
@@ -377,10 +329,6 @@ impl LayerKind for Snapshot {
         let [_, _, name, _] = Self::names(site);
         let meaning = "its space for copies is full, and later writes copied nothing; use a larger device, or write less";
         Some(Watched { name, broken: &["Invalid", "Overflow"], meaning })
-    }
-
-    fn power_cut(&self, _layer: &Layer) -> Option<String> {
-        None
     }
 
     fn lasting(&self, site: &Site<'_>) -> Lasting {
@@ -420,24 +368,12 @@ impl LayerKind for WriteCache {
         &WRITE_CACHE
     }
 
-    fn usable(&self, _layer: &Layer, device: Bytes, _fast: Option<Bytes>) -> Bytes {
-        device
-    }
-
-    fn node(&self, site: &Site<'_>) -> String {
-        mapped(&site.name())
-    }
-
     fn make(&self, site: &Site<'_>) -> Vec<Action> {
         vec![wipe(&site.second().node), create(&site.name(), Self::table(site))]
     }
 
     fn open(&self, site: &Site<'_>) -> Vec<Action> {
         vec![create(&site.name(), Self::table(site))]
-    }
-
-    fn close(&self, site: &Site<'_>) -> Vec<Action> {
-        vec![remove(&site.name())]
     }
 
     fn power_cut(&self, _layer: &Layer) -> Option<String> {
@@ -518,14 +454,6 @@ impl Cache {
 impl LayerKind for Cache {
     fn definition(&self) -> &LayerDefinition {
         &CACHE
-    }
-
-    fn usable(&self, _layer: &Layer, device: Bytes, _fast: Option<Bytes>) -> Bytes {
-        device
-    }
-
-    fn node(&self, site: &Site<'_>) -> String {
-        mapped(&site.name())
     }
 
     fn make(&self, site: &Site<'_>) -> Vec<Action> {
