@@ -4,7 +4,6 @@ use seekwell_host::refusal::Refusal;
 use seekwell_observe::ObserveError;
 use seekwell_workload::WorkloadError;
 use std::io;
-use std::path::PathBuf;
 
 /// The cause of a failure, before anybody says in which stage of the trial it happened.
 #[derive(Debug, thiserror::Error)]
@@ -38,9 +37,6 @@ pub enum Fault {
     /// A descriptor of the request is one of the standard streams.
     #[error("descriptor {0} cannot be an image")]
     NotAnImage(i32),
-    /// The device of the request is something else.
-    #[error("{} is not a block device", .0.display())]
-    NotABlockDevice(PathBuf),
     /// The step is for a device, and the stack has none.
     #[error("the stack has no device; runner and agent must be the same release")]
     NoDevice,

@@ -115,8 +115,8 @@ fn what_is_read_only_or_not_ours_is_refused_and_stays_as_it_is() {
             said(folder.path(), &bench(folder.path(), words)),
             (
                 Some(3),
-                "seekwell: refused: mine is not written: it exists and Seekwell did not make it; name a \
-                 file that does not exist yet"
+                "seekwell: refused: mine is not written: it is not a block device, and existing files are \
+                 never written; name a disk or a partition"
                     .to_owned()
             )
         );

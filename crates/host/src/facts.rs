@@ -2,8 +2,6 @@
 
 use crate::added;
 use crate::device::Device;
-use crate::error::Result;
-use crate::identity::Identity;
 use crate::memory;
 use crate::program;
 use crate::queue;
@@ -11,7 +9,6 @@ use crate::sysfs::{self, System};
 use seekwell_model::filesystems::{FILESYSTEMS, FilesystemDefinition, NFS_PROGRAMS, NFS_SERVER};
 use seekwell_model::layers::{LAYER_KINDS, LayerKind, Naming};
 use seekwell_model::plan::BackendFacts;
-use seekwell_model::record::DeviceInForce;
 use seekwell_model::units::Bytes;
 use seekwell_model::workloads::WORKLOAD_KINDS;
 use serde::{Deserialize, Serialize};
@@ -274,27 +271,4 @@ fn version(system: &System, name: &str, argument: &str) -> Option<String> {
     let text = String::from_utf8_lossy(&text);
     let mut lines = text.lines().map(str::trim);
     lines.find(|line| line.bytes().any(|byte| byte.is_ascii_digit())).map(str::to_owned)
-}
-
-/// A block device as it is now: identity and queue.
-///
-/// # Errors
-/// When there is no such device.
-pub fn device(system: &System, kernel_name: &str) -> Result<DeviceInForce> {
-    let queue = queue::read(system, kernel_name)?;
-    let found = Device::by_name(system, kernel_name);
-    let identity = found.map(|device| Identity::read(system, &device, None));
-    let identity = identity.ok_or_else(|| crate::Error::Setting {
-        device: kernel_name.to_owned(),
-        what: "sysfs has no device number for it".to_owned(),
-        remedy: "check that the device is still there".to_owned(),
-    })?;
-    Ok(DeviceInForce {
-        kernel_name: kernel_name.to_owned(),
-        size: identity.size,
-        model: identity.model,
-        serial: identity.serial,
-        firmware: identity.firmware,
-        queue,
-    })
 }

@@ -34,9 +34,7 @@ mod usage;
 mod tests;
 
 pub use bond::{Bond, bind};
-pub use token::{
-    FILE_MARK, WriteToken, create_file, given, is_first_process, layered, own_file, scratch,
-};
+pub use token::{WriteToken, given, is_first_process, layered, scratch};
 
 use usage::Suspect;
 
@@ -182,7 +180,7 @@ pub(crate) fn block_device(system: &System, target: &Path) -> Result<(PathBuf, D
                 target,
                 RefusalKind::NotOurs,
                 "it is not a block device, and existing files are never written",
-                "name a disk, or a file that does not exist yet",
+                "name a disk or a partition",
             ));
         }
     };

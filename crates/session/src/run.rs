@@ -62,12 +62,6 @@ impl Planned {
         Effects::of(&self.plan)
     }
 
-    /// The plan alone, for callers that run nothing.
-    #[must_use]
-    pub fn into_plan(self) -> Plan {
-        self.plan
-    }
-
     /// The options that made it.
     #[must_use]
     pub fn options(&self) -> &Options {

@@ -24,7 +24,6 @@ use std::path::Path;
 #[derive(Debug)]
 pub struct Device {
     token: WriteToken,
-    identity: Identity,
     /// Held for the whole trial: its last close frees the device.
     _loop_device: Option<LoopDevice>,
     /// `None` for a layer.
@@ -47,13 +46,13 @@ impl Device {
     /// The kernel's name, for example `loop3`.
     #[must_use]
     pub fn name(&self) -> &str {
-        self.identity.kernel_name.as_str()
+        self.token.kernel_name()
     }
 
     /// Identity as it was when the device was attached.
     #[must_use]
     pub fn identity(&self) -> &Identity {
-        &self.identity
+        self.token.identity()
     }
 
     /// Returns true for a disk or partition that the user claimed.
@@ -92,17 +91,7 @@ impl Device {
             DeviceHandle::Given { path } => (guard::given(system, path)?, None),
             DeviceHandle::Unused { .. } => return Err(Fault::NoDevice),
         };
-        Self::of(token, loop_device, Some(handle.clone()))
-    }
-
-    fn of(
-        token: WriteToken,
-        loop_device: Option<LoopDevice>,
-        handle: Option<DeviceHandle>,
-    ) -> Result<Self, Fault> {
-        let identity = token.identity().cloned();
-        let identity = identity.ok_or_else(|| Fault::NotABlockDevice(token.path().to_owned()))?;
-        Ok(Self { token, identity, _loop_device: loop_device, handle })
+        Ok(Self { token, _loop_device: loop_device, handle: Some(handle.clone()) })
     }
 
     /// The difference between the image now and when it was made; `None` where there is none.
@@ -160,7 +149,7 @@ impl Attached {
             }
         };
         if stack.layers.is_empty() {
-            let size = data.as_ref().map(|device| device.identity.size);
+            let size = data.as_ref().map(|device| device.identity().size);
             return Ok(Self { journal, data, assembled, members: Vec::new(), size });
         }
         let joined = data.is_some().then_some(&request.members).into_iter().flatten();
@@ -169,7 +158,7 @@ impl Attached {
             members.push(Device::attach(trial, handle, None)?);
         }
         let (data, assembled) = layered(trial, &members, unused)?;
-        let size = Some(data.identity.size);
+        let size = Some(data.identity().size);
         Ok(Self { journal, data: Some(data), assembled, members, size })
     }
 
@@ -308,7 +297,8 @@ fn layered(
         Lower::Devices(data)
     };
     let top = assembled.bring_up(&trial.system, &mut trial.undo, layers, how, lower, fast);
-    let device = top.map_err(Fault::from).and_then(|token| Device::of(token, None, None));
+    let device =
+        top.map_err(Fault::from).map(|token| Device { token, _loop_device: None, handle: None });
     trial.record.in_force.layers.clone_from(&assembled.commands);
     match device {
         Ok(device) => Ok((device, assembled)),

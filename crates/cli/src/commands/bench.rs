@@ -112,13 +112,9 @@ fn show(result: &BenchResult, matches: &ArgMatches) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Opens a target for writing when the guard lets it pass: a claimed device, or a file that
-/// Seekwell made.
+/// Opens a target for writing when the guard lets it pass: a claimed device, never a file.
 fn open_for_writing(machine: &Machine, target: &Path) -> Result<WriteToken, Failure> {
     let refused = |refusal: Refusal| Failure::from_refusal(&refusal);
-    if target.is_file() {
-        return guard::own_file(target).map_err(refused);
-    }
     let context = Context { claims: machine.claims(), run_file: None };
     let verified =
         guard::check(&machine.system, target, Purpose::Write, &context).map_err(refused)?;

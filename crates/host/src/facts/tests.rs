@@ -159,18 +159,6 @@ fn the_environment_names_kernel_cpu_memory_and_versions() {
 }
 
 #[test]
-fn a_device_is_described_with_its_queue() {
-    let machine = machine();
-    machine.attribute("sda", "device/model", "Test Disk");
-    machine.attribute("sda", "queue/nr_requests", "64");
-    let found = device(&machine.system(), "sda").unwrap();
-    assert_eq!(found.model.as_deref(), Some("Test Disk"));
-    assert_eq!(found.size, Bytes(200_000 * 512));
-    assert_eq!(found.queue.nr_requests, Some(64));
-    assert!(device(&machine.system(), "sdz").is_err());
-}
-
-#[test]
 fn every_finding_that_is_not_ready_says_what_to_do() {
     let machine = machine();
     std::fs::remove_file(machine.path("bin/wipefs")).unwrap();

@@ -84,10 +84,7 @@ pub fn make(
 }
 
 fn sector_size(system: &System, token: &WriteToken) -> Result<Bytes> {
-    let name = token.kernel_name().ok_or_else(|| {
-        Error::Argument(format!("{} is not a block device", token.path().display()))
-    })?;
-    let path = system.queue(name)?.join("logical_block_size");
+    let path = system.queue(token.kernel_name())?.join("logical_block_size");
     let sector: Option<u64> = sysfs::read_number(&path)?;
     sector.map(Bytes).ok_or_else(|| Error::Format {
         path,
@@ -159,8 +156,8 @@ fn size_of(path: &Path) -> Result<Bytes> {
 
 /// Locks the whole disk, as udev and other careful programs expect of whoever writes to it.
 fn lock(system: &System, token: &WriteToken) -> Result<OwnedFd> {
-    let name = token.kernel_name().unwrap_or_default();
-    let disk = crate::device::Device::by_name(system, name).and_then(|device| device.disk());
+    let disk = crate::device::Device::by_name(system, token.kernel_name())
+        .and_then(|device| device.disk());
     let path = disk.map_or_else(|| token.path().to_owned(), |disk| system.dev.join(disk.name));
     let node = open(&path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
         .map_err(Error::errno("open", &path))?;

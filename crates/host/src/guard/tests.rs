@@ -310,7 +310,7 @@ fn a_claimed_device_that_nobody_uses_may_be_written_and_an_unclaimed_one_not() {
         look(&machine, kind.target(), Purpose::Claim).unwrap();
         claim_it(&machine, kind.target());
         let token = look(&machine, kind.target(), Purpose::Write).unwrap().permit().unwrap();
-        assert_eq!(token.kernel_name(), Some(kind.target()));
+        assert_eq!(token.kernel_name(), kind.target());
         assert_eq!(token.path(), machine.path("dev").join(kind.target()));
         token.recheck().unwrap();
     }

@@ -8,16 +8,13 @@ use crate::loop_device::LoopDevice;
 use crate::nodes::{BehindLoop, FIRST_PID_NAMESPACE, FileId};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::sysfs::System;
-use rustix::fs::{FileType, Mode, OFlags, XattrFlags, fgetxattr, fsetxattr, fstat, open, stat};
+use rustix::fs::{Mode, OFlags, fstat, open, stat};
 use rustix::io::Errno;
 use std::fs::File;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-/// Extended attribute of files that Seekwell made; its value is the id of the run.
-pub const FILE_MARK: &str = "user.seekwell.run";
-
-/// The right to write to one device or file. Only the guard gives it; it is looked at again with
+/// The right to write to one device. Only the guard gives it; it is looked at again with
 /// [`WriteToken::recheck`] immediately before each use.
 #[derive(Debug)]
 pub struct WriteToken {
@@ -43,10 +40,6 @@ enum Subject {
         identity: Box<Identity>,
         below: Vec<String>,
     },
-    /// Held open, so that no other file can get its inode number.
-    File {
-        file: OwnedFd,
-    },
 }
 
 impl WriteToken {
@@ -54,27 +47,26 @@ impl WriteToken {
         Self { path: verified.node().to_owned(), subject: Subject::Claimed(Box::new(verified)) }
     }
 
-    /// Node of the device, or the file.
+    /// Node of the device.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Name of the device in sysfs; `None` for a file.
+    /// Name of the device in sysfs.
     #[must_use]
-    pub fn kernel_name(&self) -> Option<&str> {
-        self.identity().map(|identity| identity.kernel_name.as_str())
+    pub fn kernel_name(&self) -> &str {
+        &self.identity().kernel_name
     }
 
-    /// Identity of the device; `None` for a file.
+    /// Identity of the device.
     #[must_use]
-    pub fn identity(&self) -> Option<&Identity> {
+    pub fn identity(&self) -> &Identity {
         match &self.subject {
-            Subject::Claimed(verified) => Some(verified.identity()),
+            Subject::Claimed(verified) => verified.identity(),
             Subject::Scratch { identity, .. }
             | Subject::Given { identity, .. }
-            | Subject::Layered { identity, .. } => Some(identity),
-            Subject::File { .. } => None,
+            | Subject::Layered { identity, .. } => identity,
         }
     }
 
@@ -109,19 +101,6 @@ impl WriteToken {
                 let now = unused_identity(system, &node, &device)?;
                 same(&self.path, identity, &now)
             }
-            Subject::File { file } => {
-                let now = stat(&self.path).map_err(|error| missing_file(&self.path, error))?;
-                let held = fstat(file).map_err(|error| missing_file(&self.path, error))?;
-                if (now.st_dev, now.st_ino) == (held.st_dev, held.st_ino) {
-                    return Ok(());
-                }
-                Err(Refusal::new(
-                    &self.path,
-                    RefusalKind::Changed,
-                    "another file has taken its name",
-                    "name a file that no other program touches",
-                ))
-            }
         }
     }
 
@@ -146,22 +125,13 @@ impl WriteToken {
     fn open_with(&self, more: OFlags) -> crate::Result<File> {
         self.recheck()?;
         let flags = OFlags::RDWR | OFlags::CLOEXEC | more;
-        // The file that was examined, and no other that may have taken its name meanwhile.
-        let path = match &self.subject {
-            Subject::File { file } => PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())),
-            Subject::Claimed(_)
-            | Subject::Scratch { .. }
-            | Subject::Given { .. }
-            | Subject::Layered { .. } => self.path.clone(),
-        };
-        let file = open(&path, flags, Mode::empty())
+        let file = open(&self.path, flags, Mode::empty())
             .map_err(crate::Error::errno("open for writing", &self.path))?;
         Ok(File::from(file))
     }
 }
 
-/// The right to write to a loop device of this run, for who holds its image: a nameless file, or one
-/// that Seekwell made.
+/// The right to write to a loop device of this run, for who holds its image, a nameless file.
 ///
 /// # Errors
 /// When the device has another file behind it, the image is a user's file, or the device is in use.
@@ -181,11 +151,11 @@ pub(super) fn scratch_at(
 ) -> Result<WriteToken, Refusal> {
     let unreadable = |error: Errno| Refusal::unreadable(path, &error);
     let facts = fstat(&image).map_err(unreadable)?;
-    if facts.st_nlink != 0 && !has_mark(&image) {
+    if facts.st_nlink != 0 {
         return Err(Refusal::new(
             path,
             RefusalKind::NotOurs,
-            "its image is a file with a name that Seekwell did not make",
+            "its image is a file with a name, so not one of this run",
             "use a scratch image, or claim the device",
         ));
     }
@@ -250,8 +220,7 @@ pub fn layered(
     added: &[String],
 ) -> Result<WriteToken, Refusal> {
     let (node, device) = block_device(system, path)?;
-    let mut names: Vec<String> =
-        below.iter().filter_map(|token| token.kernel_name()).map(str::to_owned).collect();
+    let mut names: Vec<String> = below.iter().map(|token| token.kernel_name().to_owned()).collect();
     names.extend_from_slice(added);
     only_above(path, &device, &names)?;
     let identity = Box::new(unused_identity(system, &node, &device)?);
@@ -321,77 +290,4 @@ fn backed_by(system: &System, path: &Path, node: &Path, image: &OwnedFd) -> Resu
         "another file than the run's image is behind it",
         "claim it, if everything on it may be destroyed",
     ))
-}
-
-fn has_mark(file: impl AsFd) -> bool {
-    let mut value = [0_u8; 256];
-    fgetxattr(file, FILE_MARK, value.as_mut_slice()).is_ok_and(|length| length > 0)
-}
-
-fn missing_file(path: &Path, error: Errno) -> Refusal {
-    let kind = if error == Errno::NOENT { RefusalKind::Missing } else { RefusalKind::Unreadable };
-    Refusal::new(path, kind, format!("it cannot be examined ({error})"), "name another file")
-}
-
-/// Makes a file that did not exist, marks it as ours, and gives the right to write to it.
-///
-/// On a filesystem without extended attributes the file can be written now and not by a later
-/// run.
-///
-/// # Errors
-/// When it exists: then [`own_file`] may give the right.
-pub fn create_file(path: &Path, run: &str) -> Result<WriteToken, Refusal> {
-    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
-    let file = open(path, flags, Mode::from_bits_retain(0o644)).map_err(|error| match error {
-        Errno::EXIST => Refusal::new(
-            path,
-            RefusalKind::NotOurs,
-            "it exists, and existing files are never written",
-            "name a file that does not exist yet",
-        ),
-        _ => missing_file(path, error),
-    })?;
-    match fsetxattr(&file, FILE_MARK, run.as_bytes(), XattrFlags::CREATE) {
-        Ok(()) | Err(Errno::OPNOTSUPP) => file_token(path, file),
-        Err(error) => {
-            // Without the mark no later run could write or remove it.
-            let _ = std::fs::remove_file(path);
-            Err(Refusal::unreadable(path, &error))
-        }
-    }
-}
-
-/// The right to write to an existing file that an earlier run made.
-///
-/// # Errors
-/// When it does not carry our mark.
-pub fn own_file(path: &Path) -> Result<WriteToken, Refusal> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let file = open(path, flags, Mode::empty()).map_err(|error| missing_file(path, error))?;
-    let facts = fstat(&file).map_err(|error| missing_file(path, error))?;
-    let regular = FileType::from_raw_mode(facts.st_mode) == FileType::RegularFile;
-    if !regular || !has_mark(&file) {
-        return Err(Refusal::new(
-            path,
-            RefusalKind::NotOurs,
-            "it exists and Seekwell did not make it",
-            "name a file that does not exist yet",
-        ));
-    }
-    if facts.st_nlink > 1 {
-        return Err(Refusal::new(
-            path,
-            RefusalKind::NotOurs,
-            "it has a second name (hard link), so another program may rely on it",
-            "name a file that does not exist yet",
-        ));
-    }
-    file_token(path, file)
-}
-
-fn file_token(path: &Path, file: OwnedFd) -> Result<WriteToken, Refusal> {
-    let path = std::fs::canonicalize(path).map_err(|error| Refusal::unreadable(path, &error))?;
-    let token = WriteToken { path, subject: Subject::File { file } };
-    token.recheck()?;
-    Ok(token)
 }

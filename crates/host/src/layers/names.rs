@@ -32,7 +32,7 @@ pub(super) fn note_images<'a>(
     devices: impl Iterator<Item = &'a WriteToken>,
 ) -> Result<()> {
     let images = devices.filter(|token| token.is_scratch());
-    for device in images.filter_map(WriteToken::kernel_name) {
+    for device in images.map(WriteToken::kernel_name) {
         let number = sequence(system, device).ok_or_else(|| {
             Error::Argument(format!("this kernel does not number its disks ({device})"))
         })?;

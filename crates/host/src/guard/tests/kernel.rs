@@ -8,7 +8,6 @@ use crate::loop_device::{self, LoopDevice};
 use seekwell_model::units::Bytes;
 use seekwell_testing::{root, skip, tool};
 use std::fs::{self, File};
-use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -271,20 +270,15 @@ fn a_mounted_scratch_device_is_not_formatted_again() {
 }
 
 #[test]
-fn a_scratch_file_with_a_name_needs_the_mark() {
+fn a_nameless_image_behind_a_device_of_the_run_may_be_written() {
     if !root() {
         return skip(
-            "a_scratch_file_with_a_name_needs_the_mark",
+            "a_nameless_image_behind_a_device_of_the_run_may_be_written",
             "needs root to attach a loop device",
         );
     }
     let system = System::host();
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("image");
-    let file = create_file(&path, "run-1").unwrap().open(false).unwrap();
-    file.set_len(1 << 20).unwrap();
-    let device = loop_device::attach(&system, file.as_fd(), Bytes(512), None).unwrap();
-    scratch(&system, &device, &file).unwrap();
     let nameless = image::create(folder.path(), Bytes::mib(1), 1, &mut |_| {}).unwrap();
     let device = loop_device::attach(&system, nameless.file(), Bytes(512), None).unwrap();
     scratch(&system, &device, nameless.file()).unwrap();

@@ -4,74 +4,6 @@ use super::super::*;
 use super::{Kind, SECTORS, claim_it, look, machine};
 use crate::fixture::Machine;
 use std::fs::{self, File};
-use std::os::unix::fs::FileExt;
-
-#[test]
-fn files_are_written_only_if_seekwell_made_them() {
-    let folder = tempfile::tempdir().unwrap();
-    let theirs = folder.path().join("letter.txt");
-    fs::write(&theirs, "dear").unwrap();
-    assert_eq!(create_file(&theirs, "run-1").unwrap_err().kind, RefusalKind::NotOurs);
-    assert_eq!(own_file(&theirs).unwrap_err().kind, RefusalKind::NotOurs);
-    assert_eq!(own_file(&folder.path().join("none")).unwrap_err().kind, RefusalKind::Missing);
-    assert_eq!(own_file(folder.path()).unwrap_err().kind, RefusalKind::NotOurs);
-
-    let ours = folder.path().join("target");
-    let token = create_file(&ours, "run-1").unwrap();
-    token.open(false).unwrap().write_all_at(b"data", 0).unwrap();
-    assert_eq!(token.kernel_name(), None);
-    let again = own_file(&ours).unwrap();
-    again.open(false).unwrap();
-    let mut value = [0; 16];
-    let length = rustix::fs::getxattr(&ours, FILE_MARK, value.as_mut_slice()).unwrap();
-    assert_eq!(&value[..length], b"run-1");
-
-    // Another file takes the name between check and use.
-    fs::remove_file(&ours).unwrap();
-    fs::write(&ours, "somebody's").unwrap();
-    assert_eq!(again.recheck().unwrap_err().kind, RefusalKind::Changed);
-    assert!(again.open(false).is_err());
-    assert_eq!(fs::read(&ours).unwrap(), b"somebody's");
-    assert_eq!(fs::read(&theirs).unwrap(), b"dear");
-}
-
-#[test]
-fn a_marked_file_with_a_second_name_is_somebody_elses_too() {
-    let folder = tempfile::tempdir().unwrap();
-    let ours = folder.path().join("target");
-    create_file(&ours, "run-1").unwrap();
-    fs::hard_link(&ours, folder.path().join("kept")).unwrap();
-    assert_eq!(own_file(&ours).unwrap_err().kind, RefusalKind::NotOurs);
-}
-
-#[test]
-fn a_file_that_cannot_be_made_or_marked_is_not_left_behind() {
-    let folder = tempfile::tempdir().unwrap();
-    let lost = folder.path().join("none/target");
-    assert_eq!(create_file(&lost, "run-1").unwrap_err().kind, RefusalKind::Missing);
-    // The kernel takes no attribute of more than 64 KiB.
-    let ours = folder.path().join("target");
-    let refusal = create_file(&ours, &"r".repeat(70_000)).unwrap_err();
-    assert_eq!(refusal.kind, RefusalKind::Unreadable, "{refusal}");
-    assert!(!ours.exists(), "its name is free for the next run");
-    // What cannot be examined is not taken for missing.
-    fs::write(folder.path().join("plain"), "").unwrap();
-    let below = own_file(&folder.path().join("plain/target")).unwrap_err();
-    assert_eq!(below.kind, RefusalKind::Unreadable, "{below}");
-}
-
-#[test]
-fn the_right_to_a_file_names_no_device() {
-    let folder = tempfile::tempdir().unwrap();
-    let token = create_file(&folder.path().join("target"), "run-1").unwrap();
-    assert_eq!((token.identity(), token.kernel_name(), token.is_scratch()), (None, None, false));
-    // A token reads and writes the file that was examined under whatever name it has now.
-    let file = token.open(false).unwrap();
-    file.write_all_at(b"data", 0).unwrap();
-    let mut read = [0; 4];
-    file.read_exact_at(&mut read, 0).unwrap();
-    assert_eq!(&read, b"data");
-}
 
 #[test]
 fn a_right_to_an_image_lasts_as_long_as_the_image_is_behind_the_device() {
@@ -82,7 +14,7 @@ fn a_right_to_an_image_lasts_as_long_as_the_image_is_behind_the_device() {
     let right = |image: &File| token::scratch_at(&machine.system(), &path, image);
     let token = right(&image).unwrap();
     assert!(token.is_scratch());
-    assert_eq!((token.path(), token.kernel_name()), (path.as_path(), Some("loop7")));
+    assert_eq!((token.path(), token.kernel_name()), (path.as_path(), "loop7"));
     token.recheck().unwrap();
     assert_eq!(right(&other).unwrap_err().kind, RefusalKind::NotOurs);
 
@@ -98,7 +30,7 @@ fn a_right_to_an_image_lasts_as_long_as_the_image_is_behind_the_device() {
 }
 
 #[test]
-fn a_named_image_needs_the_mark_of_a_run() {
+fn an_image_with_a_name_is_none_of_this_run() {
     let machine = machine(Kind::Loop);
     let folder = tempfile::tempdir().unwrap();
     let right = |file: &File| {
@@ -109,9 +41,7 @@ fn a_named_image_needs_the_mark_of_a_run() {
     fs::write(&theirs, "precious").unwrap();
     let refusal = right(&File::open(&theirs).unwrap()).unwrap_err();
     assert_eq!(refusal.kind, RefusalKind::NotOurs);
-    assert!(refusal.reason.contains("Seekwell did not make"), "{refusal}");
-    let ours = create_file(&folder.path().join("image"), "run-1").unwrap();
-    right(&ours.open(false).unwrap()).unwrap();
+    assert!(refusal.reason.contains("file with a name"), "{refusal}");
 }
 
 #[test]
@@ -128,7 +58,7 @@ fn a_device_of_an_own_kernel_is_looked_at_again_before_each_use() {
     let mut machine = machine(Kind::Disk);
     let path = machine.path("dev/sdb");
     let token = token::without_claim(&machine.system(), &path).unwrap();
-    assert_eq!((token.kernel_name(), token.is_scratch()), (Some("sdb"), false));
+    assert_eq!((token.kernel_name(), token.is_scratch()), ("sdb", false));
     token.recheck().unwrap();
     machine.diskseq("sdb", 8);
     assert_eq!(token.recheck().unwrap_err().kind, RefusalKind::Changed);
@@ -151,7 +81,7 @@ fn the_right_to_a_layer_ends_when_something_else_is_below_it() {
     let refusal = layered(&system, &path, &[], &[]).unwrap_err();
     assert_eq!(refusal.kind, RefusalKind::NotOurs);
     let token = layered(&system, &path, &[&below], &[]).unwrap();
-    assert_eq!((token.path(), token.kernel_name()), (path.as_path(), Some("md9")));
+    assert_eq!((token.path(), token.kernel_name()), (path.as_path(), "md9"));
     token.recheck().unwrap();
     machine.diskseq("md9", 8);
     assert_eq!(token.recheck().unwrap_err().kind, RefusalKind::Changed);
