@@ -12,7 +12,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use seekwell_testing::SKIP_LOG;
+use seekwell_testing::{SEED, SKIP_LOG};
 
 use crate::{docs, tidy};
 
@@ -31,10 +31,6 @@ use tally::Tally;
 
 /// Time within which a detached loop device or a guardian must disappear.
 const SETTLE: Duration = Duration::from_secs(10);
-
-/// The seed of the properties, as proptest reads it. The whole test takes the same one every time,
-/// so that it speaks of the checkout and not of chance; `cargo test` of a room draws its own.
-const PROPERTY_SEED: &str = "PROPTEST_RNG_SEED";
 
 /// Clippy compiles the workspace: a pass of its own would look at every crate a second time.
 const COMPILER: &str = "RUSTC_WORKSPACE_WRAPPER";
@@ -79,8 +75,9 @@ pub fn command(root: &Path) -> Result<bool> {
 fn environment() -> Vec<(String, OsString)> {
     // A snapshot that differs is a failure; it must not also be written into the checkout.
     let mut all = vec![("INSTA_UPDATE".to_owned(), "no".into())];
-    if std::env::var_os(PROPERTY_SEED).is_none() {
-        all.push((PROPERTY_SEED.to_owned(), "1".into()));
+    // The whole test takes the same one every time, so that it speaks of the checkout and not of chance.
+    if std::env::var_os(SEED).is_none() {
+        all.push((SEED.to_owned(), "1".into()));
     }
     all
 }

@@ -2,7 +2,7 @@
 //! names that mean something to a shell or a terminal, options that reach files of the host, signatures on devices,
 //! archives, jobs and traces, and the state of earlier or other users.
 //!
-//! `make situations` tries all of them; `cargo test` every thirtieth of each family.
+//! `make situations` tries all of them; `cargo test` a seeded sample of each family.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
 #![allow(clippy::print_stderr, reason = "a test says how many situations it tried")]
@@ -36,7 +36,7 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// One of so many situations is tried without `SEEKWELL_SITUATIONS=all`.
+/// A sample has one of this many situations.
 const SAMPLE: usize = 30;
 
 /// Time after which a command hangs.
@@ -45,11 +45,16 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Tries the situations of a family, all or a sample, and fails with a list of those that went wrong.
 fn try_family<T>(family: &str, all: Vec<T>, attempt: impl Fn(&T) -> Result<(), String>) {
     let whole = std::env::var("SEEKWELL_SITUATIONS").is_ok_and(|value| value == "all");
-    let (count, step) = (all.len(), if whole { 1 } else { SAMPLE });
-    let tried: Vec<&T> = all.iter().step_by(step).collect();
+    let (count, seed) = (all.len(), seekwell_testing::seed());
+    let tried: Vec<&T> = if whole {
+        all.iter().collect()
+    } else {
+        let sample = seekwell_testing::sample(count, count.div_ceil(SAMPLE), seed);
+        sample.into_iter().map(|at| &all[at]).collect()
+    };
     let wrong: Vec<String> = tried.iter().filter_map(|one| attempt(one).err()).collect();
     eprintln!("{family}: {} of {count} situations tried, {} wrong", tried.len(), wrong.len());
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(wrong.is_empty(), "with {}={seed}:\n{}", seekwell_testing::SEED, wrong.join("\n"));
 }
 
 /// A directory to work in, next to one that belongs to others.

@@ -25,10 +25,12 @@
 
 use std::env;
 use std::fs::OpenOptions;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
+use std::time::UNIX_EPOCH;
 
 mod cgroup;
 pub mod fuzz;
@@ -44,6 +46,9 @@ mod tests;
 /// Environment variable with the path of the file that collects skips; unset outside `cargo xtask
 /// test`.
 pub const SKIP_LOG: &str = "SEEKWELL_SKIP_LOG";
+
+/// Environment variable with the seed of samples and properties, as proptest reads it.
+pub const SEED: &str = "PROPTEST_RNG_SEED";
 
 /// Folders of system tools that an ordinary user's `PATH` leaves out on Debian.
 const SYSTEM_FOLDERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
@@ -64,6 +69,34 @@ pub fn skip(test: &str, reason: &str) {
     {
         panic!("cannot record the skip of {test} in {}: {error}", Path::new(&log).display());
     }
+}
+
+/// The seed that [`SEED`] gives, else another one every time.
+///
+/// # Panics
+/// When [`SEED`] is not a number.
+#[must_use]
+pub fn seed() -> u64 {
+    match env::var(SEED) {
+        Ok(seed) => seed.parse().unwrap_or_else(|_| panic!("{SEED}={seed} is not a number")),
+        Err(_) => UNIX_EPOCH.elapsed().map_or(0, |time| u64::from(time.subsec_nanos())),
+    }
+}
+
+/// Positions below `count`, `wanted` of them or all, in their order: those that come first when all are
+/// ordered by a hash of seed and position.
+#[must_use]
+pub fn sample(count: usize, wanted: usize, seed: u64) -> Vec<usize> {
+    let hash = |at: &usize| {
+        let mut hasher = DefaultHasher::new();
+        (seed, at).hash(&mut hasher);
+        hasher.finish()
+    };
+    let mut all: Vec<usize> = (0..count).collect();
+    all.sort_by_cached_key(hash);
+    all.truncate(wanted);
+    all.sort_unstable();
+    all
 }
 
 /// Returns true if this process runs as root (effective user id 0). Loop devices, mounts and changes

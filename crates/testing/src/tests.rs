@@ -57,3 +57,13 @@ fn finds_the_shell_and_misses_the_absent() {
     assert!(tool("sh").is_some());
     assert_eq!(tool("seekwell-no-such-tool"), None);
 }
+
+#[test]
+fn a_sample_is_drawn_by_its_seed_alone() {
+    assert_eq!(sample(3, 5, 1), [0, 1, 2]);
+    let drawn = sample(100, 10, 1);
+    assert_eq!(drawn.len(), 10);
+    assert!(drawn.is_sorted_by(|a, b| a < b) && drawn[9] < 100, "{drawn:?}");
+    assert_eq!(drawn, sample(100, 10, 1));
+    assert_ne!(drawn, sample(100, 10, 2));
+}
