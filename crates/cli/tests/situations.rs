@@ -27,6 +27,8 @@ mod outputs;
 mod state;
 #[path = "situations/traces.rs"]
 mod traces;
+#[path = "situations/twins.rs"]
+mod twins;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

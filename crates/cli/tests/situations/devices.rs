@@ -5,7 +5,7 @@ use super::{Place, try_family};
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 /// Bytes of a device.
 const SIZE: u64 = 16 << 20;
@@ -156,7 +156,7 @@ impl Drop for Loop {
 }
 
 /// Every command that would write the device, and what comes before.
-const COMMANDS: [&[&str]; 5] = [
+pub(super) const COMMANDS: [&[&str]; 5] = [
     &["claim", "DEVICE", "--confirm", "no"],
     &["plan", "lab.toml", "--device", "DEVICE"],
     &["run", "lab.toml", "--device", "DEVICE"],
@@ -164,7 +164,7 @@ const COMMANDS: [&[&str]; 5] = [
     &["bench", "seekrw", "DEVICE", "--write", "--count", "1"],
 ];
 
-const LAB: &str = "[lab]\nname = \"lab\"\n[[device]]\nname = \"d\"\nloop = \"64MiB\"\n[[filesystem]]\n\
+pub(super) const LAB: &str = "[lab]\nname = \"lab\"\n[[device]]\nname = \"d\"\nloop = \"64MiB\"\n[[filesystem]]\n\
                    type = \"ext4\"\n[[workload]]\nkind = \"mail\"\nfiles = 50\n";
 
 #[test]
@@ -244,123 +244,4 @@ fn a_writer_above_the_command_itself_is_found() {
     assert_ne!(told.code, 0);
     let alone = place.run(&command[1..]).unwrap();
     assert!(!alone.text.contains("open for writing"), "{}", alone.text);
-}
-
-/// A use of a device that neither mountinfo nor a table of descriptors shows.
-struct Use {
-    name: &'static str,
-    /// Python that puts the device, its second node or its file to use, prints a line and waits.
-    script: &'static str,
-    /// The program that starts the command.
-    within: &'static [&'static str],
-    /// Words of the refusal.
-    refusal: &'static str,
-}
-
-const IDLE: &str = "import sys; print('ready', flush=True); sys.stdin.read()";
-const EXCLUSIVE: &str = "
-import os, sys
-fd = os.open(sys.argv[2], os.O_RDONLY | os.O_EXCL)
-print('ready', flush=True); sys.stdin.read()";
-const WRITER: &str = "
-import os, sys
-fd = os.open(sys.argv[2], os.O_WRONLY)
-print('ready', flush=True); sys.stdin.read()";
-const RING: &str = "
-import ctypes, os, sys
-libc = ctypes.CDLL(None)
-ring = libc.syscall(425, 8, ctypes.create_string_buffer(120))
-fd = os.open(sys.argv[WHICH], os.O_RDWR)
-if libc.syscall(427, ring, 2, (ctypes.c_int * 1)(fd), 1) != 0: sys.exit(1)
-os.close(fd)
-print('ready', flush=True); sys.stdin.read()";
-const LEADERLESS: &str = "
-import ctypes, mmap, os, sys, threading, time
-fd = os.open(sys.argv[WHICH], os.O_RDWR)
-memory = mmap.mmap(fd, 4096)
-os.close(fd)
-def work():
-    state = lambda: open(f'/proc/{os.getpid()}/stat').read().rsplit(')')[1].split()[0]
-    while state() != 'Z': time.sleep(0.01)
-    print('ready', flush=True); os.read(0, 1); os._exit(0)
-threading.Thread(target=work).start()
-ctypes.CDLL(None).syscall(60, 0)";
-
-const CONTAINER: [&str; 4] = ["unshare", "--pid", "--fork", "--mount-proc"];
-
-const USES: [Use; 5] = [
-    Use { name: "container", script: IDLE, within: &CONTAINER, refusal: "PID namespace" },
-    Use { name: "twin held alone", script: EXCLUSIVE, within: &[], refusal: "O_EXCL: EBUSY" },
-    Use { name: "twin open", script: WRITER, within: &[], refusal: "open for writing" },
-    Use { name: "ring", script: RING, within: &[], refusal: "registered with an io_uring" },
-    Use { name: "no first thread", script: LEADERLESS, within: &[], refusal: "mapped for writing" },
-];
-
-/// A process that is ended when dropped.
-struct User(Child);
-
-impl Drop for User {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-#[test]
-fn uses_out_of_sight_are_found_by_every_command() {
-    let test = "uses_out_of_sight_are_found_by_every_command";
-    let has = |name| seekwell_testing::tool(name).is_some();
-    if !seekwell_testing::root() || !["losetup", "python3", "unshare"].into_iter().all(has) {
-        return seekwell_testing::skip(test, "needs root, losetup, python3 and unshare");
-    }
-    // Of the device itself, of its other node, and of the file behind both.
-    let mut all = Vec::new();
-    for used in &USES {
-        let is_of_all = used.script.contains("WHICH");
-        for which in if is_of_all { 1..=3 } else { 2..=2 } {
-            all.extend(COMMANDS.map(|command| (used, which, command)));
-        }
-    }
-    // The first command is the claim itself.
-    all.sort_by_key(|(_, _, command)| command[0] != "claim");
-    try_family("uses", all, |(used, which, command)| {
-        try_use(used, *which, command)
-            .map_err(|why| format!("{} with {} of {which}: {why}", command[0], used.name))
-    });
-}
-
-fn try_use(used: &Use, which: usize, command: &[&str]) -> Result<(), String> {
-    let place = Place::new();
-    let image = place.others().join("the image");
-    let content = [b'x'; 4096];
-    let file = File::create(&image).unwrap();
-    file.write_all_at(&content, 0).unwrap();
-    file.set_len(SIZE).unwrap();
-    drop(file);
-    fs::write(place.home().join("lab.toml"), LAB).unwrap();
-    let (device, twin) = (Loop::attach(&image), Loop::attach(&image));
-    let child = Command::new("python3")
-        .args(["-c", &used.script.replace("WHICH", &which.to_string())])
-        .args([device.path(), twin.path(), image.to_str().unwrap()])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn();
-    let mut user = User(child.unwrap());
-    let mut ready = [0; 6];
-    std::io::Read::read_exact(user.0.stdout.as_mut().unwrap(), &mut ready).unwrap();
-    let words: Vec<&str> =
-        command.iter().map(|word| if *word == "DEVICE" { device.path() } else { *word }).collect();
-    let program = [used.within, &[env!("CARGO_BIN_EXE_seekwell")], &words].concat();
-    let told = place.run_program(program[0], &program[1..]);
-    drop(user);
-    drop((device, twin));
-    let now = fs::read(&image).unwrap();
-    if now[..4096] != content || now[4096..].iter().any(|byte| *byte != 0) {
-        return Err("the device was changed".to_owned());
-    }
-    let told = told?;
-    if told.code == 0 || !told.text.contains(used.refusal) {
-        return Err(format!("status {}: {:.400}", told.code, told.text));
-    }
-    Ok(())
 }
