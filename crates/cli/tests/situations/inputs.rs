@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
-const READERS: [(&str, &[&str]); 9] = [
+const READERS: [(&str, &[&str]); 17] = [
     ("report", &["report", "IN", "--json"]),
     ("verify", &["verify", "IN"]),
     ("repair", &["repair", "IN", "-o", "new"]),
@@ -16,11 +16,19 @@ const READERS: [(&str, &[&str]); 9] = [
     ("resume", &["run", "--resume", "-o", "IN"]),
     ("plan", &["plan", "IN"]),
     ("import", &["device", "import", "IN"]),
+    ("text", &["report", "IN"]),
+    ("html", &["report", "IN", "--html", "new"]),
+    ("merge", &["merge", "IN", "run.seekwell", "-o", "new"]),
+    ("merge with", &["merge", "run.seekwell", "IN", "-o", "new"]),
+    ("show", &["device", "show", "./IN"]),
+    ("model", &["device", "compare", "IN", "run.seekwell", "run.seekwell", "--dry-run"]),
+    ("run", &["run", "IN"]),
+    ("job", &["bench", "fio", "data", "--job-file", "IN"]),
 ];
 
 type Make = fn(&Path);
 
-const INPUTS: [(&str, Make); 20] = [
+const INPUTS: [(&str, Make); 27] = [
     ("nothing", |_| {}),
     ("an empty file", |path| drop(File::create(path).unwrap())),
     ("a text", |path| fs::write(path, CANARY).unwrap()),
@@ -50,6 +58,22 @@ const INPUTS: [(&str, Make); 20] = [
     ("a run with a trigger", |path| {
         changed(path, "CREATE TRIGGER t AFTER UPDATE ON meta BEGIN UPDATE meta SET value = 1; END")
     }),
+    ("a second name of a canary", |path| {
+        fs::hard_link(path.with_file_name("../others/canary"), path).unwrap()
+    }),
+    ("a link to a folder of others", |path| symlink("../others/folder", path).unwrap()),
+    ("a run turned round", |path| {
+        bring_to(path, "run.seekwell");
+        let bytes: Vec<u8> = fs::read(path).unwrap().into_iter().rev().collect();
+        fs::write(path, bytes).unwrap();
+    }),
+    ("a lab in UTF-16", |path| {
+        let text = "[lab]\nname = \"lab\"\n".encode_utf16();
+        fs::write(path, text.flat_map(u16::to_le_bytes).collect::<Vec<_>>()).unwrap();
+    }),
+    ("a program", |path| fs::copy("/bin/true", path).map(drop).unwrap()),
+    ("a head of gzip", |path| fs::write(path, [&[0x1f, 0x8b, 8][..], &[7; 999]].concat()).unwrap()),
+    ("quotes", |path| fs::write(path, "\"".repeat(1 << 22)).unwrap()),
     ("control characters", |path| {
         fs::write(path, "\u{1b}]0;title\u{7}\u{1b}[2J = \"\u{202e}").unwrap()
     }),
@@ -75,15 +99,14 @@ fn inputs_stay_as_they_are() {
 
 fn attempt(arguments: &[&str], make: Make) -> Result<(), String> {
     let place = Place::new();
-    bring(&place, &["run.seekwell"]);
+    bring(&place, &["run.seekwell", "data"]);
     let input = place.home().join("in");
     make(&input);
     let hole = fs::metadata(&input).is_ok_and(|about| about.len() > 1 << 30);
     let (others, home) =
         (snapshot(&place.others()), if hole { None } else { Some(snapshot(&place.home())) });
-    let words: Vec<&str> =
-        arguments.iter().map(|word| if *word == "IN" { "in" } else { *word }).collect();
-    let told = place.run(&words)?;
+    let words: Vec<String> = arguments.iter().map(|word| word.replace("IN", "in")).collect();
+    let told = place.run(&words.iter().map(String::as_str).collect::<Vec<_>>())?;
     if let Some(what) = difference(&others, &snapshot(&place.others()), true) {
         return Err(what);
     }

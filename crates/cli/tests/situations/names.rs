@@ -4,7 +4,7 @@ use super::{Place, difference, snapshot, try_family};
 use std::fs;
 
 /// As a TOML string between quotes.
-const NAMES: [&str; 20] = [
+const NAMES: [&str; 32] = [
     "../../others/canary",
     "/etc/passwd",
     "..",
@@ -25,6 +25,18 @@ const NAMES: [&str; 20] = [
     "<script>alert(1)</script>",
     "' OR 1=1 --",
     "",
+    "a/b",
+    "~root",
+    "*",
+    "$IFS",
+    "\\\\",
+    "\\u007f",
+    "\\u2028",
+    "\\U0001F468\\u200D\\U0001F469",
+    "| x | y |",
+    "&lt;b&gt;",
+    "+1+cmd|' /C calc'!A0",
+    "@SUM(1)",
 ];
 
 const FIELDS: [&str; 9] = [

@@ -1,6 +1,6 @@
 //! Outputs of commands on paths where something of others is.
 
-use super::{CANARY, Place, bring, difference, snapshot, try_family};
+use super::{CANARY, Place, bring, difference, fifo, snapshot, try_family};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
@@ -41,6 +41,8 @@ const WRITERS: &[Writer] = &[
     writer("repair", &["repair", "run.seekwell", "-o", "OUT"]),
     writer("extract", &["extract", "report.html", "-o", "OUT"]),
     writer("init", &["init", "OUT", "--defaults", "--estimate"]),
+    writer("merge", &["merge", "run.seekwell", "run.seekwell", "-o", "OUT"]),
+    writer("import", &["device", "import", "made-up.diskspecs", "-o", "OUT"]),
 ];
 
 /// An object at the path of the output.
@@ -61,9 +63,17 @@ enum Object {
     BelowAFile,
     BelowNothing,
     LongName,
+    Fifo,
+    BlockNode,
+    OfOthers,
+    Home,
+    Parent,
+    WithSlash,
+    Nameless,
+    Source,
 }
 
-const OBJECTS: [Object; 15] = [
+const OBJECTS: [Object; 23] = [
     Object::Text,
     Object::Program,
     Object::ReadOnly,
@@ -79,6 +89,14 @@ const OBJECTS: [Object; 15] = [
     Object::BelowAFile,
     Object::BelowNothing,
     Object::LongName,
+    Object::Fifo,
+    Object::BlockNode,
+    Object::OfOthers,
+    Object::Home,
+    Object::Parent,
+    Object::WithSlash,
+    Object::Nameless,
+    Object::Source,
 ];
 
 impl Object {
@@ -104,16 +122,27 @@ impl Object {
                 fs::write(path.join("mine"), CANARY).unwrap();
             }
             Self::Socket => drop(UnixListener::bind(&path).unwrap()),
-            Self::MemoryNode => {
-                // `/dev/full`: every write fails, so nothing is lost if it is opened.
-                let made = Command::new("mknod").arg(&path).args(["c", "1", "7"]).status();
+            Self::MemoryNode | Self::BlockNode => {
+                // `/dev/full`, whose writes all fail, and a number that no block device has.
+                let number = match self {
+                    Self::MemoryNode => ["c", "1", "7"],
+                    _ => ["b", "240", "77"],
+                };
+                let made = Command::new("mknod").arg(&path).args(number).status();
                 if !made.is_ok_and(|status| status.success()) {
                     file(CANARY.as_bytes(), 0o644);
                 }
             }
+            Self::Fifo => fifo(&path),
             Self::BelowAFile => return "../others/canary/out".to_owned(),
             Self::BelowNothing => return "nothing/here/out".to_owned(),
             Self::LongName => return "x".repeat(300),
+            Self::OfOthers => return "../others/canary".to_owned(),
+            Self::Home => return ".".to_owned(),
+            Self::Parent => return "..".to_owned(),
+            Self::WithSlash => return "new/".to_owned(),
+            Self::Nameless => return String::new(),
+            Self::Source => return "run.seekwell".to_owned(),
         }
         "out".to_owned()
     }
@@ -137,6 +166,10 @@ fn outputs_leave_what_they_did_not_write() {
 fn attempt(writer: &Writer, object: Object) -> Result<(), String> {
     let place = Place::new();
     bring(&place, &["run.seekwell", "report.html", "data"]);
+    for name in ["made-up.diskspecs", "small.model", "small.seek"] {
+        let specification = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/diskspecs");
+        fs::copy(specification.join(name), place.home().join(name)).unwrap();
+    }
     let out = object.make(&place);
     let (others, home) = (snapshot(&place.others()), snapshot(&place.home()));
     let arguments: Vec<&str> =

@@ -156,25 +156,29 @@ const OUTPUTS: [(&str, Make); 9] = [
     ("a device", |path| symlink("/dev/null", path).unwrap()),
 ];
 
+const WRITERS: [(&str, &[&str]); 4] = [
+    ("filter", &["trace", "filter", "in", "-o", "out"]),
+    ("import", &["trace", "import", "strace", "s", "-o", "out"]),
+    ("split", &["trace", "split", "in", "--by", "path", "-o", "out"]),
+    ("pack", &["trace", "pack", "in", "-o", "out"]),
+];
+
 #[test]
 fn outputs_of_traces_replace_nothing() {
-    let all =
-        OUTPUTS.iter().flat_map(|output| ["filter", "import"].map(|command| (output, command)));
+    let all = OUTPUTS.iter().flat_map(|output| WRITERS.map(|command| (output, command)));
     try_family("outputs of traces", all.collect(), |((what, make), command)| {
-        write(command, *make).map_err(|why| format!("{command} onto {what}: {why}"))
+        let (name, arguments) = command;
+        write(arguments, *make).map_err(|why| format!("{name} onto {what}: {why}"))
     });
 }
 
-fn write(command: &str, make: Make) -> Result<(), String> {
+fn write(arguments: &[&str], make: Make) -> Result<(), String> {
     let place = Place::new();
     copy(&place.home().join("in"));
     fs::write(place.home().join("s"), STRACE).unwrap();
     make(&place.home().join("out"));
     let (others, home) = (snapshot(&place.others()), snapshot(&place.home()));
-    let told = match command {
-        "filter" => place.run(&["trace", "filter", "in", "-o", "out"])?,
-        _ => place.run(&["trace", "import", "strace", "s", "-o", "out"])?,
-    };
+    let told = place.run(arguments)?;
     let changed = difference(&others, &snapshot(&place.others()), true)
         .or_else(|| difference(&home, &snapshot(&place.home()), true));
     match changed {
