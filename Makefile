@@ -7,7 +7,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: recordings decides cluster-faults cluster-pairs image layers fuzz kills layer-kills test-layers test-capture capture-cost situations run-file-cuts edits statistics agreement duckdb help demo demo-virtual check-virtual test web power-cuts packages install
+.PHONY: recordings decides cluster-faults cluster-pairs image layers fuzz kills layer-kills test-layers test-capture capture-cost situations marks run-file-cuts edits statistics agreement duckdb help demo demo-virtual check-virtual test web power-cuts packages install
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -72,8 +72,11 @@ capture-cost: packages ## measure what a capture costs, as root on a quiet machi
 	$(CARGO) bench --locked --package seekwell-capture --bench cost -- $(or $(ROUNDS),10) untar-disk sqlite-disk pgbench > benches/runs/capture/cost-disk.csv
 	$(CARGO) bench --locked --package seekwell-capture --bench cost -- table
 
-situations: packages ## try every hostile situation with its canary: outputs, inputs, names, arguments (2 minutes)
+situations: packages ## try every hostile situation with its canary: outputs, inputs, names, arguments, nodes in use (10 minutes)
 	SEEKWELL_SITUATIONS=all $(CARGO) test --locked --package seekwell --test situations -- --nocapture
+
+marks: packages ## draft and run every lab of init, try, advise and labs/ at its smallest, as root and in guests; none may mark its own trials (an hour); needs a lab kernel
+	SEEKWELL_MARKS=all $(CARGO) test --locked --package seekwell --test everyday marks -- --nocapture --test-threads=1
 
 run-file-cuts: packages ## cut the power 1,000 times while a run file is written to ext4, xfs and btrfs, and resume each; needs a lab kernel (10 minutes)
 	$(CARGO) run --locked --profile test --package seekwell-bench --example run_file_cuts -- 1000 > run-file-cuts.csv

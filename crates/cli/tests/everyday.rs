@@ -15,6 +15,8 @@ mod documents;
 mod init;
 #[path = "everyday/labs.rs"]
 mod labs;
+#[path = "everyday/marks.rs"]
+mod marks;
 #[path = "everyday/probe.rs"]
 mod probe;
 #[path = "everyday/screen.rs"]
