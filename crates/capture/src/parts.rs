@@ -51,11 +51,9 @@ impl Parts {
             return Err(TraceError::Exists { path: options.output.clone() }.into());
         }
         let held = options.rotate.map(|_| Folder::make_own(&options.output)).transpose();
-        let held = held.map_err(|source| match source.kind() {
-            std::io::ErrorKind::PermissionDenied => {
-                CaptureError::from(TraceError::Foreign { path: options.output.clone() })
-            }
-            _ => CaptureError::Target { path: options.output.clone(), source },
+        let held = held.map_err(|source| {
+            let path = options.output.clone();
+            CaptureError::from(TraceError::Io { what: "create", path, source })
         })?;
         let parts = Self {
             output: options.output.clone(),

@@ -99,12 +99,6 @@ pub enum TraceError {
         /// Folder.
         path: PathBuf,
     },
-    /// The output belongs to another user.
-    #[error("{} belongs to another user, or others can write it; choose another name, and Seekwell makes the folder", path.display())]
-    Foreign {
-        /// Folder.
-        path: PathBuf,
-    },
     /// The imported file has no call on a file and no request.
     #[error("{} has no call on files and no request: {other} records of other kinds, {damaged} unreadable; check that it was recorded with the options that the how-to names, and that the format is right", path.display())]
     Nothing {

@@ -3,6 +3,7 @@
 
 use crate::error::TraceError;
 use crate::read::Trace;
+use seekwell_trust::Entry;
 use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,9 @@ pub fn pack(trace: &Trace, output: &Path) -> Result<u64, TraceError> {
     if output.symlink_metadata().is_ok() {
         return Err(TraceError::Exists { path: output.to_owned() });
     }
-    let mut open = output.as_os_str().to_owned();
+    let entry = Entry::of(output).map_err(TraceError::io("make", output))?;
+    let place = entry.path();
+    let mut open = place.clone().into_os_string();
     open.push(".open");
     let open = PathBuf::from(open);
     let write = || -> std::io::Result<u64> {
@@ -35,7 +38,7 @@ pub fn pack(trace: &Trace, output: &Path) -> Result<u64, TraceError> {
         let file = archive.into_inner()?;
         file.sync_all()?;
         let bytes = file.metadata()?.len();
-        std::fs::rename(&open, output)?;
+        std::fs::rename(&open, &place)?;
         Ok(bytes)
     };
     write().map_err(|error| {

@@ -220,8 +220,6 @@ impl Tabled<9> for Request {
 
 /// A trace that is being written.
 pub struct TraceWriter {
-    /// The folder by its name, for messages and to remove it.
-    named: PathBuf,
     /// The folder as it was opened: whatever has its name later is not written to.
     held: Folder,
     /// Path by way of the descriptor.
@@ -267,9 +265,6 @@ impl TraceWriter {
             std::io::ErrorKind::AlreadyExists | std::io::ErrorKind::NotADirectory => {
                 TraceError::Exists { path: folder.to_owned() }
             }
-            std::io::ErrorKind::PermissionDenied if folder.is_dir() => {
-                TraceError::Foreign { path: folder.to_owned() }
-            }
             _ => TraceError::io("create", folder)(source),
         })?;
         let mut entries = std::fs::read_dir(held.root()).map_err(TraceError::io("list", folder))?;
@@ -277,7 +272,6 @@ impl TraceWriter {
             return Err(TraceError::Exists { path: folder.to_owned() });
         }
         let writer = Self {
-            named: folder.to_owned(),
             folder: held.root(),
             held,
             limits,
@@ -419,9 +413,7 @@ impl TraceWriter {
         for entry in entries.filter(|entry| entry.file_name().to_str().is_some_and(is_own)) {
             let _ = std::fs::remove_file(entry.path());
         }
-        if self.held.is_at(&self.named) {
-            let _ = std::fs::remove_dir(&self.named);
-        }
+        let _ = self.held.remove();
     }
 
     fn segment(&self, table: &str) -> PathBuf {

@@ -1,21 +1,71 @@
-//! Folders held by their descriptor, and parents in which others can rename.
+//! Folders held by their descriptor, links that others made, and parents in which others can rename.
 
-use rustix::fs::{CWD, Mode, OFlags};
-use std::ffi::OsString;
+use rustix::fs::{
+    AtFlags, CWD, FsWord, Mode, OFlags, fstatfs, mkdirat, openat, readlinkat, unlinkat,
+};
+use rustix::io::Errno;
+use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 /// Folder of this process's descriptors: a path through it leads to what was opened, whatever has its name now.
 const DESCRIPTORS: &str = "/proc/self/fd";
+/// Filesystem of the kernel's own links, as `linux/magic.h` writes it.
+const PROC: FsWord = 0x9fa0;
+
+/// The name of a file or folder in a folder that is held open: the same place also after the names above it were given
+/// to others.
+#[derive(Debug)]
+pub struct Entry {
+    folder: File,
+    name: OsString,
+}
+
+impl Entry {
+    /// Opens the folder around `path`. The last part of `path` is not followed and need not exist.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::PermissionDenied`] for a link above it that a user other than root and this one made and could
+    /// lead anywhere, and the system's error if the folder cannot be reached.
+    pub fn of(path: &Path) -> io::Result<Self> {
+        Self::found(path, false)
+    }
+
+    fn found(path: &Path, is_made: bool) -> io::Result<Self> {
+        let (folder, name) = match (path.parent(), path.file_name()) {
+            (Some(folder), Some(name)) => (folder, name),
+            _ => (path, OsStr::new(".")),
+        };
+        let is_foreign = |facts: &Metadata| facts.is_symlink() && is_of_another(facts);
+        let folder = walk(folder, is_made, &is_foreign)?.map_err(|link| {
+            let link = link.display();
+            let text = format!("the link {link} belongs to another user; name the folder itself");
+            io::Error::new(io::ErrorKind::PermissionDenied, text)
+        })?;
+        Ok(Self { folder, name: name.to_owned() })
+    }
+
+    /// Its path by way of the descriptor, for this process alone.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        by_descriptor(&self.folder).join(&self.name)
+    }
+}
+
+fn by_descriptor(handle: &impl AsRawFd) -> PathBuf {
+    Path::new(DESCRIPTORS).join(handle.as_raw_fd().to_string())
+}
 
 /// A folder that is held open. Paths from [`Folder::at`] lead into it also after its name was given to another one.
 #[derive(Debug)]
 pub struct Folder {
     handle: OwnedFd,
     number: (u64, u64),
+    entry: Entry,
 }
 
 impl Folder {
@@ -23,17 +73,9 @@ impl Folder {
     ///
     /// # Errors
     /// [`io::ErrorKind::PermissionDenied`] for the folder of another user or one that others can write, the system's
-    /// for a link and for what is no folder.
+    /// for a link and for what is no folder, and those of [`Entry::of`].
     pub fn open_own(path: &Path) -> io::Result<Self> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let handle = rustix::fs::openat(CWD, path, flags, Mode::empty())?;
-        let facts = File::from(handle.try_clone()?).metadata()?;
-        let writers = facts.mode() & OTHERS_WRITE & !private(&facts);
-        if facts.uid() != own() || writers != 0 {
-            let text = "it belongs to another user, or others can write it";
-            return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
-        }
-        Ok(Self { handle, number: (facts.dev(), facts.ino()) })
+        Self::opened(Entry::of(path)?)
     }
 
     /// Opens a folder of this user, which is made if there is none, with those above it, for this user alone.
@@ -41,8 +83,21 @@ impl Folder {
     /// # Errors
     /// The same as [`Folder::open_own`], and the system's error if the folder cannot be made.
     pub fn make_own(path: &Path) -> io::Result<Self> {
-        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
-        Self::open_own(path)
+        let entry = Entry::found(path, true)?;
+        make(&entry.folder, &entry.name)?;
+        Self::opened(entry)
+    }
+
+    fn opened(entry: Entry) -> io::Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let handle = openat(&entry.folder, &entry.name, flags, Mode::empty())?;
+        let facts = File::from(handle.try_clone()?).metadata()?;
+        let writers = facts.mode() & OTHERS_WRITE & !private(&facts);
+        if facts.uid() != own() || writers != 0 {
+            let text = "it belongs to another user, or others can write it; name a new folder";
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
+        }
+        Ok(Self { handle, number: (facts.dev(), facts.ino()), entry })
     }
 
     /// Path of an entry by way of the descriptor, for this process alone.
@@ -54,7 +109,18 @@ impl Folder {
     /// Path of the folder itself by way of the descriptor, for this process alone.
     #[must_use]
     pub fn root(&self) -> PathBuf {
-        Path::new(DESCRIPTORS).join(self.handle.as_raw_fd().to_string())
+        by_descriptor(&self.handle)
+    }
+
+    /// Removes the folder if it is empty and has its name still.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn remove(self) -> io::Result<()> {
+        if !self.is_at(&self.entry.path()) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        Ok(unlinkat(&self.entry.folder, &self.entry.name, AtFlags::REMOVEDIR)?)
     }
 
     /// Permissions of the folder.
@@ -95,39 +161,70 @@ pub fn exchangeable(path: &Path) -> io::Result<Option<PathBuf>> {
 
 /// As [`exchangeable`], for the path itself, which exists, and everything above it, also behind links.
 pub(crate) fn changeable(path: &Path) -> io::Result<Option<PathBuf>> {
-    let mut rest: Vec<OsString> = parts_of(path);
-    let (mut at, mut links) = (PathBuf::from("/"), 0);
-    if can_change(&std::fs::metadata(&at)?) {
-        return Ok(Some(at));
-    }
+    Ok(walk(&std::path::absolute(path)?, false, &can_change)?.err())
+}
+
+/// Goes to a file or folder step by step, each from the descriptor of the one before, and follows links itself.
+/// Returns the path of the first one on the way, also of a link, that is refused.
+fn walk(
+    path: &Path,
+    is_made: bool,
+    is_refused: &dyn Fn(&Metadata) -> bool,
+) -> io::Result<Result<File, PathBuf>> {
+    let (mut rest, mut links) = (parts_of(path), 0);
+    rest.push(if path.is_absolute() { "/".into() } else { ".".into() });
+    let mut at = step(CWD, OsStr::new("."))?;
     while let Some(part) = rest.pop() {
-        if part == ".." {
-            at.pop();
+        let next = match step(&at, &part) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && is_made => {
+                make(&at, &part)?;
+                step(&at, &part)?
+            }
+            next => next?,
+        };
+        let facts = next.metadata()?;
+        // Links of the kernel lead where no path does.
+        if facts.is_symlink() && fstatfs(&at)?.f_type == PROC {
+            at = openat(&at, &part, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?.into();
             continue;
         }
-        let next = at.join(&part);
-        let facts = std::fs::symlink_metadata(&next)?;
-        if facts.is_symlink() {
-            links += 1;
-            if links > MOST_LINKS {
-                return Err(rustix::io::Errno::LOOP.into());
-            }
-            if is_of_another(&facts) {
-                return Ok(Some(next));
-            }
-            let target = std::fs::read_link(&next)?;
-            if target.is_absolute() {
-                at = PathBuf::from("/");
-            }
-            rest.extend(parts_of(&target));
+        if is_refused(&facts) {
+            return Ok(Err(shown(&by_descriptor(&next))));
+        }
+        if !facts.is_symlink() {
+            at = next;
             continue;
         }
-        at = next;
-        if can_change(&facts) {
-            return Ok(Some(at));
+        links += 1;
+        if links > MOST_LINKS {
+            return Err(Errno::LOOP.into());
+        }
+        let target = PathBuf::from(OsString::from_vec(readlinkat(&next, "", [])?.into_bytes()));
+        rest.extend(parts_of(&target));
+        if target.is_absolute() {
+            rest.push("/".into());
         }
     }
-    Ok(None)
+    Ok(Ok(at))
+}
+
+/// Opens what has this name, and not what a link leads to.
+fn step(at: impl AsFd, name: &OsStr) -> io::Result<File> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    // Asked for as a folder, one that is mounted on demand is mounted.
+    let opened = match openat(&at, name, flags | OFlags::DIRECTORY, Mode::empty()) {
+        Err(Errno::NOTDIR | Errno::LOOP) => openat(&at, name, flags, Mode::empty()),
+        opened => opened,
+    };
+    Ok(opened?.into())
+}
+
+/// Makes a folder for this user alone, unless something has its name.
+fn make(at: impl AsFd, name: &OsStr) -> io::Result<()> {
+    match mkdirat(at, name, Mode::RWXU) {
+        Err(Errno::EXIST) => Ok(()),
+        made => Ok(made?),
+    }
 }
 
 /// The names in a path, the first one last.
@@ -140,8 +237,12 @@ fn parts_of(path: &Path) -> Vec<OsString> {
     names.collect()
 }
 
-/// Returns true for a folder in which others than root and this user can rename, and a file that they can write.
+/// Returns true for a folder in which others than root and this user can rename, a file that they can write, and a link
+/// of theirs.
 fn can_change(facts: &Metadata) -> bool {
+    if facts.is_symlink() {
+        return is_of_another(facts);
+    }
     let is_sticky = facts.is_dir() && facts.mode() & STICKY != 0;
     let writers = facts.mode() & OTHERS_WRITE & !private(facts);
     is_of_another(facts) || (writers != 0 && !is_sticky)
@@ -163,7 +264,8 @@ pub fn shown(path: &Path) -> PathBuf {
     let mut parts = rest.components();
     let Some(number) = parts.next() else { return path.to_owned() };
     let folder = std::fs::read_link(Path::new(DESCRIPTORS).join(number));
-    folder.map_or_else(|_| path.to_owned(), |folder| folder.join(parts.as_path()))
+    let below = |folder: PathBuf| folder.components().chain(parts).collect();
+    folder.map_or_else(|_| path.to_owned(), below)
 }
 
 #[cfg(test)]

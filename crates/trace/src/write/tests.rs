@@ -297,15 +297,25 @@ fn a_folder_of_another_user_or_that_others_write_is_no_output() {
     std::fs::create_dir(&folder).unwrap();
     symlink(&folder, &link).unwrap();
     let create = |path: &Path| TraceWriter::create(path, &Meta::new("test"), Limits::default());
+    let refused = |path: &Path| create(path).err().expect("it is refused").to_string();
     assert!(create(&link).is_err());
     std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o757)).unwrap();
-    assert!(matches!(create(&folder), Err(TraceError::Foreign { .. })));
+    assert!(refused(&folder).contains("belongs to another user, or others can write it"));
     std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o700)).unwrap();
     if !seekwell_testing::root() {
         return seekwell_testing::skip("outputs_of_others", "needs root to give a folder away");
     }
+    // The link of another user above the output may lead anywhere.
+    std::os::unix::fs::lchown(&link, Some(12_345), None).unwrap();
+    let below = link.join("trace");
+    let packed = all.path().join("packed");
+    create(&packed).unwrap().finish(&Meta::new("test")).unwrap();
+    let trace = Trace::open(&packed).unwrap();
+    for error in [refused(&below), crate::pack::pack(&trace, &below).unwrap_err().to_string()] {
+        assert!(error.contains("link belongs to another user; name the folder itself"), "{error}");
+    }
     chown(&folder, Some(12_345), None).unwrap();
-    assert!(matches!(create(&folder), Err(TraceError::Foreign { .. })));
+    assert!(refused(&folder).contains("belongs to another user, or others can write it"));
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
 }
 

@@ -72,3 +72,64 @@ fn parents_in_which_others_rename_are_found() {
     chown(&parent, Some(0), Some(12_345)).unwrap();
     assert_eq!(found(), Some(parent.clone()), "the group renames");
 }
+
+/// A user who can rename in a folder above leads root elsewhere with a link alone: what has no right of others itself.
+#[test]
+fn links_of_other_users_on_the_way_are_refused_and_those_of_this_user_followed() {
+    let all = tempfile::tempdir().unwrap();
+    let [real, link] = ["real", "link"].map(|name| all.path().join(name));
+    made(&real, 0o700);
+    symlink("real", &link).unwrap();
+    fs::write(Entry::of(&link.join("file")).unwrap().path(), "text").unwrap();
+    assert_eq!(fs::read_to_string(real.join("file")).unwrap(), "text");
+    assert!(Folder::make_own(&link.join("a/b")).unwrap().is_at(&real.join("a/b")));
+    if !seekwell_testing::root() {
+        return seekwell_testing::skip("links_of_others", "needs root to give a link away");
+    }
+    std::os::unix::fs::lchown(&link, Some(12_345), None).unwrap();
+    let refused = |error: io::Error| {
+        let text = error.to_string();
+        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{text}");
+        assert!(
+            text.starts_with("the link ") && text.contains("link belongs to another"),
+            "{text}"
+        );
+    };
+    refused(Entry::of(&link.join("file")).unwrap_err());
+    refused(Folder::make_own(&link.join("a/c")).unwrap_err());
+    refused(Folder::open_own(&link.join("a/b")).unwrap_err());
+    assert!(!real.join("a/c").exists());
+    // The folder of another user without a link leads nowhere else.
+    std::os::unix::fs::lchown(&real, Some(12_345), None).unwrap();
+    assert!(Entry::of(&real.join("file")).is_ok());
+}
+
+#[test]
+fn a_place_stays_the_same_when_the_names_above_it_go_to_others() {
+    let all = tempfile::tempdir().unwrap();
+    let [path, aside] = ["x", "aside"].map(|name| all.path().join(name));
+    let folder = Folder::make_own(&path.join("a")).unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o700);
+    // Also by way of a descriptor, and past a folder that the kernel knows alone.
+    let entry = Entry::of(&folder.at("b/../file"));
+    assert_eq!(entry.unwrap_err().kind(), io::ErrorKind::NotFound);
+    made(&folder.at("b"), 0o700);
+    let entry = Entry::of(&folder.at("b/../file")).unwrap();
+    fs::rename(&path, &aside).unwrap();
+    made(&path, 0o700);
+    made(&path.join("a"), 0o700);
+    fs::write(entry.path(), "text").unwrap();
+    assert_eq!(fs::read_to_string(aside.join("a/file")).unwrap(), "text");
+    assert_eq!(shown(&entry.path()), aside.join("a/file"));
+    for name in ["file", "b"] {
+        let gone = aside.join("a").join(name);
+        if gone.is_dir() { fs::remove_dir(gone).unwrap() } else { fs::remove_file(gone).unwrap() }
+    }
+    folder.remove().unwrap();
+    assert!(!aside.join("a").exists() && path.join("a").exists());
+    let folder = Folder::open_own(&path).unwrap();
+    fs::rename(&path, all.path().join("elsewhere")).unwrap();
+    made(&path, 0o700);
+    assert_eq!(folder.remove().unwrap_err().kind(), io::ErrorKind::NotFound);
+    assert!(path.exists(), "not this one");
+}
