@@ -1,5 +1,6 @@
 //! Files that are written for the user: reports, charts, tables. Whole or not at all, never through a
-//! link, and never in place of a file that is something else.
+//! link, and never in place of a file that is something else. The folder is opened once, and never through the link of
+//! another user; the file is compared, made and renamed in what was opened.
 
 use crate::error::{Error, Result};
 use crate::state::{Draft, sync_folder_of};
@@ -7,8 +8,9 @@ use rustix::fs::{
     AtFlags, CWD, Mode, OFlags, XattrFlags, fgetxattr, fsetxattr, fstat, linkat, open,
 };
 use rustix::io::Errno;
+use seekwell_trust::Entry;
 use std::fs::{self, File};
-use std::io::{BufWriter, Read, Write};
+use std::io::{BufWriter, ErrorKind, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -136,11 +138,13 @@ pub fn write_piecewise(
     content: &Content<'_>,
     replace: Replace,
 ) -> Result<()> {
-    match target(path)? {
+    let entry = entry(path)?;
+    let place = Place { named: path, at: entry.path() };
+    match target(&place)? {
         Target::Stream => stream(path, content),
         Target::Nothing => {
-            let placed = draft(path, kind, content, None)?;
-            placed.put_new(path)
+            let placed = draft(&place, kind, content, None)?;
+            placed.put_new(&place)
         }
         Target::File(existing) => {
             match replace {
@@ -149,10 +153,30 @@ pub fn write_piecewise(
                 Replace::AnyFile => {}
             }
             let facts = fstat(&existing).map_err(Error::errno("examine", path))?;
-            let placed = draft(path, kind, content, Some(facts.st_mode & 0o777))?;
-            placed.put_over(path)
+            let placed = draft(&place, kind, content, Some(facts.st_mode & 0o777))?;
+            placed.put_over(&place)
         }
     }
+}
+
+/// Place of an output.
+struct Place<'a> {
+    /// As the user named it: for messages, and for streams.
+    named: &'a Path,
+    /// By way of the folder's descriptor.
+    at: PathBuf,
+}
+
+fn entry(path: &Path) -> Result<Entry> {
+    Entry::of(path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => Error::NoFolder { folder: folder_of(path).to_owned() },
+        _ => Error::io("find the folder of", path)(error),
+    })
+}
+
+fn folder_of(path: &Path) -> &Path {
+    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
 }
 
 fn exists(path: &Path) -> Error {
@@ -171,21 +195,22 @@ enum Target {
     File(File),
 }
 
-fn target(path: &Path) -> Result<Target> {
+fn target(place: &Place<'_>) -> Result<Target> {
+    let path = place.named;
     let refused = |why: &str, remedy: &'static str| Error::Output {
         path: path.to_owned(),
         why: why.to_owned(),
         remedy,
     };
-    let facts = match fs::symlink_metadata(path) {
+    let facts = match fs::symlink_metadata(&place.at) {
         Ok(facts) => facts,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Target::Nothing),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Target::Nothing),
         Err(error) => return Err(Error::io("examine", path)(error)),
     };
     let kind = facts.file_type();
     if kind.is_file() {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = open(path, flags, Mode::empty()).map_err(Error::errno("open", path))?;
+        let file = open(&place.at, flags, Mode::empty()).map_err(Error::errno("open", path))?;
         return Ok(Target::File(File::from(file)));
     }
     if kind.is_dir() {
@@ -243,32 +268,34 @@ enum Placed {
     Named(Draft),
 }
 
-fn draft(path: &Path, kind: Kind, content: &Content<'_>, mode: Option<u32>) -> Result<Placed> {
-    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
+fn draft(
+    place: &Place<'_>,
+    kind: Kind,
+    content: &Content<'_>,
+    mode: Option<u32>,
+) -> Result<Placed> {
     let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
-    match open(folder, flags, kind.mode()) {
+    match open(folder_of(&place.at), flags, kind.mode()) {
         Ok(file) => {
             let file = File::from(file);
-            fill(&file, path, kind, content, mode)?;
+            fill(&file, place.named, kind, content, mode)?;
             Ok(Placed::Nameless(file))
         }
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {
-            let (draft, file) = named(path, kind)?;
-            fill(&file, path, kind, content, mode)?;
+            let (draft, file) = named(place, kind)?;
+            fill(&file, place.named, kind, content, mode)?;
             Ok(Placed::Named(draft))
         }
-        Err(Errno::NOENT) => Err(Error::NoFolder { folder: folder.to_owned() }),
-        Err(error) => Err(Error::errno("write in the folder", folder)(error)),
+        Err(error) => Err(Error::errno("write in the folder", folder_of(place.named))(error)),
     }
 }
 
-/// A new file next to `path`, with a unique name.
-fn named(path: &Path, kind: Kind) -> Result<(Draft, File)> {
+/// A new file next to the output, with a unique name.
+fn named(place: &Place<'_>, kind: Kind) -> Result<(Draft, File)> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut last = Errno::EXIST;
     for _ in 0..ATTEMPTS {
-        let draft = Draft::beside(path);
+        let draft = Draft::beside(&place.at);
         match open(&draft.0, flags, kind.mode()) {
             Ok(file) => return Ok((draft, File::from(file))),
             Err(error) => {
@@ -281,7 +308,7 @@ fn named(path: &Path, kind: Kind) -> Result<(Draft, File)> {
             break;
         }
     }
-    Err(Error::errno("make", path)(last))
+    Err(Error::errno("make", place.named)(last))
 }
 
 fn pour(file: &File, content: &Content<'_>) -> std::io::Result<()> {
@@ -310,41 +337,43 @@ fn fill(
 
 impl Placed {
     /// Gives it a name that nothing has; a file or a link that appeared meanwhile stays.
-    fn put_new(&self, path: &Path) -> Result<()> {
+    fn put_new(&self, place: &Place<'_>) -> Result<()> {
         let linked = match self {
-            Self::Nameless(file) => linkat(CWD, fd_path(file), CWD, path, AtFlags::SYMLINK_FOLLOW),
-            Self::Named(draft) => linkat(CWD, &draft.0, CWD, path, AtFlags::empty()),
+            Self::Nameless(file) => {
+                linkat(CWD, fd_path(file), CWD, &place.at, AtFlags::SYMLINK_FOLLOW)
+            }
+            Self::Named(draft) => linkat(CWD, &draft.0, CWD, &place.at, AtFlags::empty()),
         };
         match linked {
-            Ok(()) => sync_folder_of(path),
+            Ok(()) => sync_folder_of(&place.at),
             // A filesystem without hard links, as FAT.
             Err(Errno::PERM | Errno::OPNOTSUPP) if matches!(self, Self::Named(_)) => {
-                self.put_over(path)
+                self.put_over(place)
             }
-            Err(error) => Err(Error::errno("write", path)(error)),
+            Err(error) => Err(Error::errno("write", place.named)(error)),
         }
     }
 
     /// Puts it in the place of a file in one step.
-    fn put_over(&self, path: &Path) -> Result<()> {
+    fn put_over(&self, place: &Place<'_>) -> Result<()> {
         let named;
         let draft = match self {
             Self::Named(draft) => draft,
             Self::Nameless(file) => {
-                named = link_draft(file, path)?;
+                named = link_draft(file, place)?;
                 &named
             }
         };
-        fs::rename(&draft.0, path).map_err(Error::io("replace", path))?;
-        sync_folder_of(path)
+        fs::rename(&draft.0, &place.at).map_err(Error::io("replace", place.named))?;
+        sync_folder_of(&place.at)
     }
 }
 
-/// Gives a nameless file a name in the folder of `path`. A name that exists belongs to another program.
-fn link_draft(file: &File, path: &Path) -> Result<Draft> {
+/// Gives a nameless file a name in the folder of the output. A name that exists belongs to another program.
+fn link_draft(file: &File, place: &Place<'_>) -> Result<Draft> {
     let mut last = Errno::EXIST;
     for _ in 0..ATTEMPTS {
-        let draft = Draft::beside(path);
+        let draft = Draft::beside(&place.at);
         match linkat(CWD, fd_path(file), CWD, &draft.0, AtFlags::SYMLINK_FOLLOW) {
             Ok(()) => return Ok(draft),
             Err(error) => {
@@ -357,7 +386,7 @@ fn link_draft(file: &File, path: &Path) -> Result<Draft> {
             break;
         }
     }
-    Err(Error::errno("write", path)(last))
+    Err(Error::errno("write", place.named)(last))
 }
 
 /// The name of an open file that `linkat` takes.

@@ -198,3 +198,42 @@ fn the_page_of_a_trace_is_its_owners_alone_and_no_option_replaces_another_file()
     assert!(error.ends_with("name another file, or remove it"), "{error}");
     assert_eq!(fs::read(&other).unwrap(), b"precious and not at all a page");
 }
+
+/// Another user who can rename in the folder above exchanges the folder while the file is written.
+#[test]
+fn the_file_is_made_in_the_folder_that_was_opened_and_in_no_other() {
+    let all = tempfile::tempdir().unwrap();
+    let [folder, aside] = ["reports", "aside"].map(|name| all.path().join(name));
+    fs::create_dir(&folder).unwrap();
+    let exchange = |out: &mut dyn Write| {
+        fs::rename(&folder, &aside)?;
+        fs::create_dir(&folder)?;
+        out.write_all(PAGE)
+    };
+    let content = Content { head: PAGE, write: &exchange };
+    let path = folder.join("report.html");
+    write_piecewise(&path, Kind::Page, &content, Replace::SameKind).unwrap();
+    assert_eq!(names(&folder), [""; 0]);
+    assert_eq!(fs::read(aside.join("report.html")).unwrap(), PAGE);
+    // And in the place of an earlier one.
+    fs::remove_dir(&folder).unwrap();
+    fs::rename(&aside, &folder).unwrap();
+    write_piecewise(&path, Kind::Page, &content, Replace::SameKind).unwrap();
+    assert_eq!((names(&folder).len(), names(&aside).len()), (0, 1));
+}
+
+#[test]
+fn the_link_of_another_user_above_the_output_is_refused() {
+    let all = tempfile::tempdir().unwrap();
+    let [folder, link] = ["reports", "link"].map(|name| all.path().join(name));
+    fs::create_dir(&folder).unwrap();
+    symlink(&folder, &link).unwrap();
+    page(&link.join("own.html")).unwrap();
+    if !seekwell_testing::root() {
+        return seekwell_testing::skip("links_of_others", "needs root to give a link away");
+    }
+    std::os::unix::fs::lchown(&link, Some(12_345), None).unwrap();
+    let error = page(&link.join("report.html")).unwrap_err().to_string();
+    assert!(error.contains("link belongs to another user; name the folder itself"), "{error}");
+    assert_eq!(names(&folder), ["own.html"]);
+}
