@@ -21,6 +21,7 @@ use seekwell_session::Session;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    foreign::explain_limits();
     let words: Vec<_> = std::env::args_os().collect();
     if let Some(served) = seekwell_session::serve(&words, std::io::stdin(), std::io::stdout()) {
         let failed = |error| Failure::from_error(&error).show();

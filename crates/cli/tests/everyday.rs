@@ -11,6 +11,8 @@ mod capture;
 mod compare;
 #[path = "everyday/documents.rs"]
 mod documents;
+#[path = "everyday/foreign.rs"]
+mod foreign;
 #[path = "everyday/init.rs"]
 mod init;
 #[path = "everyday/labs.rs"]

@@ -27,7 +27,7 @@ mod reader;
 mod tests;
 
 pub use landlock::Reach;
-pub use reader::{Limits as ReaderLimits, become_reader, read_confined};
+pub use reader::{Limits as ReaderLimits, become_reader, is_limited, read_confined};
 
 /// Capabilities of a workload's programs: files of any owner, and other users.
 pub const WORKLOAD: CapabilitySet = CapabilitySet::CHOWN

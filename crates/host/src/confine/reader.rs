@@ -4,17 +4,100 @@
 use super::landlock::{self, Reach};
 use super::{enter, own_capabilities};
 use crate::error::{Error, Result};
-use rustix::process::{Resource, Rlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::CapabilitySet;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
-/// Limits of such a process.
+/// Limits of such a process. The kernel refuses memory beyond the first, which ends the process with `SIGABRT`, and
+/// sends `SIGXCPU` after the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Address space.
+    /// Address space. A machine with less memory limits it to that, but never below 4 GiB.
     pub memory_bytes: u64,
     /// CPU time.
     pub cpu_s: u64,
+}
+
+impl Limits {
+    /// Far more than the largest run file or trace needs, far less than an endless loop takes.
+    pub const READER: Self = Self { memory_bytes: 16 << 30, cpu_s: 1_800 };
+    /// Time from `SIGXCPU` to the kill.
+    const GRACE_S: u64 = 10;
+    /// Smallest address space that is given because the machine is small.
+    const LEAST_BYTES: u64 = 4 << 30;
+
+    fn address_space(self) -> u64 {
+        let machine = rustix::system::sysinfo();
+        let bytes = u64::from(machine.mem_unit).saturating_mul(machine.totalram);
+        self.memory_bytes.min(bytes.max(Self::LEAST_BYTES))
+    }
+}
+
+/// True while this process is limited, so that a signal above is known to come from a limit.
+static IS_LIMITED: AtomicBool = AtomicBool::new(false);
+
+/// Returns true while a limit of [`become_reader`] or [`read_confined`] may end this process. A signal handler may ask.
+#[must_use]
+pub fn is_limited() -> bool {
+    IS_LIMITED.load(Ordering::Relaxed)
+}
+
+/// Number of threads that read with limits, and those of the process before the first began.
+static BEFORE: Mutex<(usize, Option<[Rlimit; 2]>)> = Mutex::new((0, None));
+
+const LIMITED: [Resource; 2] = [Resource::As, Resource::Cpu];
+
+/// Limits for the whole process while a thread of it reads; the last one takes them back.
+struct Limited;
+
+impl Limited {
+    fn new(limits: Limits) -> Self {
+        let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
+        before.0 += 1;
+        if before.0 == 1 {
+            before.1 = Some(LIMITED.map(getrlimit));
+            let most = [
+                used_bytes().saturating_add(limits.address_space()),
+                used_cpu_s().saturating_add(limits.cpu_s),
+            ];
+            for (resource, most) in LIMITED.into_iter().zip(most) {
+                // Where the kernel refuses, the reader's own limits of bytes are left.
+                let _ = limit(resource, most, None);
+            }
+            IS_LIMITED.store(true, Ordering::Relaxed);
+        }
+        Self
+    }
+}
+
+impl Drop for Limited {
+    fn drop(&mut self) {
+        let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
+        before.0 -= 1;
+        if before.0 == 0 {
+            for (resource, limit) in LIMITED.into_iter().zip(before.1.take().into_iter().flatten())
+            {
+                // A process may always raise its limit to what it was.
+                let _ = setrlimit(resource, limit);
+            }
+            IS_LIMITED.store(false, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Address space in use; 0 where there is no `/proc`.
+fn used_bytes() -> u64 {
+    let pages = std::fs::read_to_string("/proc/self/statm").ok();
+    let pages = pages.and_then(|text| text.split(' ').next()?.parse::<u64>().ok());
+    pages.map_or(0, |pages| pages.saturating_mul(rustix::param::page_size() as u64))
+}
+
+/// CPU time that this process has used.
+fn used_cpu_s() -> u64 {
+    let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    u64::try_from(used.tv_sec).unwrap_or(0)
 }
 
 /// System calls that no reader of a file needs: each fails with `EPERM`.
@@ -56,22 +139,34 @@ pub fn become_reader(limits: Limits, reach: &Reach) -> Result<()> {
         source,
         remedy: "this needs a kernel with CONFIG_SECCOMP_FILTER",
     };
-    limit(Resource::As, limits.memory_bytes).map_err(failed)?;
-    limit(Resource::Cpu, limits.cpu_s).map_err(failed)?;
+    limit(Resource::As, limits.address_space(), Some(0)).map_err(failed)?;
+    limit(Resource::Cpu, limits.cpu_s, Some(Limits::GRACE_S)).map_err(failed)?;
+    IS_LIMITED.store(true, Ordering::Relaxed);
     // Nothing that crashes on a foreign file leaves its memory behind.
-    limit(Resource::Core, 0).map_err(failed)?;
+    limit(Resource::Core, 0, Some(0)).map_err(failed)?;
     give_up(reach)
 }
 
 /// Does work on a foreign file in a thread that opens the files of `reach` alone, and has no capability but the one to
 /// open files of any owner, no new program and no network, as have the threads that it starts. The rest of the process
-/// keeps its rights, and shares its memory with that thread: memory and CPU time are not limited.
+/// keeps its rights. Until the work is done, the whole process can use as much more memory and CPU time as
+/// [`Limits::READER`] says.
 ///
 /// A kernel that cannot confine it does the work all the same.
 ///
 /// # Panics
 /// With the work.
 pub fn read_confined<T: Send>(reach: &Reach, work: impl FnOnce() -> T + Send) -> T {
+    read_limited(Limits::READER, reach, work)
+}
+
+/// The same with these limits.
+pub(super) fn read_limited<T: Send>(
+    limits: Limits,
+    reach: &Reach,
+    work: impl FnOnce() -> T + Send,
+) -> T {
+    let _limited = Limited::new(limits);
     let confined = || {
         // The work is more important than this additional wall, which guests' kernels do not have.
         let _ = give_up(reach);
@@ -97,12 +192,12 @@ fn give_up(reach: &Reach) -> Result<()> {
     refuse().map_err(failed)
 }
 
-/// Lowers a limit; one that is lower already stays.
-fn limit(resource: Resource, most: u64) -> io::Result<()> {
-    let now = rustix::process::getrlimit(resource);
-    let lower = |limit: Option<u64>| Some(limit.map_or(most, |limit| limit.min(most)));
-    let limit = Rlimit { current: lower(now.current), maximum: lower(now.maximum) };
-    Ok(rustix::process::setrlimit(resource, limit)?)
+/// Lowers a limit; one that is lower already stays. The hard limit, which cannot be raised again, is this much above it.
+fn limit(resource: Resource, most: u64, hard: Option<u64>) -> io::Result<()> {
+    let now = getrlimit(resource);
+    let lower = |limit: Option<u64>, most: u64| Some(limit.map_or(most, |limit| limit.min(most)));
+    let maximum = hard.map_or(now.maximum, |more| lower(now.maximum, most.saturating_add(more)));
+    Ok(setrlimit(resource, Rlimit { current: lower(now.current, most), maximum })?)
 }
 
 /// Architecture whose numbers [`REFUSED`] has, as `linux/audit.h` writes it.

@@ -294,6 +294,65 @@ fn a_reader_opens_its_input_and_its_output_alone() {
     assert_eq!(fs::read(path("out/new")).unwrap(), b"[lab]");
 }
 
+/// Runs work in a forked process and returns the signal that ends it.
+fn signal_of(work: impl FnOnce()) -> i32 {
+    // SAFETY: the child runs the work, which takes no lock of another thread, and ends at once.
+    let pid = unsafe { libc::fork() };
+    if pid == 0 {
+        work();
+        // SAFETY: ends the forked process alone.
+        unsafe { libc::_exit(0) };
+    }
+    let mut status = 0;
+    // SAFETY: waits for the child just made.
+    unsafe { libc::waitpid(pid, &raw mut status, 0) };
+    libc::WTERMSIG(status)
+}
+
+/// Computes for ever, as does the reading of an input that was made for it.
+fn spin() {
+    while std::hint::black_box(true) {}
+}
+
+#[test]
+fn a_reader_gets_no_memory_and_no_time_beyond_its_limits() {
+    let limits = ReaderLimits { memory_bytes: 1 << 30, cpu_s: 1 };
+    let reach = Reach::default();
+    let status = forked(|| {
+        become_reader(limits, &reach).unwrap();
+        let mut bytes = Vec::<u8>::new();
+        let few = bytes.try_reserve_exact(1 << 20).is_ok();
+        i32::from(is_limited() && few && bytes.try_reserve_exact(2 << 30).is_err())
+    });
+    assert_eq!(status, 1);
+    let endless = || {
+        become_reader(limits, &reach).unwrap();
+        spin();
+    };
+    assert_eq!(signal_of(endless), libc::SIGXCPU);
+    let in_a_thread = || reader::read_limited(limits, &reach, spin);
+    assert_eq!(signal_of(in_a_thread), libc::SIGXCPU);
+}
+
+#[test]
+fn limits_of_confined_threads_end_with_the_last_of_them() {
+    use rustix::process::{Resource, getrlimit};
+    let limits = ReaderLimits { memory_bytes: 1 << 30, cpu_s: 60 };
+    let status = forked(|| {
+        let now = || [Resource::As, Resource::Cpu].map(|resource| getrlimit(resource).current);
+        let reserve = || Vec::<u8>::new().try_reserve_exact(2 << 30).is_ok();
+        let (before, could) = (now(), reserve());
+        let inside = reader::read_limited(limits, &Reach::default(), || {
+            let first = now();
+            // A second one neither adds to the limits nor takes them back.
+            let second = reader::read_limited(limits, &Reach::default(), now);
+            !reserve() && first == second && now() == first && first != before && is_limited()
+        });
+        i32::from(could && inside && now() == before && reserve() && !is_limited())
+    });
+    assert_eq!(status, 1);
+}
+
 /// The thread that reads a foreign file has no other one and no right; the rest of the process keeps all.
 #[test]
 fn a_confined_thread_reads_its_input_alone_and_gives_its_result_back() {
