@@ -1,6 +1,6 @@
 //! Files that are written for the user: reports, charts, tables. Whole or not at all, never through a
-//! link, and never in place of a file that is something else. The folder is opened once, and never through the link of
-//! another user; the file is compared, made and renamed in what was opened.
+//! link, and never in place of a file that is something else. The folder is opened once, as root never through the link
+//! of another user; the file is compared, made and renamed in what was opened.
 
 use crate::error::{Error, Result};
 use crate::state::{Draft, sync_folder_of};

@@ -29,8 +29,8 @@ impl Entry {
     /// Opens the folder around `path`. The last part of `path` is not followed and need not exist.
     ///
     /// # Errors
-    /// [`io::ErrorKind::PermissionDenied`] for a link above it that a user other than root and this one made and could
-    /// lead anywhere, and the system's error if the folder cannot be reached.
+    /// [`io::ErrorKind::PermissionDenied`] for root and a link above it that another user made and could lead anywhere,
+    /// and the system's error if the folder cannot be reached.
     pub fn of(path: &Path) -> io::Result<Self> {
         Self::found(path, false)
     }
@@ -40,7 +40,9 @@ impl Entry {
             (Some(folder), Some(name)) => (folder, name),
             _ => (path, OsStr::new(".")),
         };
-        let is_foreign = |facts: &Metadata| facts.is_symlink() && is_of_another(facts);
+        // Others gain nothing from leading a user without rights.
+        let is_foreign =
+            |facts: &Metadata| own() == 0 && facts.is_symlink() && is_of_another(facts);
         let folder = walk(folder, is_made, &is_foreign)?.map_err(|link| {
             let link = link.display();
             let text = format!("the link {link} belongs to another user; name the folder itself");
