@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::CapabilitySet;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Limits of such a process. The kernel refuses memory beyond the first, which ends the process with `SIGABRT`, and
@@ -35,16 +35,16 @@ impl Limits {
     }
 }
 
-/// True while this process is limited, so that a signal above is known to come from a limit.
-static IS_LIMITED: AtomicBool = AtomicBool::new(false);
+/// Number of limits that this process has, so that a signal above is known to come from one.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// Returns true while a limit of [`become_reader`] or [`read_confined`] may end this process. A signal handler may ask.
 #[must_use]
 pub fn is_limited() -> bool {
-    IS_LIMITED.load(Ordering::Relaxed)
+    COUNT.load(Ordering::Relaxed) > 0
 }
 
-/// Number of threads that read with limits, and those of the process before the first began.
+/// Number of threads that read with limits, and the limits of the process before the first of them.
 static BEFORE: Mutex<(usize, Option<[Rlimit; 2]>)> = Mutex::new((0, None));
 
 const LIMITED: [Resource; 2] = [Resource::As, Resource::Cpu];
@@ -58,15 +58,14 @@ impl Limited {
         before.0 += 1;
         if before.0 == 1 {
             before.1 = Some(LIMITED.map(getrlimit));
-            let most = [
-                used_bytes().saturating_add(limits.address_space()),
-                used_cpu_s().saturating_add(limits.cpu_s),
-            ];
-            for (resource, most) in LIMITED.into_iter().zip(most) {
+            // Without `/proc` the size of this process, to which the limit would be added, is unknown.
+            let used = [used_bytes(), used_cpu_s()];
+            let more = [limits.address_space(), limits.cpu_s];
+            for (resource, (used, more)) in LIMITED.into_iter().zip(used.into_iter().zip(more)) {
                 // Where the kernel refuses, the reader's own limits of bytes are left.
-                let _ = limit(resource, most, None);
+                let _ = used.map(|used| limit(resource, used.saturating_add(more), None));
             }
-            IS_LIMITED.store(true, Ordering::Relaxed);
+            COUNT.fetch_add(1, Ordering::Relaxed);
         }
         Self
     }
@@ -82,22 +81,22 @@ impl Drop for Limited {
                 // A process may always raise its limit to what it was.
                 let _ = setrlimit(resource, limit);
             }
-            IS_LIMITED.store(false, Ordering::Relaxed);
+            COUNT.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }
 
-/// Address space in use; 0 where there is no `/proc`.
-fn used_bytes() -> u64 {
-    let pages = std::fs::read_to_string("/proc/self/statm").ok();
-    let pages = pages.and_then(|text| text.split(' ').next()?.parse::<u64>().ok());
-    pages.map_or(0, |pages| pages.saturating_mul(rustix::param::page_size() as u64))
+/// Address space in use.
+fn used_bytes() -> Option<u64> {
+    let pages = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = pages.split(' ').next()?.parse().ok()?;
+    pages.checked_mul(u64::try_from(rustix::param::page_size()).ok()?)
 }
 
 /// CPU time that this process has used.
-fn used_cpu_s() -> u64 {
+fn used_cpu_s() -> Option<u64> {
     let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    u64::try_from(used.tv_sec).unwrap_or(0)
+    u64::try_from(used.tv_sec).ok()
 }
 
 /// System calls that no reader of a file needs: each fails with `EPERM`.
@@ -141,7 +140,7 @@ pub fn become_reader(limits: Limits, reach: &Reach) -> Result<()> {
     };
     limit(Resource::As, limits.address_space(), Some(0)).map_err(failed)?;
     limit(Resource::Cpu, limits.cpu_s, Some(Limits::GRACE_S)).map_err(failed)?;
-    IS_LIMITED.store(true, Ordering::Relaxed);
+    COUNT.fetch_add(1, Ordering::Relaxed);
     // Nothing that crashes on a foreign file leaves its memory behind.
     limit(Resource::Core, 0, Some(0)).map_err(failed)?;
     give_up(reach)
