@@ -1,7 +1,6 @@
 //! Checks of the Seekwell tree: [`tidy`] (limits and dependency arrows), [`docs`] (documents
 //! generated from the code), [`suite`] (every check and every test in one run, skips counted),
-//! [`mutants`] (changes of the code that protects, which tests have to notice) and [`coverage`]
-//! (its lines that no test runs).
+//! [`mutants`] (changes of the code that protects, which tests have to notice).
 //!
 //! Not part of the product: nothing under `crates/` may depend on it.
 
@@ -12,7 +11,6 @@
 )]
 
 mod areas;
-pub mod coverage;
 pub mod docs;
 pub mod mutants;
 pub mod suite;

@@ -1,4 +1,4 @@
-//! `cargo xtask tidy | docs [--check] | mutants | coverage | test`: the library documents each command.
+//! `cargo xtask tidy | docs [--check] | mutants | test`: the library documents each command.
 
 #![allow(
     clippy::print_stderr,
@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use xtask::{coverage, docs, mutants, suite, tidy};
+use xtask::{docs, mutants, suite, tidy};
 
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
@@ -20,7 +20,6 @@ usage: cargo xtask COMMAND
   docs                   write the documents that are generated from the code
   docs --check           compare them only; exit 1 when one is out of date
   mutants [COUNT SEED]   change guard, undo and judge in COUNT (200) places, one at a time; list what no test notices
-  coverage               count the lines of guard, undo and judge that their tests run; list the others
   test                   formatting, clippy, tidy, docs --check and every test; ends with the counts
 
 exit codes: 0 in order, 1 something to fix, 2 wrong usage";
@@ -55,7 +54,6 @@ fn command<'w>(words: &[&'w str]) -> Option<Command<'w>> {
         ["docs", "--check"] => Some(Box::new(docs::check)),
         ["mutants"] => Some(mutants(200, 1)),
         ["mutants", count, seed] => Some(mutants(count.parse().ok()?, seed.parse().ok()?)),
-        ["coverage"] => Some(Box::new(coverage::command)),
         ["test"] => Some(Box::new(suite::command)),
         _ => None,
     }

@@ -36,12 +36,6 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// The files that another machine needs to have it too.
-    #[must_use]
-    pub fn files(&self) -> Vec<PathBuf> {
-        vec![self.path.clone(), self.path.with_file_name(FACTS)]
-    }
-
     /// Returns true if configuration and patches are those of this version of the program.
     #[must_use]
     pub fn is_current(&self) -> bool {
