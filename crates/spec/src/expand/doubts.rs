@@ -120,7 +120,11 @@ fn in_memory(axes: &Axes<'_>, workload: &Workload, facts: &BackendFacts) -> Opti
 fn waits_when_judged(part: &WorkloadParams, writes: bool, judged: Option<&str>) -> bool {
     let reads = matches!(part, WorkloadParams::Io(io) if io.read_percent > 0);
     match judged {
-        Some(metric) => metric.contains("durable") || metric.starts_with("fsync"),
+        // The device's writes are counted when all bytes are there.
+        Some(metric) => {
+            ["fsync", "device_written", "written_per_byte"].iter().any(|it| metric.starts_with(it))
+                || metric.contains("durable")
+        }
         None => writes && !reads,
     }
 }
