@@ -1,6 +1,6 @@
 //! Outputs of commands on paths where something of others is.
 
-use super::{CANARY, Place, bring, difference, fifo, snapshot, try_family};
+use super::{CANARY, Place, bring, difference, snapshot, try_family};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
@@ -63,9 +63,7 @@ enum Object {
     BelowAFile,
     BelowNothing,
     LongName,
-    Fifo,
     BlockNode,
-    OfOthers,
     Home,
     Parent,
     WithSlash,
@@ -73,7 +71,7 @@ enum Object {
     Source,
 }
 
-const OBJECTS: [Object; 23] = [
+const OBJECTS: [Object; 21] = [
     Object::Text,
     Object::Program,
     Object::ReadOnly,
@@ -89,9 +87,7 @@ const OBJECTS: [Object; 23] = [
     Object::BelowAFile,
     Object::BelowNothing,
     Object::LongName,
-    Object::Fifo,
     Object::BlockNode,
-    Object::OfOthers,
     Object::Home,
     Object::Parent,
     Object::WithSlash,
@@ -133,11 +129,9 @@ impl Object {
                     file(CANARY.as_bytes(), 0o644);
                 }
             }
-            Self::Fifo => fifo(&path),
             Self::BelowAFile => return "../others/canary/out".to_owned(),
             Self::BelowNothing => return "nothing/here/out".to_owned(),
             Self::LongName => return "x".repeat(300),
-            Self::OfOthers => return "../others/canary".to_owned(),
             Self::Home => return ".".to_owned(),
             Self::Parent => return "..".to_owned(),
             Self::WithSlash => return "new/".to_owned(),
@@ -150,7 +144,8 @@ impl Object {
     /// True if a writer may put files there: new ones in a directory, and any with `--force` on a plain file.
     fn may_be_written(self, writer: &Writer) -> bool {
         let file = [Self::Text, Self::Program, Self::ReadOnly, Self::Unreadable, Self::HardLink];
-        let folder = [Self::Folder, Self::LinkToFolder, Self::BelowNothing];
+        let named = [Self::Home, Self::Parent, Self::WithSlash];
+        let folder = [[Self::Folder, Self::LinkToFolder, Self::BelowNothing], named].concat();
         (writer.forced && file.contains(&self)) || (writer.directory && folder.contains(&self))
     }
 }
