@@ -4,7 +4,7 @@ use super::{decision, evidence};
 use crate::axes::{Axis, axes};
 use crate::durability;
 use crate::question::question;
-use crate::records::Outcomes;
+use crate::records::{End, Outcome, Outcomes};
 use crate::values;
 use seekwell_model::answer::{
     Answer, AxisAnswer, Depends, Doubt, More, Trend, Unmeasured, ValueOut, Weaker,
@@ -140,6 +140,24 @@ impl Run<'_> {
         rows
     }
 
+    /// Reason why no stack can be compared.
+    fn no_data(&self) -> String {
+        let metric = &self.plan.lab.judge.metric;
+        let trials: Vec<&Outcome> = self.outcomes.values().map(|(_, outcome)| outcome).collect();
+        let number = |end: End| trials.iter().filter(|trial| trial.end == end).count();
+        if trials.iter().any(|trial| trial.end == End::Ok && trial.value.is_some()) {
+            return "no stack ran every workload: nothing is compared".to_owned();
+        }
+        match (trials.len(), number(End::Marked), number(End::Failed)) {
+            (0, ..) => format!("no trial reported {metric}"),
+            (all, marked, _) if marked == all => {
+                format!("all {all} trials are marked as doubtful: none counts")
+            }
+            (all, _, failed) if failed == all => format!("all {all} trials failed"),
+            _ => format!("no trial that ended well reported {metric}"),
+        }
+    }
+
     /// Reason why the trials set no bound on the loss.
     fn cause(&self) -> Option<String> {
         if self.comparison.loss.is_some() && self.comparison.baseline.is_some() {
@@ -148,9 +166,7 @@ impl Run<'_> {
         let rival = self.comparison.rival.and_then(|stack| self.missing(stack));
         let by_reason = match &self.comparison.finding {
             Finding::Unresolved { reason, .. } => match reason {
-                Unresolved::NoData => {
-                    Some(format!("no trial reported {}", self.plan.lab.judge.metric))
-                }
+                Unresolved::NoData => Some(self.no_data()),
                 Unresolved::OneStack => {
                     Some("only one stack has values, so there is nothing to compare it with".into())
                 }

@@ -93,6 +93,15 @@ fn a_run_without_a_value_has_no_pick() {
     let found = answer(&plan, &Records::new());
     assert_eq!((found.pick, found.loss), (None, None));
     assert_eq!(found.cause.as_deref(), Some("no trial reported step.elapsed"));
+    let ended = |status: &Status| {
+        let mut all = records(&plan, 6, &[1.0, 2.0]);
+        all.values_mut().for_each(|(_, record)| record.status = status.clone());
+        answer(&plan, &all).cause
+    };
+    let marked = "all 12 trials are marked as doubtful: none counts";
+    assert_eq!(ended(&Status::Marked).as_deref(), Some(marked));
+    let failed = Status::Failed { stage: "mkfs".to_owned(), reason: "no space".to_owned() };
+    assert_eq!(ended(&failed).as_deref(), Some("all 12 trials failed"));
 }
 
 /// The faster stack is mounted so that synced data may be lost.
