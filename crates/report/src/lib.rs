@@ -34,6 +34,7 @@ mod sentence;
 mod stack_table;
 mod terminal;
 mod text;
+mod trial_ratios;
 mod uncontrolled;
 mod view;
 mod watch_text;

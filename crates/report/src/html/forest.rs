@@ -5,9 +5,9 @@ use crate::answer_text::{self, Axes, Measure, Standing};
 use crate::number::ratio;
 use crate::page::Page;
 use crate::stack_table::{StackRow, StackTable};
-use crate::view::{ByStack, RunView};
+use crate::trial_ratios::TrialRatios;
+use crate::view::RunView;
 use seekwell_model::answer::Answer;
-use std::collections::BTreeMap;
 
 /// Rows up to which all are shown at once.
 const ALL: usize = 20;
@@ -59,17 +59,13 @@ impl Group<'_> {
 /// All rows of a run, each with the standing of its stack.
 pub(super) struct Forest<'a> {
     view: &'a RunView,
-    trials: ByStack<'a>,
+    trials: TrialRatios<'a>,
     groups: Vec<Group<'a>>,
     pub(super) scale: Scale,
-    /// Value of the stack that ratios refer to, by round and workload.
-    base: BTreeMap<(u32, u32), f64>,
-    base_median: Option<f64>,
 }
 
 impl<'a> Forest<'a> {
     pub(super) fn of(view: &'a RunView, table: &'a StackTable, answer: &Answer) -> Self {
-        let trials = view.by_stack();
         let mut groups: Vec<Group<'a>> = Vec::new();
         for standing in [
             Standing::Pick,
@@ -84,24 +80,11 @@ impl<'a> Forest<'a> {
                 groups.push(Group { standing, rows });
             }
         }
-        let baseline = view.verdict.baseline.as_deref().unwrap_or_default();
-        let metric = &view.verdict.metric;
-        let mut base = BTreeMap::new();
-        for (trial, record) in trials.of(baseline) {
-            if let (Some(value), Some(one)) =
-                (record.metric(metric), view.plan.candidates.get(trial.candidate as usize))
-            {
-                base.insert((trial.round, one.workload), value);
-            }
-        }
-        let base_median = table.rows.iter().find(|row| row.ratio.stack == baseline);
         Self {
             view,
-            trials,
+            trials: TrialRatios::of(view),
             groups,
             scale: Scale::of(table.rows.iter().map(|row| &row.ratio), view.verdict.tie),
-            base,
-            base_median: base_median.and_then(|row| row.ratio.median),
         }
     }
 
@@ -277,13 +260,14 @@ impl<'a> Forest<'a> {
             grid,
         );
         let ticks: String = self
-            .ticks(&row.ratio.stack)
+            .trials
+            .of_stack(&row.ratio.stack)
             .into_iter()
             .map(|tick| format!("M{:.0} 0v1", scale.x(tick) * 10.0))
             .collect();
         strokes(
             page,
-            "<svg y=\"72%\" height=\"16%\" viewBox=\"0 0 1000 1\" preserveAspectRatio=\"none\"><path class=\"trial\"",
+            "<svg y=\"68%\" height=\"24%\" viewBox=\"0 0 1000 1\" preserveAspectRatio=\"none\"><path class=\"trial\"",
             &ticks,
         );
         let drawable = |value: Option<f64>| value.filter(|value| value.is_finite() && *value > 0.0);
@@ -312,25 +296,6 @@ impl<'a> Forest<'a> {
                 page.raw("/></svg>");
             }
         }
-    }
-
-    /// Ratio of each trial to the trial of the same round and workload of the stack that ratios refer to, or to
-    /// its median where that round has none.
-    fn ticks(&self, label: &str) -> Vec<f64> {
-        let metric = &self.view.verdict.metric;
-        if self.view.verdict.baseline.as_deref() == Some(label) {
-            return vec![];
-        }
-        let value = |(trial, record): &(
-            &seekwell_model::plan::PlannedTrial,
-            &seekwell_model::record::Record,
-        )| {
-            let candidate = self.view.plan.candidates.get(trial.candidate as usize)?;
-            let base = self.base.get(&(trial.round, candidate.workload)).copied();
-            let ratio = record.metric(metric)? / base.or(self.base_median)?;
-            (ratio.is_finite() && ratio > 0.0).then_some(ratio)
-        };
-        self.trials.of(label).iter().filter_map(value).collect()
     }
 }
 

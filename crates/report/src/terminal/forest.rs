@@ -5,6 +5,7 @@ use crate::factor::benefit;
 use crate::number::{DASH, exact_percent};
 use crate::stack_table::{StackRow, StackTable};
 use crate::text::{Ink, Palette, harmless, paragraph, width as columns, wrap};
+use crate::trial_ratios::TrialRatios;
 use crate::view::RunView;
 use seekwell_model::lab::Better;
 use seekwell_model::verdict::Basis;
@@ -28,6 +29,9 @@ const TICKS: [f64; 21] = [
     0.99, 1.005, 0.995,
 ];
 
+/// A cell in which a trial lies.
+const TRIAL: char = '\u{2575}';
+
 /// The stacks by their place in the answer.
 pub(crate) struct Forest<'a> {
     view: &'a RunView,
@@ -36,6 +40,7 @@ pub(crate) struct Forest<'a> {
     unit: &'static str,
     groups: BTreeMap<Standing, Vec<StackRow>>,
     reasons: BTreeMap<String, String>,
+    trials: TrialRatios<'a>,
 }
 
 impl<'a> Forest<'a> {
@@ -49,7 +54,8 @@ impl<'a> Forest<'a> {
         let reasons = answer.unmeasured.iter();
         let reasons = reasons.map(|one| (one.stack.clone(), one.reason.clone())).collect();
         let (better, unit) = (view.verdict.better, table.scale.symbol());
-        Self { view, axes: Axes::of(&view.plan), better, unit, groups, reasons }
+        let (axes, trials) = (Axes::of(&view.plan), TrialRatios::of(view));
+        Self { view, axes, better, unit, groups, reasons, trials }
     }
 
     /// Number of stacks.
@@ -108,7 +114,7 @@ impl<'a> Forest<'a> {
         let rows = self.groups.values().flatten();
         let text = if rows.filter(|row| row.ratio.ratio.is_some()).count() > 1 {
             let tie = exact_percent(verdict.tie);
-            format!("{what}, relative to {to}; \u{250a} is the {tie} tie{worse}")
+            format!("{what}, relative to {to}; \u{250a} is the {tie} tie, {TRIAL} a trial{worse}")
         } else {
             what
         };
@@ -164,6 +170,8 @@ struct Layout {
     ratio: usize,
     /// 0 for none.
     picture: usize,
+    /// False where no stack has a ratio to another.
+    is_compared: bool,
     /// True for ratios so close to 1 that they need three decimals.
     fine: bool,
     /// Ends of the scale, as logarithms of factors.
@@ -209,7 +217,7 @@ impl Layout {
         let picture = free.saturating_sub(label).min(PICTURE.1);
         let picture = if is_compared && picture >= LEAST { picture } else { 0 };
         let (low, high) = ends(forest, rows);
-        Self { axes, by_axis, median, ratio, picture, fine, low, high }
+        Self { axes, by_axis, median, ratio, picture, is_compared, fine, low, high }
     }
 
     fn label(&self) -> usize {
@@ -218,6 +226,9 @@ impl Layout {
 
     /// The line above the stacks: unit, scale, names of the columns.
     fn head(&self, forest: &Forest<'_>) -> String {
+        if !self.is_compared {
+            return format!("  {}  {}", " ".repeat(self.label()), right(forest.unit, self.median));
+        }
         let confidence = exact_percent(forest.view.verdict.confidence);
         format!(
             "  {}  {}  {}  {}  {confidence}",
@@ -304,6 +315,9 @@ impl Layout {
                 line[to] = if high.ln() > self.high + 1e-9 { '\u{203a}' } else { '\u{2524}' };
             }
         }
+        for ratio in forest.trials.of_stack(&row.ratio.stack) {
+            self.column(forest.worse(ratio)).into_iter().for_each(|at| line[at] = ticked(line[at]));
+        }
         let mark = match place {
             Standing::Pick => '\u{25cf}',
             Standing::Out => '\u{25a0}',
@@ -317,6 +331,15 @@ impl Layout {
             }
         }
         line.into_iter().collect()
+    }
+}
+
+/// A character of the picture with a tick on it; the vertical lines and the ends of intervals stay.
+fn ticked(below: char) -> char {
+    match below {
+        ' ' => TRIAL,
+        '\u{2500}' => '\u{2534}',
+        other => other,
     }
 }
 

@@ -378,6 +378,29 @@ fn the_answer_is_the_last_line_of_a_text_that_scrolls() {
 }
 
 #[test]
+fn each_trial_is_a_tick_of_its_row() {
+    let mut view = demo();
+    let row = |view: &RunView| -> String {
+        let text = fixture::screen(view, 80);
+        text.lines().find(|line| line.starts_with("  xfs   none")).unwrap().to_owned()
+    };
+    assert!(!row(&view).contains(['\u{2575}', '\u{2534}']), "all are where the ratio is");
+    let mut changed = [1.05, 1.6, 1000.0].into_iter();
+    let of_row =
+        |pair: &&mut (seekwell_model::plan::PlannedTrial, seekwell_model::record::Record)| {
+            view.plan.stacks[view.plan.candidates[pair.0.candidate as usize].stack as usize].label
+                == "xfs/none"
+        };
+    for ((_, record), factor) in view.records.iter_mut().filter(of_row).zip(&mut changed) {
+        let step = record.steps.iter_mut().find(|step| step.name == "unpack").unwrap();
+        *step.metrics.get_mut("elapsed_durable").unwrap() *= factor;
+    }
+    let row = row(&view);
+    let ticks = |mark: char| row.chars().filter(|c| *c == mark).count();
+    assert_eq!((ticks('\u{2534}'), ticks('\u{2575}')), (1, 1), "one is off the scale: {row}");
+}
+
+#[test]
 fn a_changed_file_is_said_on_the_first_screen() {
     let mut view = demo();
     assert!(!fixture::screen(&view, 80).contains("  ! "));
