@@ -379,6 +379,9 @@ fn waiting(stop: &Arc<AtomicBool>) -> Wait {
 pub struct ReportArgs {
     /// Run file
     pub run: PathBuf,
+    /// Later runs of the same lab: show what changed from run to run
+    #[arg(value_name = "LATER", conflicts_with_all = ["parquet", "lean", "csv", "json"])]
+    pub later: Vec<PathBuf>,
     /// Show everything: table, evidence, warnings, uncontrolled factors, how to make the pick permanent
     #[arg(long)]
     pub all: bool,

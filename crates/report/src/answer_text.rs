@@ -177,13 +177,13 @@ pub(crate) fn standing(answer: &Answer, row: &Ratio) -> Standing {
 }
 
 /// A text as a sentence: a capital first, a full stop last.
-fn sentence(text: &str) -> String {
+pub(crate) fn sentence(text: &str) -> String {
     let text = capital(text.trim());
     if text.ends_with(['.', '?', '!', ':']) { text } else { format!("{text}.") }
 }
 
 /// A small number as a word.
-fn word(number: usize) -> String {
+pub(crate) fn word(number: usize) -> String {
     WORDS.get(number).map_or_else(|| number.to_string(), |word| (*word).to_owned())
 }
 

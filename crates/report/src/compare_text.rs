@@ -1,6 +1,6 @@
 //! Runs compared.
 
-use crate::markdown::escape;
+use crate::markdown::{self, escape};
 use crate::number::{DASH, Scale, exact_percent, ratio, unit_of};
 use crate::stack_table::direction;
 use crate::terminal::warnings_below;
@@ -16,7 +16,7 @@ pub fn compare_text(found: &RunComparison, width: usize, colour: bool) -> String
     let width = width.max(60);
     let palette = Palette { colour };
     let mut out = head(found, width, palette);
-    out.push_str(&table(found, width, palette));
+    out.push_str(&table(found).render(width, 7, palette).0);
     out.push('\n');
     out.push_str(&paragraph("", &conclusion(found), width));
     for (only, name) in [(&found.only_first, &found.first), (&found.only_second, &found.second)] {
@@ -79,17 +79,7 @@ pub fn compare_markdown(found: &RunComparison) -> String {
     if !more.is_empty() {
         out.push_str(&format!("{}\n\n", escape(more)));
     }
-    let scale = scale(found);
-    let unit =
-        if scale.symbol().is_empty() { String::new() } else { format!(" {}", scale.symbol()) };
-    out.push_str(&format!(
-        "| stack | first{unit} | second{unit} | ratio | interval | trials | finding |\n"
-    ));
-    out.push_str("| --- | ---: | ---: | ---: | ---: | ---: | --- |\n");
-    for stack in &found.stacks {
-        let cells: Vec<String> = cells(stack, scale).iter().map(|cell| escape(cell)).collect();
-        out.push_str(&format!("| {} |\n", cells.join(" | ")));
-    }
+    markdown::table(&table(found), &mut out);
     out.push_str(&format!("\n{}\n", escape(&about(found))));
     let mut said: Vec<String> = found.differences.iter().map(difference).collect();
     for (only, name) in [(&found.only_first, &found.first), (&found.only_second, &found.second)] {
@@ -113,34 +103,33 @@ fn side(runs: &[String], one: &str) -> String {
     if runs.len() > 1 { runs.join(", ") } else { one.to_owned() }
 }
 
-fn table(found: &RunComparison, width: usize, palette: Palette) -> String {
+/// One row per stack.
+fn table(found: &RunComparison) -> Table {
     let scale = scale(found);
     let mut table = Table::default();
     table.column("stack", "", false);
     table.column("first", scale.symbol(), true);
     table.column("second", scale.symbol(), true);
-    table.column("ratio", "", true);
-    table.column("interval", "", true);
-    table.column("trials", "", true);
-    table.column("finding", "", false);
-    for stack in &found.stacks {
-        table.row(ink(stack), cells(stack, scale));
+    for title in ["ratio", "interval", "trials"] {
+        table.column(title, "", true);
     }
-    table.render(width, 7, palette).0
+    table.column("finding", "", false);
+    found.stacks.iter().for_each(|stack| table.row(ink(stack), cells(stack, scale).to_vec()));
+    table
 }
 
-fn scale(found: &RunComparison) -> Scale {
+pub(crate) fn scale(found: &RunComparison) -> Scale {
     let medians = found.stacks.iter().flat_map(|stack| [stack.first_median, stack.second_median]);
     Scale::fit(unit_of(&found.metric), medians.flatten())
 }
 
 /// The row of a stack.
-fn cells(stack: &StackComparison, scale: Scale) -> Vec<String> {
+pub(crate) fn cells(stack: &StackComparison, scale: Scale) -> [String; 7] {
     let interval = match (stack.low, stack.high) {
         (Some(low), Some(high)) => format!("{}–{}", ratio(Some(low)), ratio(Some(high))),
         _ => DASH.to_owned(),
     };
-    vec![
+    [
         stack.stack.clone(),
         scale.number(stack.first_median),
         scale.number(stack.second_median),
@@ -166,7 +155,7 @@ fn finding(stack: &StackComparison) -> String {
     }
 }
 
-fn ink(stack: &StackComparison) -> Option<Ink> {
+pub(crate) fn ink(stack: &StackComparison) -> Option<Ink> {
     match (stack.threshold, stack.change) {
         (Some(Threshold::Failed), _) | (_, Change::Worse) => Some(Ink::Doubt),
         (_, Change::Better) => Some(Ink::Good),
@@ -260,7 +249,7 @@ fn differences(all: &[Difference], width: usize, palette: Palette) -> String {
     out
 }
 
-fn difference(difference: &Difference) -> String {
+pub(crate) fn difference(difference: &Difference) -> String {
     let value = |value: &Option<String>| value.clone().unwrap_or("not known".to_owned());
     let (first, second) = (value(&difference.first), value(&difference.second));
     let mut text = format!("{}: {first} -> {second}", difference.what);

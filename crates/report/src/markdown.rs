@@ -8,7 +8,7 @@ use crate::sentence::verdict_sentences;
 use crate::stack_table::{CUTS, StackTable, direction};
 use crate::terminal::forest::Forest;
 use crate::terminal::{grouped, medians};
-use crate::text::{Palette, harmless};
+use crate::text::{Palette, Table, harmless};
 use crate::uncontrolled::uncontrolled;
 use crate::view::RunView;
 
@@ -171,6 +171,19 @@ fn fenced(lines: &[String], out: &mut String) {
     let longest = text.iter().flat_map(|line| line.split(|c| c != '`')).map(str::len).max();
     let fence = "`".repeat(longest.unwrap_or(0).max(2) + 1);
     out.push_str(&format!("{fence}\n{}\n{fence}\n\n", text.join("\n")));
+}
+
+/// A table as Markdown.
+pub(crate) fn table(of: &Table, out: &mut String) {
+    let rows = of.cells();
+    for (number, cells) in rows.iter().enumerate() {
+        line(cells.iter().map(String::as_str), out);
+        if number == 0 {
+            let rule: Vec<&str> =
+                of.are_numbers().map(|is| if is { "---:" } else { "---" }).collect();
+            out.push_str(&format!("| {} |\n", rule.join(" | ")));
+        }
+    }
 }
 
 /// Escapes a text so that Markdown shows it unchanged: characters of markup, the start of a list or

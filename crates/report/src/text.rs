@@ -26,6 +26,11 @@ pub(crate) fn capital(text: &str) -> String {
     rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
 }
 
+/// The text with numbers that keep their per cent sign, in a form that wraps by itself.
+pub(crate) fn glued(text: &str) -> String {
+    text.replace(" %", "\u{a0}%")
+}
+
 /// Style of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ink {
@@ -215,6 +220,18 @@ impl Table {
             out.push_str(&self.lines(*ink, cells, &widths, palette));
         }
         (out, self.columns.len() - shown)
+    }
+
+    /// The titles with their units, then the cells of every row.
+    pub(crate) fn cells(&self) -> Vec<Vec<String>> {
+        let title = |column: &Column| format!("{} {}", column.title, column.unit).trim().to_owned();
+        let titles = self.columns.iter().map(title).collect();
+        std::iter::once(titles).chain(self.rows.iter().map(|(_, cells)| cells.clone())).collect()
+    }
+
+    /// For each column, true if its cells are numbers.
+    pub(crate) fn are_numbers(&self) -> impl Iterator<Item = bool> {
+        self.columns.iter().map(|column| column.numbers)
     }
 
     fn natural(&self, index: usize) -> usize {

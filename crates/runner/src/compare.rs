@@ -75,6 +75,21 @@ pub enum NotComparable {
         /// Its metric.
         second_metric: String,
     },
+    /// They are runs of different labs.
+    #[error(
+        "{first} is a run of the lab '{first_lab}' and {second} of '{second_lab}'; \
+         give runs of one lab"
+    )]
+    Lab {
+        /// Name of the first run.
+        first: String,
+        /// Its lab.
+        first_lab: String,
+        /// Name of the second run.
+        second: String,
+        /// Its lab.
+        second_lab: String,
+    },
     /// They do different work.
     #[error(
         "{first} and {second} do not do the same work: workload '{workload}' differs ({detail}); \
@@ -153,6 +168,37 @@ pub fn compare(
     second: &[Side<'_>],
     wanted: &Wanted<'_>,
 ) -> Result<RunComparison, NotComparable> {
+    compare_among(first, second, wanted, 1)
+}
+
+/// Compares each later run of a lab with the first. The permitted error is divided among the runs, too.
+///
+/// # Errors
+/// [`NotComparable`] for runs of different labs, or of a lab whose question was changed, and for fewer than two.
+pub fn over_time(runs: &[Side<'_>]) -> Result<Vec<RunComparison>, NotComparable> {
+    let Some((first, later)) = runs.split_first().filter(|(_, later)| !later.is_empty()) else {
+        return Err(NotComparable::Runs { first: runs.len(), second: 0 });
+    };
+    let (lab, wanted) = (&first.plan.lab.name, Wanted::default());
+    if let Some(other) = later.iter().find(|other| other.plan.lab.name != *lab) {
+        return Err(NotComparable::Lab {
+            first: first.name.to_owned(),
+            first_lab: lab.clone(),
+            second: other.name.to_owned(),
+            second_lab: other.plan.lab.name.clone(),
+        });
+    }
+    let one = |other: &Side<'_>| compare_among(&[*first], &[*other], &wanted, later.len());
+    later.iter().map(one).collect()
+}
+
+/// One of this number of comparisons that hold together.
+fn compare_among(
+    first: &[Side<'_>],
+    second: &[Side<'_>],
+    wanted: &Wanted<'_>,
+    comparisons: usize,
+) -> Result<RunComparison, NotComparable> {
     let ([one, ..], [two, ..]) = (first, second) else {
         return Err(NotComparable::Runs { first: first.len(), second: second.len() });
     };
@@ -172,7 +218,7 @@ pub fn compare(
     let question = Question {
         better: judge.better,
         tie: judge.tie,
-        error: (1.0 - judge.confidence) / compared.max(1) as f64,
+        error: (1.0 - judge.confidence) / (compared.max(1) * comparisons) as f64,
         fail_above: wanted.fail_above,
         withheld: withheld.is_some(),
     };

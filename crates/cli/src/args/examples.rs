@@ -90,6 +90,7 @@ Exit status: 0 winner or tie, 4 inconclusive, 1 error or stopped, 3 refused for 
         r#"Examples:
   seekwell report demo.seekwell        the same as at the end of the run
   seekwell report demo.seekwell --all  also the table, evidence and warnings
+  seekwell report old.seekwell new.seekwell  what changed from run to run
   seekwell report demo.seekwell --html demo.html
   seekwell report demo.seekwell --json | jq .verdict
 

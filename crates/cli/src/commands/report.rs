@@ -1,6 +1,7 @@
-//! `seekwell report`: a run again, on the terminal, as HTML, Markdown, CSV, JSON or Parquet.
+//! `seekwell report`: a run again, on the terminal, as HTML, Markdown, CSV, JSON or Parquet; or several runs over time.
 
 mod light;
+mod over_time;
 
 use crate::args::ReportArgs;
 use crate::failure::{Exit, Failure};
@@ -27,6 +28,9 @@ use std::path::Path;
 pub fn run(arguments: &ReportArgs) -> Result<Exit, Failure> {
     let outputs = [&arguments.html, &arguments.csv, &arguments.markdown];
     let mut reach = Reach::default().reading_database(&arguments.run);
+    for run in &arguments.later {
+        reach = reach.reading_database(run);
+    }
     for file in outputs.into_iter().flatten() {
         reach = reach.writing(file);
     }
@@ -35,6 +39,9 @@ pub fn run(arguments: &ReportArgs) -> Result<Exit, Failure> {
         reach = reach.reading(folder).writing(&folder.join("table"));
     }
     foreign::confine(&reach);
+    if !arguments.later.is_empty() {
+        return over_time::run(arguments);
+    }
     let file = RunFile::open(&arguments.run).map_err(|error| Failure::from_error(&error))?;
     // A page has latencies and events in the run file that is inside.
     let with_metrics: Lightener<'_> = &|plan, _| Light::with_metrics(plan);
@@ -353,7 +360,8 @@ fn write(path: &Path, kind: Kind, text: &str, arguments: &ReportArgs) -> Result<
 
 /// Refuses the run file as an output.
 fn refuse_run(path: &Path, arguments: &ReportArgs) -> Result<(), Failure> {
-    if is_same_file(path, &arguments.run) {
+    let mut runs = arguments.later.iter().chain([&arguments.run]);
+    if runs.any(|run| is_same_file(path, run)) {
         let text = format!("{} is the run file itself; name another file", path.display());
         return Err(Failure::Usage(text));
     }

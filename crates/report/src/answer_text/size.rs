@@ -249,6 +249,12 @@ impl Measure {
         let (change, ends) = effect.change(|factor| factor - 1.0);
         format!("{change} {}{ends}", if self.is_speed() { "faster" } else { "better" })
     }
+
+    /// Size by which something is worse: `4 % slower (2 to 6 %)`; `None` for a factor.
+    pub(crate) fn loss(&self, effect: Effect) -> Option<String> {
+        let (change, ends) = effect.change(|factor| factor - 1.0);
+        (effect.to < FACTOR).then(|| format!("{change} {}{ends}", self.slower()))
+    }
 }
 
 /// Times of a whole step, which "takes" them.
