@@ -517,9 +517,16 @@ impl Said<'_> {
             let size = self.measure.clause(&sides, self.effect(one.ratio, one.low, one.high));
             format!("with {} {size}", one.with)
         };
-        let mut parts: Vec<String> = axis.depends.iter().take(VALUES).map(with).collect();
-        if axis.depends.len() > VALUES {
-            parts.push(format!("{} more combinations differ too", axis.depends.len() - VALUES));
+        let mut shown: Vec<&Depends> = axis.depends.iter().collect();
+        if shown.len() > VALUES {
+            // The largest difference alone: a list of many says nothing.
+            shown.sort_by(|one, other| other.ratio.ln().abs().total_cmp(&one.ratio.ln().abs()));
+            shown.truncate(1);
+        }
+        let mut parts: Vec<String> = shown.iter().map(|one| with(one)).collect();
+        if shown.len() < axis.depends.len() {
+            let more = axis.depends.len() - shown.len();
+            parts.push(format!("{more} more combinations differ too, by less"));
         }
         format!("depends on {on}: {}", parts.join("; "))
     }

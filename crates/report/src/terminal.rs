@@ -28,7 +28,7 @@ const STACKS: (usize, usize) = (5, 12);
 /// Blank lines around the picture and the last command, and the lines of that command.
 const FRAME: usize = 4;
 /// Reasons that are shown where nothing was compared.
-const REASONS: usize = 3;
+pub(crate) const REASONS: usize = 3;
 
 /// Terminal on which a report is shown.
 #[derive(Clone, Copy, Debug)]
@@ -106,7 +106,8 @@ fn first(
     let hidden = forest.stacks() - stacks;
     let more =
         if screen.all { String::new() } else { everything(view, screen.path, hidden, width) };
-    format!("{before}\n{picture}{after}{more}")
+    let gap = if picture.is_empty() { "" } else { "\n" };
+    format!("{before}{gap}{picture}{after}{more}")
 }
 
 fn head(view: &RunView, width: usize, palette: Palette) -> String {

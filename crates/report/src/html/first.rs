@@ -4,8 +4,12 @@
 use super::forest::Forest;
 use super::inside::Inside;
 use crate::answer_text::{self, AnswerText, Axes, Role, Span};
+use crate::evidence_text::weaker_leader;
 use crate::number::{Scale, percent, quantity};
 use crate::page::Page;
+use crate::sentence::{earlier, grouped_values};
+use crate::terminal::{REASONS, medians};
+use crate::text::{Table, glued};
 use crate::view::RunView;
 use seekwell_model::answer::{Answer, TimeRow, TimeSpent};
 use seekwell_model::metrics::Unit;
@@ -46,7 +50,11 @@ impl First<'_> {
         let time = self.answer.time.as_ref().filter(|time| !time.rows.is_empty());
         let aside = time.is_some() || !self.text.axes.is_empty();
         page.raw(if aside { "<div class=\"cols two\">\n" } else { "<div class=\"cols\">\n" });
-        self.forest.draw(page, self.axes, self.unit);
+        if answer_text::is_by_workload(self.view) {
+            medians(page, self.view);
+        } else {
+            self.forest.draw(page, self.axes, self.unit);
+        }
         if aside {
             page.raw("<aside>\n");
             self.matters(page);
@@ -83,12 +91,22 @@ impl First<'_> {
             page.raw(" ");
         }
         page.element("<span class=\"basis\">", &text.basis, "</span></p>\n");
-        if let Some(weaker) = &text.weaker {
-            page.element("<p class=\"said\">", weaker, "</p>\n");
+        let more = [text.weaker.clone(), weaker_leader(view), grouped_values(view)];
+        for more in more.into_iter().flatten() {
+            page.element("<p class=\"said\">", &more, "</p>\n");
+        }
+        if let Some(earlier) = earlier(view) {
+            page.element("<p class=\"said basis\">", &earlier, "</p>\n");
         }
         if let Some(doubt) = &text.doubt {
             page.element("<p class=\"main-doubt\"><b>Main doubt</b> ", &doubt.text, " ");
             page.element("<span>", &doubt.remedy, "</span></p>\n");
+        }
+        if self.answer.pick.is_none() {
+            for warning in view.warnings.iter().take(REASONS) {
+                page.element("<p class=\"main-doubt\"><b>", &warning.code, "</b> ");
+                page.element("", &warning.text, "</p>\n");
+            }
         }
         page.raw("</header>\n");
     }
@@ -150,16 +168,57 @@ impl First<'_> {
         let view = self.view;
         let Some(next) = crate::next_step::next_step(view, Path::new(self.name)) else { return };
         page.element("<div class=\"next\">\n<p>", &next.why, "</p>\n");
-        page.element("<p><code>", &next.command, "</code></p>\n</div>\n");
+        page.raw("<p><code>");
+        for (number, word) in next.command.split(' ').enumerate() {
+            page.raw(if number == 0 { "" } else { " " });
+            page.element("<span>", word, "</span>");
+        }
+        page.raw("</code></p>\n</div>\n");
     }
+}
+
+/// Medians by workload, where nothing was compared.
+fn medians(page: &mut Page, view: &RunView) {
+    page.raw("<section id=\"medians\">\n");
+    if let Some(table) = medians::grid(view, usize::MAX) {
+        page.element("<h2>", &medians::heading(view), "</h2>\n");
+        table_of(page, &table);
+    }
+    page.raw("</section>\n");
+}
+
+/// A table whose first column names the rows.
+fn table_of(page: &mut Page, table: &Table) {
+    let mut rows = table.cells().into_iter();
+    page.raw("<div class=\"scroll\"><table><thead><tr>");
+    for (at, title) in rows.next().unwrap_or_default().iter().enumerate() {
+        page.raw(if at == 0 {
+            "<th scope=\"col\">"
+        } else {
+            "<th scope=\"col\" class=\"number\">"
+        });
+        page.element("", title, "</th>");
+    }
+    page.raw("</tr></thead><tbody>\n");
+    for row in rows {
+        for (at, cell) in row.iter().enumerate() {
+            match at {
+                0 => page.element("<tr><th scope=\"row\" class=\"label\">", cell, "</th>"),
+                _ => page.element("<td class=\"number\">", cell, "</td>"),
+            }
+        }
+        page.raw("</tr>\n");
+    }
+    page.raw("</tbody></table></div>\n");
 }
 
 fn spans(page: &mut Page, spans: &[Span]) {
     for span in spans {
+        let text = glued(&span.text);
         match span.role {
-            Role::Plain => page.text(&span.text),
-            Role::Pick => page.element("<em>", &span.text, "</em>"),
-            Role::Out => page.element("<strong class=\"out\">", &span.text, "</strong>"),
+            Role::Plain => page.text(&text),
+            Role::Pick => page.element("<em>", &text, "</em>"),
+            Role::Out => page.element("<strong class=\"out\">", &text, "</strong>"),
         }
     }
 }

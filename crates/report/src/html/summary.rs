@@ -23,7 +23,7 @@ pub(super) fn summary(view: &RunView, trials: &PageTrials, name: &str, inside: I
         object.insert("workloads".to_owned(), json!(view.plan.workloads));
         object.insert("candidates".to_owned(), json!(candidates));
         object.insert("metrics".to_owned(), described(&metrics));
-        object.insert("medians".to_owned(), json!(medians));
+        object.insert("medians".to_owned(), medians.into_iter().map(rounded).collect());
         object.insert("trials".to_owned(), rows(view));
         object.insert("file".to_owned(), file);
     }
@@ -52,6 +52,16 @@ fn rows(view: &RunView) -> Value {
         ])
     };
     view.records.iter().map(row).collect()
+}
+
+/// Medians with six digits: pages show no more, and all metrics of many stacks are a tenth of a page.
+fn rounded(row: Vec<Option<f64>>) -> Value {
+    let round = |value: f64| -> Value {
+        let short = format!("{value:.5e}").parse().unwrap_or(value);
+        // Without a fraction it takes two letters less.
+        if short.fract() == 0.0 && short.abs() < 1e15 { json!(short as i64) } else { json!(short) }
+    };
+    row.into_iter().map(|value| value.filter(|value| value.is_finite()).map(round)).collect()
 }
 
 /// The metrics of the run with their units.

@@ -355,7 +355,7 @@ fn the_first_screen_is_there_without_a_program_and_in_its_order() {
     let mut at = 0;
     for part in [
         "<b>Which filesystem and scheduler unpack a small mail store fastest?</b>",
-        "<h1>Pick <em>ext4</em> with scheduler <em>none</em>: at most 11 % slower than the best of the nine.</h1>",
+        "<h1>Pick <em>ext4</em> with scheduler <em>none</em>: at most 11\u{a0}% slower than the best of the nine.</h1>",
         "too close to call.",
         "<strong class=\"out\">btrfs is out</strong>: it takes 1.7 times as long",
         "95 % confidence",
@@ -545,4 +545,22 @@ fn a_recording_has_no_pick_and_no_picture_of_stacks() {
     let page = html(&view);
     assert!(page.contains("<h1>A recording of a device: nothing was compared</h1>"));
     assert!(!page.contains("class=\"forest") && !page.contains("og:image"));
+}
+
+#[test]
+fn a_run_that_compares_nothing_has_medians_and_reasons_in_place_of_the_forest() {
+    let mut view = crate::fixture::demo();
+    view.verdict.ratios.clear();
+    view.verdict.baseline = None;
+    view.verdict.answer = Some(seekwell_model::answer::Answer {
+        cause: Some("no stack ran every workload: nothing is compared".to_owned()),
+        ..Default::default()
+    });
+    view.warnings = crate::fixture::warnings();
+    let page = html(&view);
+    assert!(page.contains("unpack.elapsed_durable, medians by workload"), "{page}");
+    assert!(!page.contains("<section id=\"forest\">"));
+    assert!(
+        page.contains("<p class=\"main-doubt\"><b>served-from-cache</b> read_archive: 22.0 MB")
+    );
 }

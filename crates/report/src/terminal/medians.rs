@@ -7,8 +7,26 @@ use seekwell_model::record::Status;
 use seekwell_stats::estimate::median;
 use std::collections::BTreeMap;
 
-/// One row per stack, one column per workload; nothing where no trial has a value.
+/// The title of the table.
+pub(crate) fn heading(view: &RunView) -> String {
+    format!("{}, medians by workload", view.verdict.metric)
+}
+
+/// The table as text; nothing where no trial has a value.
 pub(crate) fn table(view: &RunView, width: usize, stacks: usize, palette: Palette) -> String {
+    let Some(table) = grid(view, stacks) else { return String::new() };
+    let heading = paragraph("", &harmless(&heading(view)), width);
+    let heading = palette.paint(Ink::Faint, heading.trim_end());
+    let (text, hidden) = table.render(width, 2, palette);
+    let more = match hidden {
+        0 => String::new(),
+        hidden => format!("{} omitted: widen the terminal\n", count(hidden, "more workload")),
+    };
+    format!("{heading}\n{text}{more}")
+}
+
+/// One row per stack, one column per workload; `None` where no trial has a value.
+pub(crate) fn grid(view: &RunView, stacks: usize) -> Option<Table> {
     let metric = &view.verdict.metric;
     let mut values: BTreeMap<(u32, u32), Vec<f64>> = BTreeMap::new();
     for (trial, record) in view.records.iter().filter(|(_, record)| record.status == Status::Ok) {
@@ -19,7 +37,7 @@ pub(crate) fn table(view: &RunView, width: usize, stacks: usize, palette: Palett
     let medians: BTreeMap<(u32, u32), f64> =
         values.iter().filter_map(|(pair, values)| Some((*pair, median(values)?))).collect();
     if medians.is_empty() {
-        return String::new();
+        return None;
     }
     let scale = Scale::fit(unit_of(metric), medians.values().copied());
     let mut table = Table::default();
@@ -33,12 +51,5 @@ pub(crate) fn table(view: &RunView, width: usize, stacks: usize, palette: Palett
             .map(|workload| scale.number(medians.get(&(index, workload)).copied()));
         table.row(None, std::iter::once(stack.label.clone()).chain(cells).collect());
     }
-    let heading = paragraph("", &harmless(&format!("{metric}, medians by workload")), width);
-    let heading = palette.paint(Ink::Faint, heading.trim_end());
-    let (text, hidden) = table.render(width, 2, palette);
-    let more = match hidden {
-        0 => String::new(),
-        hidden => format!("{} omitted: widen the terminal\n", count(hidden, "more workload")),
-    };
-    format!("{heading}\n{text}{more}")
+    Some(table)
 }

@@ -23,14 +23,14 @@ pub(super) fn bars(time: &TimeSpent, axes: &[&str], width: usize) -> Vec<String>
     };
     let seconds = |row: &TimeRow| row.elapsed_ns as f64 / 1e9;
     let scale = Scale::fit(Some(Unit::Seconds), shown.iter().map(|row| seconds(row)));
-    let label = shown.iter().map(|row| columns(&row.value)).max().unwrap_or(0).min(width / 3);
+    let label = shown.iter().map(|row| columns(&row.value)).max().unwrap_or(0).min(width * 2 / 5);
     let number = scale.with_unit(longest as f64 / 1e9).len();
     let room = width.saturating_sub(label + number + 2).clamp(8, LONGEST);
     let is_split = shown.iter().all(|row| row.computing_ns.is_some() && row.waiting_ns.is_some());
     let mut lines: Vec<String> = shown
         .iter()
         .map(|row| {
-            let value: String = harmless(&row.value).chars().take(label).collect();
+            let value = cut(&harmless(&row.value), label);
             let blanks = " ".repeat(label.saturating_sub(columns(&value)));
             let bar = bar(row, longest, room);
             format!("{value}{blanks} {bar} {}", scale.with_unit(seconds(row)))
@@ -54,6 +54,22 @@ pub(super) fn bars(time: &TimeSpent, axes: &[&str], width: usize) -> Vec<String>
     }
     lines.push(key);
     lines
+}
+
+/// The text in this number of columns; an ellipsis marks the cut.
+fn cut(text: &str, to: usize) -> String {
+    if columns(text) <= to {
+        return text.to_owned();
+    }
+    let mut out = String::new();
+    for c in text.chars() {
+        out.push(c);
+        if columns(&out) >= to {
+            out.pop();
+            break;
+        }
+    }
+    out + "\u{2026}"
 }
 
 /// One bar: parts that add up to its length.
