@@ -326,6 +326,8 @@ fn mark(page: &mut Page, class: &'static str, x: f64) {
 fn short(value: Option<f64>) -> String {
     match value.filter(|value| value.is_finite()) {
         None => crate::number::DASH.to_owned(),
+        Some(value) if value >= 999.5 => ">999".to_owned(),
+        Some(value) if value < 0.0005 => "<0.001".to_owned(),
         Some(value) if value >= 99.5 => format!("{value:.0}"),
         Some(value) if value >= 9.995 => format!("{value:.1}"),
         Some(value) if value < 0.1 => format!("{value:.3}"),

@@ -362,6 +362,9 @@ fn ends(forest: &Forest<'_>, rows: &[&StackRow]) -> (f64, f64) {
 fn short(ratio: Option<f64>, fine: bool) -> String {
     let Some(ratio) = ratio.filter(|ratio| ratio.is_finite()) else { return DASH.to_owned() };
     match ratio {
+        // An interval of two rounds reaches from nothing to everything.
+        ratio if ratio >= 999.5 => ">999".to_owned(),
+        ratio if ratio < 0.0005 => "<0.001".to_owned(),
         ratio if ratio >= 99.95 => format!("{ratio:.0}"),
         ratio if ratio >= 9.995 => format!("{ratio:.1}"),
         ratio if ratio >= 0.1 && !fine => format!("{ratio:.2}"),

@@ -378,6 +378,14 @@ fn the_answer_is_the_last_line_of_a_text_that_scrolls() {
 }
 
 #[test]
+fn an_interval_of_two_rounds_has_ends_that_fit() {
+    let mut view = demo();
+    (view.verdict.ratios[1].low, view.verdict.ratios[1].high) = (Some(1e-9), Some(1.2e43));
+    let text = fixture::screen(&view, 80);
+    assert!(text.contains("<0.001\u{2013}>999"), "{text}");
+}
+
+#[test]
 fn each_trial_is_a_tick_of_its_row() {
     let mut view = demo();
     let row = |view: &RunView| -> String {
