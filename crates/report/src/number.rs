@@ -95,9 +95,13 @@ pub(crate) fn three_digits(value: f64) -> String {
     }
 }
 
-/// A ratio with three decimals.
+/// A ratio with three decimals; one of more than three digits says no more than that.
 pub(crate) fn ratio(value: Option<f64>) -> String {
-    value.filter(|value| value.is_finite()).map_or(DASH.to_owned(), |value| format!("{value:.3}"))
+    match value.filter(|value| value.is_finite()) {
+        None => DASH.to_owned(),
+        Some(value) if value >= 9999.5 => ">9999".to_owned(),
+        Some(value) => format!("{value:.3}"),
+    }
 }
 
 /// A fraction in percent with as many digits as it deserves: `12 %`, `2.3 %`.
