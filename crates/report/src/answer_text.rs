@@ -394,7 +394,7 @@ impl Said<'_> {
         let tie = exact_percent(verdict.tie);
         let within = match answer.loss {
             Some(loss) if answer.certified && loss >= NO_LOSS => {
-                format!(", within the tie of {tie}")
+                format!("; the bound is within your tie of {tie}")
             }
             _ => String::new(),
         };
@@ -425,7 +425,7 @@ impl Said<'_> {
     fn axis_lines(&self) -> Vec<AxisLine> {
         let line = |axis: &AxisAnswer| AxisLine {
             axis: axis.axis.clone(),
-            matters: self.differing(axis).next().is_some() || !axis.depends.is_empty(),
+            matters: self.differing(axis).next().is_some() || axis.depends.iter().any(is_shown),
             text: format!("{}.", self.axis(axis).trim_end_matches('.')),
         };
         self.answer.axes.iter().map(line).collect()
@@ -474,6 +474,13 @@ impl Said<'_> {
         match (axis.left.as_slice(), axis.within) {
             ([], _) => String::new(),
             ([only], _) => format!("{only} is best"),
+            (left, Some(within)) if within > UNRESOLVED => {
+                let who = match axis.out.as_slice() {
+                    [] => String::new(),
+                    _ => format!("{} are ", alternatives_and(left)),
+                };
+                format!("{who}too close to call, at most {} apart{over}", percent(within))
+            }
             (_, Some(within)) if axis.out.is_empty() => {
                 let comma = if over.is_empty() { "" } else { "," };
                 format!("no difference above {}{comma}{over}{}", percent(within), single(within))
@@ -517,16 +524,25 @@ impl Said<'_> {
             let size = self.measure.clause(&sides, self.effect(one.ratio, one.low, one.high));
             format!("with {} {size}", one.with)
         };
-        let mut shown: Vec<&Depends> = axis.depends.iter().collect();
-        if shown.len() > VALUES {
+        let (mut shown, alike): (Vec<&Depends>, Vec<_>) =
+            axis.depends.iter().partition(|one| is_shown(one));
+        if shown.is_empty() {
+            return format!("depends on {on}, but no combination shows a difference by itself");
+        }
+        let more = if shown.len() > VALUES { shown.len() - 1 } else { 0 };
+        if more > 0 {
             // The largest difference alone: a list of many says nothing.
             shown.sort_by(|one, other| other.ratio.ln().abs().total_cmp(&one.ratio.ln().abs()));
             shown.truncate(1);
         }
         let mut parts: Vec<String> = shown.iter().map(|one| with(one)).collect();
-        if shown.len() < axis.depends.len() {
-            let more = axis.depends.len() - shown.len();
+        if more > 0 {
             parts.push(format!("{more} more combinations differ too, by less"));
+        }
+        match alike.as_slice() {
+            [] => {}
+            [only] => parts.push(format!("with {} no difference is shown", only.with)),
+            many => parts.push(format!("with {} others no difference is shown", many.len())),
         }
         format!("depends on {on}: {}", parts.join("; "))
     }
@@ -543,6 +559,11 @@ impl Said<'_> {
     }
 }
 
+/// True if the interval of the two values leaves out that they are alike.
+fn is_shown(one: &Depends) -> bool {
+    one.low.is_some_and(|low| low > 1.0) || one.high.is_some_and(|high| high < 1.0)
+}
+
 /// The start of a sentence; names of values stay as they are.
 fn first_word(text: &str) -> String {
     let ours =
@@ -553,6 +574,10 @@ fn first_word(text: &str) -> String {
 
 /// Losses below this are none.
 const NO_LOSS: f64 = 5e-4;
+
+/// Values of an axis that may differ by more than this are not said to be within it of each other: that
+/// would read as if they were alike.
+const UNRESOLVED: f64 = 0.25;
 /// Values of an axis in its line at most.
 const VALUES: usize = 3;
 

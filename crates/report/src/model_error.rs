@@ -8,7 +8,7 @@
 //! are widened by the factor.
 
 use crate::factor::{benefit, factor, is_speed, list};
-use crate::number::percent;
+use crate::number::{exact_percent, percent};
 use crate::view::RunView;
 use seekwell_model::model_error::{CHECKED_TO, ModelError, ModelErrors, RequestClass};
 use seekwell_model::record::{DeviceTotals, Status, StepRecord};
@@ -62,19 +62,20 @@ pub(crate) fn on_device(view: &RunView) -> Option<OnDevice> {
     let found: Vec<Found> =
         used.iter().map(|(model, used)| Found::of(model, used, &errors)).collect();
     let whole: f64 = found.iter().map(|one| one.factor).product();
-    let unknown: Vec<String> = found.iter().filter_map(Found::unknown).collect();
-    let said = found.iter().map(Found::said).collect::<Vec<_>>().join("; ");
+    let said = said(&found);
     let mut on_device = OnDevice { holds: None, advantage: None, sentences: vec![] };
     match rival.filter(|rival| compared.contains(&rival.stack.as_str())) {
         Some(rival) => on_device.judge_winner(verdict, leader, rival, whole, &said)?,
-        None => on_device
-            .sentences
-            .push(format!("They are equal on the model; real devices may differ: {said}.")),
+        None => on_device.sentences.push(format!(
+            "On the model {} are within your tie of {}; real devices may differ: {said}.",
+            list(&verdict.stacks),
+            exact_percent(verdict.tie)
+        )),
     }
     if found.iter().any(|one| !one.missing().is_empty()) {
         on_device.holds = on_device.holds.filter(|holds| !holds);
     }
-    on_device.sentences.extend(unknown);
+    on_device.sentences.extend(unknown(&found));
     Some(on_device)
 }
 
@@ -165,25 +166,12 @@ impl<'a> Found<'a> {
         Self { model, factor, missed, used, known }
     }
 
-    fn said(&self) -> String {
-        let model = self.model;
-        match self.missed {
-            Some((class, error)) => format!(
-                "the model of {model} misses {} by {} ({})",
-                class.words(),
-                distance(error.factor),
-                error.figure
-            ),
-            None if self.missing().len() == self.used.len() => format!(
-                "{} of {model} are unchecked, and an error of {} is assumed",
-                list(&self.missing()),
-                percent(CHECKED_TO - 1.0)
-            ),
-            None => format!(
-                "the model of {model} agrees with published figures to {}",
-                percent(CHECKED_TO - 1.0)
-            ),
-        }
+    /// The figure that the model misses.
+    fn misses(&self) -> Option<String> {
+        let (class, error) = self.missed?;
+        let (model, by) = (self.model, distance(error.factor));
+        let (class, figure) = (class.words(), &error.figure);
+        Some(format!("the model of {model} misses {class} by {by} ({figure})"))
     }
 
     /// The classes that no published figure checks.
@@ -191,14 +179,51 @@ impl<'a> Found<'a> {
         let missing = self.used.iter().filter(|class| !self.known.contains_key(class));
         missing.map(|class| class.words().to_owned()).collect()
     }
+}
 
-    /// Names the classes without a figure, where others have one.
-    fn unknown(&self) -> Option<String> {
-        let missing = self.missing();
-        (!missing.is_empty() && missing.len() < self.used.len()).then(|| {
-            format!("Not checked against published figures: {} of {}.", list(&missing), self.model)
-        })
+/// Clauses about the models: those that miss a figure, those without figures, those that agree.
+fn said(found: &[Found<'_>]) -> String {
+    let mut clauses: Vec<String> = found.iter().filter_map(Found::misses).collect();
+    let (unchecked, agreeing): (Vec<&Found<'_>>, Vec<_>) = found
+        .iter()
+        .filter(|one| one.missed.is_none())
+        .partition(|one| one.missing().len() == one.used.len());
+    let assumed = percent(CHECKED_TO - 1.0);
+    if !unchecked.is_empty() {
+        let what = missing_of(&unchecked);
+        clauses.push(format!("{what} are unchecked, and an error of {assumed} is assumed"));
     }
+    let models: Vec<String> = agreeing.iter().map(|one| one.model.to_owned()).collect();
+    match models.as_slice() {
+        [] => {}
+        [model] => {
+            clauses.push(format!("the model of {model} agrees with published figures to {assumed}"))
+        }
+        models => clauses.push(format!(
+            "the models of {} agree with published figures to {assumed}",
+            list(models)
+        )),
+    }
+    clauses.join("; ")
+}
+
+/// Names the classes without a figure of models that have others.
+fn unknown(found: &[Found<'_>]) -> Option<String> {
+    let partly: Vec<&Found<'_>> =
+        found.iter().filter(|one| (1..one.used.len()).contains(&one.missing().len())).collect();
+    let what = missing_of(&partly);
+    (!partly.is_empty()).then(|| format!("Not checked against published figures: {what}."))
+}
+
+/// `small reads and flushes of A and B`: models with the same unchecked classes stand together.
+fn missing_of(found: &[&Found<'_>]) -> String {
+    let mut models: BTreeMap<Vec<String>, Vec<String>> = BTreeMap::new();
+    for one in found {
+        models.entry(one.missing()).or_default().push(one.model.to_owned());
+    }
+    let parts =
+        models.iter().map(|(classes, models)| format!("{} of {}", list(classes), list(models)));
+    parts.collect::<Vec<_>>().join(", ")
 }
 
 fn distance(error: f64) -> String {

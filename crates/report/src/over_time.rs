@@ -52,6 +52,7 @@ impl PastRun {
         let pick = answer.pick.as_ref();
         let bound = match answer.loss {
             _ if pick.is_none() || answer.among < 2 => "-".to_owned(),
+            Some(loss) if loss <= 0.0 => "none is better".to_owned(),
             Some(loss) if loss < FACTOR => format!("{} {}", percent(loss), measure.slower()),
             Some(loss) => format!("a factor of {}", factor(1.0 + loss)),
             None => "no bound".to_owned(),

@@ -44,7 +44,8 @@ pub(crate) fn earlier(view: &RunView) -> Option<String> {
         [only] if stored.kind != VerdictKind::Unresolved => format!(" ({only})"),
         _ => String::new(),
     };
-    Some(format!("Judged by method {} on its day: {word}{stacks}.", stored.method))
+    let method = stored.method;
+    Some(format!("An earlier version (method {method}) judged this run: {word}{stacks}."))
 }
 
 /// The stack whose values fall into two groups most clearly, and the number of others.

@@ -57,7 +57,7 @@ fn verdicts_without_an_answer_have_one_that_follows_from_them() {
             "Pick xfs with scheduler none: at most 2 % slower than the best of the three.\n\
              xfs/bfq is too close to call.\n\
              ext4 is out: it takes 1.8 times as long (1.7 to 1.9).\n\
-             95 % confidence, 8 rounds, within the tie of 2 %."
+             95 % confidence, 8 rounds; the bound is within your tie of 2 %."
         ),
         "{}",
         said(&fixture::tie())
@@ -200,6 +200,46 @@ fn each_kind_of_metric_has_its_words() {
     assert_eq!(clause("x.score", Higher, 0.9), "the value of a is 10 % lower than that of b");
     assert_eq!(clause("x.pages", Lower, 1.3), "the value of a is 30 % higher than that of b");
     assert_eq!(clause("unpack.elapsed", Lower, 1.0), "a does not differ");
+}
+
+#[test]
+fn combinations_whose_interval_holds_no_difference_are_not_listed_as_one() {
+    let with = |low: f64| {
+        changed(|_, answer| {
+            let one = |with: &str, low: f64| Depends {
+                with: with.to_owned(),
+                best: "none".to_owned(),
+                worst: "bfq".to_owned(),
+                ratio: 1.3,
+                low: Some(low),
+                high: Some(1.8),
+            };
+            answer.axes[1].depends = vec![one("ext4", low), one("xfs", 0.9)];
+        })
+    };
+    let text = with(1.1);
+    assert!(
+        text.ends_with(
+            "with ext4 bfq takes 30 % longer than none (10 to 80 %); with xfs no difference is shown."
+        ),
+        "{text}"
+    );
+    let text = with(0.9);
+    assert!(
+        text.ends_with(
+            "scheduler: depends on the filesystem, but no combination shows a difference by itself."
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn values_that_may_be_far_apart_are_not_said_to_be_within_that_of_each_other() {
+    let text = changed(|_, answer| answer.axes[0].within = Some(0.51));
+    assert!(
+        text.contains("ext4 and xfs are too close to call, at most 51 % apart averaged over"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -192,9 +192,14 @@ fn equal_stacks_are_equal_on_the_model() {
     view.verdict = tie.verdict;
     let found = on_device(&view).unwrap();
     assert_eq!((found.holds, found.advantage), (None, None));
-    assert!(found.sentences[0].starts_with(
-        "They are equal on the model; real devices may differ: the model of disk misses"
-    ));
+    let said = &found.sentences[0];
+    assert!(
+        said.starts_with("On the model ")
+            && said.contains(
+                " are within your tie of 2 %; real devices may differ: the model of disk misses"
+            ),
+        "{said}"
+    );
 }
 
 #[test]

@@ -21,10 +21,13 @@ fn the_verdict_of_an_older_file_is_one_line() {
     view.stored = Some(stored);
     assert!(
         verdict_sentences(&view)
-            .contains(&"Judged by method 3 on its day: inconclusive.".to_owned())
+            .contains(&"An earlier version (method 3) judged this run: inconclusive.".to_owned())
     );
     view.stored = Some(fixture::winner().verdict);
-    assert_eq!(earlier(&view).unwrap(), "Judged by method 0 on its day: winner (xfs/none).");
+    assert_eq!(
+        earlier(&view).unwrap(),
+        "An earlier version (method 0) judged this run: winner (xfs/none)."
+    );
 }
 
 #[test]

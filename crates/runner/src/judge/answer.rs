@@ -171,7 +171,8 @@ impl Run<'_> {
                     Some("only one stack has values, so there is nothing to compare it with".into())
                 }
                 Unresolved::TooFewRounds { have, need } => {
-                    Some(format!("{have} rounds are complete, and a bound needs {need}"))
+                    let rounds = if *have == 1 { "round is" } else { "rounds are" };
+                    Some(format!("{have} {rounds} complete, and a bound needs {need}"))
                 }
                 Unresolved::Failures { stack, .. } | Unresolved::Doubtful { stack, .. } => {
                     self.missing(*stack)

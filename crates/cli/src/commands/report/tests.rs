@@ -16,7 +16,7 @@ fn an_older_file_is_shown_with_the_verdict_of_today_and_keeps_its_own_in_json() 
     assert!(view.warnings.iter().all(|warning| warning.code != differs), "{:?}", view.warnings);
     let screen = Screen { width: 80, height: None, colour: false, all: false, path: &path };
     let text = seekwell_report::terminal(&view, &screen);
-    assert!(text.contains("Judged by method 0 on its day: inconclusive"), "{text}");
+    assert!(text.contains("An earlier version (method 0) judged this run: inconclusive"), "{text}");
     let mut json = Vec::new();
     write_json(&file, &view, &mut json).unwrap();
     let json: Value = serde_json::from_slice(&json).unwrap();
