@@ -71,8 +71,18 @@ fn size(plan: &Plan) -> String {
                 count(race.pilot_rounds as usize, "round"),
             ),
         };
-        let looks = looks(&race.looks);
-        return format!("{shape} in a race: {trials}. {stages} can end after {looks}.");
+        let ends = match plan.lab.judge.effort {
+            Effort::Rounds(_) => looks(&race.looks),
+            Effort::Budget(budget) => {
+                // No more rounds fit than trials for the finalists, and the first look is always held.
+                let rounds = most / u64::from(race.finalists.max(1));
+                let first = race.looks.first().copied().unwrap_or_default();
+                let fits = |look: &&u32| **look == first || u64::from(**look) <= rounds;
+                let within: Vec<u32> = race.looks.iter().filter(fits).copied().collect();
+                format!("{}, or when the budget of {budget} is used", looks(&within))
+            }
+        };
+        return format!("{shape} in a race: {trials}. {stages} can end after {ends}.");
     }
     let rounds = count(plan.rounds() as usize, "round");
     let effort = match plan.lab.judge.effort {

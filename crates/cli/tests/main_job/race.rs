@@ -38,14 +38,16 @@ fn nine_stacks_are_raced_and_an_interrupted_race_is_not_judged_before_its_look()
     let run = run_lab(directory.path(), LAB);
     assert_all_ok(&run);
 
-    // Pilot: three stacks twice; screen: all nine; final: eight in six rounds, and no more.
+    // Pilot: three stacks twice; screen: all nine; final: eight in six rounds, of which some may leave after
+    // the look at the fourth.
     let mut parts: BTreeMap<&str, usize> = BTreeMap::new();
     for trial in trials(&run) {
         *parts.entry(trial["part"].as_str().unwrap()).or_default() += 1;
     }
-    assert_eq!(parts, BTreeMap::from([("pilot", 6), ("screen", 9), ("final", 48)]));
+    assert_eq!((parts["pilot"], parts["screen"], parts.len()), (6, 9, 3));
+    assert!((4 * 8 + 2..=6 * 8).contains(&parts["final"]), "{parts:?}");
     let indices: Vec<u64> = trials(&run).iter().map(|t| t["index"].as_u64().unwrap()).collect();
-    assert_eq!(indices, (0..63).collect::<Vec<_>>());
+    assert_eq!(indices, (0..15 + parts["final"] as u64).collect::<Vec<_>>());
 
     let evidence = &run["verdict"]["evidence"];
     assert_eq!(evidence["race"]["finalists"].as_array().unwrap().len(), 8);

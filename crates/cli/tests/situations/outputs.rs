@@ -42,7 +42,6 @@ const WRITERS: &[Writer] = &[
     writer("extract", &["extract", "report.html", "-o", "OUT"]),
     writer("init", &["init", "OUT", "--defaults", "--estimate"]),
     writer("merge", &["merge", "run.seekwell", "run.seekwell", "-o", "OUT"]),
-    writer("import", &["device", "import", "made-up.diskspecs", "-o", "OUT"]),
 ];
 
 /// An object at the path of the output.
@@ -161,10 +160,6 @@ fn outputs_leave_what_they_did_not_write() {
 fn attempt(writer: &Writer, object: Object) -> Result<(), String> {
     let place = Place::new();
     bring(&place, &["run.seekwell", "report.html", "data"]);
-    for name in ["made-up.diskspecs", "small.model", "small.seek"] {
-        let specification = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/diskspecs");
-        fs::copy(specification.join(name), place.home().join(name)).unwrap();
-    }
     let out = object.make(&place);
     let (others, home) = (snapshot(&place.others()), snapshot(&place.home()));
     let arguments: Vec<&str> =

@@ -112,6 +112,12 @@ fn a_race_is_predicted_up_to_its_budget_and_says_when_that_is_too_small() {
     let enough = text(600);
     assert!(enough.contains("3 min 12 s to 10 min"), "{enough}");
     assert!(!enough.contains("more than the budget"), "{enough}");
+    assert!(
+        enough.contains(
+            "can end after 10, 20 and 40 rounds, or when the budget of 10 min 00 s is used"
+        ),
+        "{enough}"
+    );
     let short = text(60);
     assert!(short.contains("measured: 3 min 12 s,"), "{short}");
     assert!(short.contains("That is more than the budget of 1 min 00 s"), "{short}");
