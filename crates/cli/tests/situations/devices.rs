@@ -69,6 +69,8 @@ fn members() -> Vec<Signature> {
     all.push(member("MD 1.0", &[(SIZE - 8192, &MD)]));
     all.push(member("MD 0.90", &[(SIZE - (64 << 10), &MD)]));
     all.push(member("bcache", &[(4096 + 24, &BCACHE)]));
+    // The memory of a system that sleeps.
+    all.push(member("suspended swap", &[(4086, b"S1SUSPEND")]));
     let ring = 128 << 10;
     for (name, at) in [
         ("first label of ZFS", ring),
@@ -109,7 +111,6 @@ fn unused() -> Vec<Signature> {
         Signature { name: "btrfs of one device", bytes: btrfs(1), member: false },
         Signature { name: "btrfs that says it has no device", bytes: btrfs(0), member: false },
         free("swap", &[(4086, b"SWAPSPACE2"), (1024, &[1, 0, 0, 0])]),
-        free("suspended swap", &[(4086, b"S1SUSPEND")]),
         free("ext4", &[(1024 + 56, b"\x53\xef")]),
         free("xfs", &[(0, b"XFSB")]),
         free("f2fs", &[(1024, b"\x10\x20\xf5\xf2")]),
