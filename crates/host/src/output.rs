@@ -12,6 +12,7 @@ use seekwell_trust::Entry;
 use std::fs::{self, File};
 use std::io::{BufWriter, ErrorKind, Read, Write};
 use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -168,6 +169,13 @@ struct Place<'a> {
 }
 
 fn entry(path: &Path) -> Result<Entry> {
+    if path.as_os_str().as_bytes().ends_with(b"/") {
+        return Err(Error::Output {
+            path: path.to_owned(),
+            why: "is the name of a folder".to_owned(),
+            remedy: "name a file in it",
+        });
+    }
     Entry::of(path).map_err(|error| match error.kind() {
         ErrorKind::NotFound => Error::NoFolder { folder: folder_of(path).to_owned() },
         _ => Error::io("find the folder of", path)(error),

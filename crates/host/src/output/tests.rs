@@ -34,6 +34,14 @@ fn a_folder_that_is_not_there_is_named_with_its_remedy() {
 }
 
 #[test]
+fn a_name_that_ends_as_one_of_a_folder_makes_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = page(&folder.path().join("new/")).unwrap_err().to_string();
+    assert!(error.contains("is the name of a folder"), "{error}");
+    assert_eq!(names(folder.path()), [""; 0]);
+}
+
+#[test]
 fn a_link_in_place_of_the_output_is_not_followed() {
     let folder = tempfile::tempdir().unwrap();
     let canary = folder.path().join("shadow");
