@@ -49,10 +49,10 @@ fn every_lab_can_be_read_and_run() {
 }
 
 #[test]
-fn the_demo_unpacks_mail_on_nine_stacks_within_82_seconds() {
+fn the_demo_unpacks_mail_on_nine_stacks_within_72_seconds() {
     let (file, expansion) = lab("demo.toml");
     assert_eq!(expansion.candidates.len(), 9);
-    assert_eq!(file.lab.judge.effort, Effort::Budget(Nanos::seconds(82)));
+    assert_eq!(file.lab.judge.effort, Effort::Budget(Nanos::seconds(72)));
     assert_eq!(file.lab.judge.metric, "unpack.elapsed_durable");
     assert_eq!(file.lab.judge.better, Better::Lower);
     let kinds: BTreeSet<&str> =

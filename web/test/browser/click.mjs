@@ -43,7 +43,7 @@ try {
 }
 process.exitCode = problems.length > 0 ? 1 : 0;
 
-/** Waits until what was begun (unpacking, drawing) has ended. */
+/** Waits until what was begun (unpacking, drawing) has ended; three looks take longer than the address waits. */
 async function idle() {
   await browser.evaluate(`new Promise((resolve) => {
     let quiet = 0;
@@ -52,7 +52,7 @@ async function idle() {
       const now = document.body.innerText.length + ' ' + document.querySelectorAll('*').length;
       quiet = now === before && !document.body.innerText.includes('unpacking') ? quiet + 1 : 0;
       before = now;
-      if (quiet >= 3) resolve(); else setTimeout(look, 30);
+      if (quiet >= 3) resolve(); else setTimeout(look, 50);
     };
     look();
   })`);
