@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 pub enum RefusalKind {
     /// There is nothing at the path, or it vanished.
     Missing,
-    /// It is no block device, or its image is none of this run.
+    /// It is not a block device, or its image does not belong to this run.
     NotOurs,
     /// It, or a part of it, is mounted in some namespace.
     Mounted,

@@ -92,7 +92,7 @@ impl DoubtText {
     fn on_model(view: &RunView) -> Option<Self> {
         let found = on_device(view).filter(|found| found.holds != Some(true))?;
         let remedy = "Run the best two on a real device.".to_owned();
-        // A difference above the known error is no doubt; what no figure checks is one.
+        // A difference above the known error raises no doubt; one that no figure checks does.
         let is_large = found.advantage.is_some_and(|[low, _]| low > 1.0);
         let skipped = usize::from(is_large && found.sentences.len() > 1);
         Some(Self { text: found.sentences[skipped..].join(" "), remedy })

@@ -3,7 +3,6 @@
 mod active;
 mod before;
 mod by_id;
-mod distance;
 mod histogram;
 mod measure;
 mod per_file;
@@ -21,7 +20,6 @@ use crate::meta::{Mount, Unfinished};
 use crate::read::Trace;
 use serde::Serialize;
 
-pub use distance::{Figure, distance};
 pub use histogram::Spread;
 pub use picture::{Heat, Seeks, Timeline};
 pub use reuse::{Miss, Reuse};

@@ -75,7 +75,7 @@ impl Folder {
     ///
     /// # Errors
     /// [`io::ErrorKind::PermissionDenied`] for the folder of another user or one that others can write, the system's
-    /// for a link and for what is no folder, and those of [`Entry::of`].
+    /// for a link and for anything else that is not a folder, and those of [`Entry::of`].
     pub fn open_own(path: &Path) -> io::Result<Self> {
         Self::opened(Entry::of(path)?)
     }

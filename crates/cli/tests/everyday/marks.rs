@@ -126,7 +126,7 @@ fn synced() -> String {
     open.to_owned() + &(0..20).map(write).collect::<String>()
 }
 
-/// What a command prints; `Err` with what it says if it fails.
+/// Standard output of a command; `Err` with its message if it fails.
 fn spoken(here: &Path, arguments: &[&str]) -> Result<String, String> {
     let output = seekwell(here).args(arguments).output().unwrap();
     match output.status.code() {
@@ -166,7 +166,7 @@ fn shrink(workload: &mut toml::Table) {
     if let Some(time) = time {
         workload.insert("time".to_owned(), format!("{time}s").into());
     }
-    // What runs beside a step keeps its size: a reader that finds all in the cache takes no virtual time.
+    // Work in the background of a step keeps its size: a reader that finds all in the cache takes no virtual time.
     for step in workload.get_mut("then").and_then(|all| all.as_array_mut()).into_iter().flatten() {
         shrink(step.as_table_mut().unwrap());
     }
@@ -318,7 +318,7 @@ fn try_lab(author: &Author, place: &str) -> Result<usize, Failure> {
     }
 }
 
-/// Runs the labs of all authors, or a seeded sample of so many.
+/// Runs the labs of all authors, or a seeded sample of this many.
 fn try_all(test: &str, place: &str, sample: usize) {
     let chosen = std::env::var("SEEKWELL_MARKS").ok();
     let mut all = authors();

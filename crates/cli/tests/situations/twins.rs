@@ -51,7 +51,7 @@ const USES: [(&str, &[&str]); 9] = [
 /// Uses that a regular file has.
 const OF_FILES: [usize; 5] = [1, 2, 3, 4, 5];
 
-/// What only reads, and what is no use at all.
+/// Uses that only read, and things that do not use the device at all.
 const HARMLESS: [&str; 2] = ["open for reading", "unused"];
 
 /// A use of a node, before every command.
@@ -59,7 +59,7 @@ const HARMLESS: [&str; 2] = ["open for reading", "unused"];
 struct Situation {
     node: &'static str,
     used: &'static str,
-    /// Words of the refusal; empty where the use is no reason for one.
+    /// Words of the refusal; empty if the use does not lead to one.
     refusal: &'static [&'static str],
 }
 

@@ -62,7 +62,7 @@ impl Limited {
             let used = [used_bytes(), used_cpu_s()];
             let more = [limits.address_space(), limits.cpu_s];
             for (resource, (used, more)) in LIMITED.into_iter().zip(used.into_iter().zip(more)) {
-                // Where the kernel refuses, the reader's own limits of bytes are left.
+                // If the kernel refuses, the reader still has its own limits of bytes.
                 let _ = used.map(|used| limit(resource, used.saturating_add(more), None));
             }
             COUNT.fetch_add(1, Ordering::Relaxed);

@@ -532,7 +532,7 @@ fn a_drafted_mail_lab_has_no_doubt_about_memory() {
     // Deliveries that nothing syncs may stay in memory.
     let early = text.replace("kind = \"maildir\"", "kind = \"maildir\"\nsync = \"none\"");
     assert!(doubts(&early).contains("data-set-in-memory"), "{}", doubts(&early));
-    // What the device has to write is counted after the sync.
+    // Bytes that the device has to write are counted after the sync.
     let worn = early.replace("delivery.deliveries_per_s", "delivery.device_written_bytes");
     assert!(!doubts(&worn).contains("data-set-in-memory"), "{}", doubts(&worn));
 }

@@ -110,7 +110,7 @@ fn a_place_stays_the_same_when_the_names_above_it_go_to_others() {
     let [path, aside] = ["x", "aside"].map(|name| all.path().join(name));
     let folder = Folder::make_own(&path.join("a")).unwrap();
     assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o700);
-    // Also by way of a descriptor, and past a folder that the kernel knows alone.
+    // A path through a descriptor, and one past a folder that only the kernel knows, lead there too.
     let entry = Entry::of(&folder.at("b/../file"));
     assert_eq!(entry.unwrap_err().kind(), io::ErrorKind::NotFound);
     made(&folder.at("b"), 0o700);
