@@ -7,7 +7,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: recordings decides cluster-faults cluster-pairs image layers fuzz kills layer-kills test-layers test-capture capture-cost situations marks run-file-cuts edits statistics agreement duckdb help demo demo-virtual check-virtual test web power-cuts packages install
+.PHONY: recordings decides cluster-faults cluster-pairs image layers fuzz kills layer-kills test-layers test-capture capture-cost situations marks run-file-cuts edits statistics agreement duckdb help demo demo-virtual check-virtual test web packages install
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -38,15 +38,12 @@ cluster-pairs: packages ## time 2,000 trials on as many nodes as CPUs against pl
 	$(CARGO) build --release --locked --package seekwell
 	scripts/cluster-pairs $(TARGET)/release/seekwell $(or $(PAIRS),2) $(or $(TRIALS),2000)
 
-power-cuts: packages ## cut the power of modelled disks 1,000 times under ext4, xfs, btrfs, and ext4 with its journal on a stick; needs a lab kernel (about 20 minutes)
-	$(CARGO) bench --locked --package seekwell-virtual --bench power_cuts -- 1000 > power-cuts.csv
-
 layers: packages ## try every kind of layer with a filesystem in guests; rows of times and theory in target/layers-theory.csv; needs the lab kernel of the set layers (3 minutes)
 	mkdir -p $(TARGET) && echo what,measured_us,theory_us > $(TARGET)/layers-theory.csv
 	SEEKWELL_LAYERS=all SEEKWELL_LAYERS_THEORY=$(abspath $(TARGET))/layers-theory.csv \
 		$(CARGO) test --locked --package seekwell-virtual --test layers -- --nocapture
 
-recordings: packages ## replay eleven programs that were recorded in guests, and ten that were on this machine, against the programs, on 12 and 21 stacks, as root; rows in target/recordings.csv are kept (an hour); needs the lab kernel of the set recording
+recordings: packages ## replay eleven programs that were recorded in guests, and ten that were on this machine, against the programs, on 12 and 21 stacks, as root; rows in target/recordings.csv are kept (an hour); needs the lab kernel of the set layers
 	$(CARGO) build --release --locked --package seekwell
 	SEEKWELL_CAPTURE=$(abspath $(TARGET))/release/seekwell SEEKWELL_RECORDINGS=$(abspath $(TARGET))/recordings.csv \
 		$(CARGO) test --locked --package seekwell-virtual --test recording -- --ignored --nocapture

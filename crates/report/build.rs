@@ -9,7 +9,7 @@ use std::{env, fs};
 fn main() -> Result<(), Box<dyn Error>> {
     let web = Path::new("../../web/dist");
     let base = Path::new("src/page.css");
-    for path in [web, base] {
+    for path in [web, base, Path::new("src/atlas/site.js")] {
         println!("cargo::rerun-if-changed={}", path.display());
     }
     let style = fs::read_to_string(base)?;
@@ -31,10 +31,17 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         Err(_) => "None".to_owned(),
     };
+    let site = fs::read_to_string("src/atlas/site.js")?;
+    let site = format!(
+        "Program {{ text: {site:?}, hash: {:?}, style: {style:?}, style_hash: {:?} }}",
+        hash(&site),
+        hash(&style)
+    );
     let code = format!(
         "pub(crate) const STYLE: &str = {style:?};\n\
          pub(crate) const STYLE_HASH: &str = {:?};\n\
-         pub(crate) const PROGRAM: Option<Program> = {program};\n",
+         pub(crate) const PROGRAM: Option<Program> = {program};\n\
+         pub(crate) const SITE: Program = {site};\n",
         hash(&style)
     );
     let out = env::var("OUT_DIR")?;

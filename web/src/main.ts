@@ -3,7 +3,7 @@
 import { Address } from './address';
 import { byId, el } from './dom';
 import { CommandDialog } from './reproduce';
-import { CompareRuns } from './compare';
+import { Race } from './race';
 import { Run } from './run';
 import { Share } from './share';
 import { StacksTable } from './stacks';
@@ -42,7 +42,7 @@ export class App {
     this.#trials = new TrialView(this);
     new Sweeps(this);
     this.#state = new StateOfStorage(this);
-    new CompareRuns(this);
+    new Race(this.summary.why);
     new Share(this.address);
     this.address.listen(() => {
       this.#table?.restore();

@@ -60,7 +60,7 @@ export class CommandDialog {
     const copy = el('button', { type: 'button', id: 'copy', on: { click: () => void copyText(text, said) } }, 'Copy');
     const close = el('button', { type: 'button', id: 'close-command', on: { click: () => this.#dialog.close() } }, 'Close');
     const first = this.summary.file.inside === 'whole'
-      ? `With the run file; this page gives it back: seekwell extract REPORT.html -o ${shell(runFile(this.summary))}`
+      ? `With the run file; this page gives it back: seekwell file extract REPORT.html -o ${shell(runFile(this.summary))}`
       : 'With the run file, which is not inside this page.';
     fill(this.#dialog, el('h3', {}, what), el('p', { class: 'faint' }, first), text,
       el('p', { class: 'buttons' }, copy, close), said);

@@ -104,7 +104,7 @@ export function saveSvg({ text }: Saved, name: string): void {
 }
 
 /** Draws an SVG and saves the pixels. */
-export async function savePng(address: string, width: number, height: number, scale: number, name: string): Promise<void> {
+async function savePng(address: string, width: number, height: number, scale: number, name: string): Promise<void> {
   const image = new Image(width, height);
   image.src = address;
   await image.decode();

@@ -1,10 +1,8 @@
-// The row that gives the page away: a link to the view, the first picture and the card as files.
+// The row that gives the page away: a link to the view, and the first picture as a file.
 
 import type { Address } from './address';
 import { byId, el, fill } from './dom';
-import { picture, saveElement, savePng, saveSvg } from './save';
-
-const CARD = [1200, 630] as const;
+import { picture, saveElement, saveSvg } from './save';
 
 export class Share {
   readonly #said = el('span', { class: 'faint', live: 'polite' });
@@ -12,7 +10,6 @@ export class Share {
   constructor(address: Address) {
     const row = byId('share');
     if (!row) return;
-    const card = document.querySelector<HTMLMetaElement>('meta[property="og:image"]')?.content;
     const forest = byId('forest');
     const button = (id: string, text: string, action: () => unknown): HTMLElement => el('button', { type: 'button', id, class: 'link', on: { click: () => {
       void Promise.resolve(action()).catch((error: unknown) => { this.#said.textContent = `That failed: ${String(error)}`; });
@@ -24,7 +21,6 @@ export class Share {
       }),
       forest && button('forest-svg', 'Picture as SVG', () => saveSvg(picture(forest), 'stacks')),
       forest && button('forest-png', 'Picture as PNG', () => saveElement(forest, 'stacks')),
-      card ? button('card-png', 'Card as PNG', () => savePng(card, ...CARD, 1, 'card')) : null,
       this.#said,
     ].filter((one): one is HTMLElement => one !== null));
   }

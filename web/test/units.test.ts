@@ -4,7 +4,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { unpack } from '../src/columns';
-import { summaryIn } from '../src/compare';
 import { harmless } from '../src/dom';
 import { curve, decode, merge, percentiles } from '../src/hdr';
 import { share } from '../src/heat';
@@ -13,8 +12,9 @@ import { binary, inScale, median, quantity, scaleOf } from '../src/number';
 import { heatSource } from '../src/pictures';
 import { linear, logarithmic } from '../src/plot';
 import { ofTrial, shell } from '../src/reproduce';
+import { momentOf, requestsOf } from '../src/race';
 import { fromLetters } from '../src/run';
-import { parse, unitOf, type Summary } from '../src/summary';
+import { parse, type Group, type Summary, type Traffic } from '../src/summary';
 import { ofStep } from '../src/sweep';
 import { stairs } from '../src/timelines';
 import fixtures from './fixtures.json';
@@ -61,7 +61,6 @@ test('numbers have the unit and the digits of the rest of the report', () => {
   assert.equal(binary(65536), '64 KiB');
   assert.equal(median([3, 1, 2, 10]), 2.5);
   assert.equal(median([]), null);
-  assert.deepEqual(['a.elapsed', 'a.latency_p99', 'a.iops', 'a.mb_per_s', 'a.app_bytes', 'a.other'].map(unitOf), ['s', 'ns', '/s', 'MB/s', 'B', '']);
 });
 
 test('a command stays one command whatever a name holds', () => {
@@ -90,16 +89,8 @@ test('the darkness of a heat map is logarithmic', () => {
   assert.equal(share(3, 3, 3), 0.5);
 });
 
-test('the summary comes out of a page, and JSON of a run becomes one', () => {
-  const page = '<p>x</p><script type="application/json" id="summary">{"a":1}</script><script>';
-  assert.equal(summaryIn(page), '{"a":1}');
+test('what is no summary of a run is refused', () => {
   assert.throws(() => parse('{}'), /not a report of a run/);
-  const trial = (index: number, value: number) => ({ index, stack: 'b', workload: 'w', round: index, status: 'ok', metrics: { 's.elapsed': value }, elapsed_ns: 5, warnings: [] });
-  const json = { stacks: [{ label: 'a' }, { label: 'b' }], verdict: { metric: 's.elapsed' }, trials: [trial(0, 1), trial(1, 3), { ...trial(2, 100), status: 'failed' }] };
-  const summary = parse(JSON.stringify(json));
-  assert.deepEqual(summary.candidates, [[1, 0]]);
-  assert.deepEqual(summary.medians, [[2]]);
-  assert.equal(summary.trials[2]?.[3], 2);
 });
 
 test('what steers or reorders text is replaced', () => {
@@ -124,4 +115,17 @@ test('axes have round ticks between their ends', () => {
   assert.deepEqual(linear(5, 5, say).ticks.length > 0, true);
   assert.deepEqual(logarithmic(0.9, 60, say).ticks.map((tick) => Number(tick.toFixed(6))), [1, 2, 5, 10, 20, 50]);
   assert.deepEqual(logarithmic(4096, 65536, say, 2).ticks, [4096, 8192, 16384, 32768, 65536]);
+});
+
+test('the race shows what is in flight, what was done and what is over', () => {
+  const group = (kind: string): Group => ({ kind, name: '', requests: 1 });
+  const traffic: Traffic = { elapsed_ns: 1e6, groups: [group('journal'), group('data')], packed: [10, 5, 100, 4, 0, 10, 30, 9000, 8, 1, 5, 5, 110, 4, 0] };
+  const requests = requestsOf(traffic);
+  assert.deepEqual(requests.map(({ at, end, place }) => [at, end, place]), [[10, 15, 100], [20, 50, 9000], [25, 30, 110]]);
+  const before = momentOf(requests, 2, 5, 20);
+  assert.deepEqual([before.flying.length, before.done[0]?.count], [0, 0]);
+  const middle = momentOf(requests, 2, 26, 20);
+  assert.deepEqual(middle.flying.map((one) => one.place), [110, 9000]);
+  assert.deepEqual([middle.recent.length, middle.done], [1, [{ count: 1, kib: 4 }, { count: 0, kib: 0 }]]);
+  assert.deepEqual(momentOf(requests, 2, 60, 20).done, [{ count: 2, kib: 8 }, { count: 1, kib: 8 }]);
 });

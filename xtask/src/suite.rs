@@ -43,6 +43,7 @@ const WITH_LINTS: &str = "clippy-driver";
 /// When cargo cannot be started or the machine's state cannot be read.
 pub fn command(root: &Path) -> Result<bool> {
     let mut tally = Tally::default();
+    let started = Instant::now();
     let mut kernel = headed("lab kernel", || kernel::begin(root))?;
     // Where the output goes to a file, rustfmt alone would colour it all the same.
     let colour = if io::stdout().is_terminal() { "auto" } else { "never" };
@@ -56,6 +57,7 @@ pub fn command(root: &Path) -> Result<bool> {
             tally.fail(name, "see above");
         }
     }
+    tally.add_time("(formatting, tidy, documents)", started.elapsed().as_secs_f64());
     let show = &mut io::stdout();
     let run = TestRun {
         root,
@@ -67,8 +69,18 @@ pub fn command(root: &Path) -> Result<bool> {
         show,
     };
     headed("cargo test", || run.run(&mut tally))?;
-    print!("{tally}");
+    tally.add_time("(all)", started.elapsed().as_secs_f64());
+    let times = tally.times();
+    keep(root, &times)?;
+    print!("{times}{tally}");
     Ok(tally.is_good())
+}
+
+/// Writes the table of times next to what cargo builds.
+fn keep(root: &Path, times: &str) -> Result<()> {
+    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    let file = root.join(target).join("test-seconds.txt");
+    fs::write(&file, times).with_context(|| format!("cannot write {}", file.display()))
 }
 
 /// Environment variables of every test.
@@ -120,7 +132,10 @@ struct TestRun<'a, L, R> {
 impl<L: Fn() -> Result<Machine>, R: FnMut() -> Result<()> + Send> TestRun<'_, L, R> {
     /// Runs all tests, with a temporary folder and a skip log of their own.
     fn run(mut self, tally: &mut Tally) -> Result<()> {
-        let Some(built) = programs::build(self.root, self.selection, &self.environment)? else {
+        let started = Instant::now();
+        let built = programs::build(self.root, self.selection, &self.environment)?;
+        tally.add_time("(compiling)", started.elapsed().as_secs_f64());
+        let Some(built) = built else {
             tally.fail("cargo test", "a target did not build");
             return Ok(());
         };

@@ -13,7 +13,6 @@ use anyhow::Result;
 use crate::tree::Tree;
 
 mod calls;
-mod catalogue;
 mod circles;
 pub mod commits;
 mod exceptions;
@@ -23,7 +22,6 @@ mod manifests;
 mod phrases;
 mod rule;
 mod rust_file;
-mod safety;
 mod size;
 mod test_modules;
 mod words;
@@ -121,12 +119,10 @@ pub fn check(tree: &Tree, private_words: &[String]) -> Vec<Finding> {
     for file in &files {
         size::check(file, &mut findings);
         calls::check(file, &mut findings);
-        safety::check(file, &mut findings);
         layout::check(file, &mut findings);
         language::check_rust(file, &phrases, &mut findings);
     }
     language::check_texts(tree, &phrases, &mut findings);
-    catalogue::check(&files, &mut findings);
     circles::check(&files, &mut findings);
     manifests::check(tree, &mut findings);
     words::check(tree, private_words, &mut findings);

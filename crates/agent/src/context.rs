@@ -4,7 +4,7 @@ use crate::error::{Fault, TrialError};
 use seekwell_host::namespace;
 use seekwell_host::sysfs::System;
 use seekwell_host::undo::Undo;
-use seekwell_model::agent::TrialRequest;
+use seekwell_model::agent::{FoundDatabase, FoundFile, TrialRequest};
 use seekwell_model::filesystems::{FilesystemDefinition, filesystem};
 use seekwell_model::record::Record;
 
@@ -15,12 +15,14 @@ pub(crate) const TEARDOWN: &str = "teardown";
 pub type Say<'a> = dyn FnMut(Saying<'_>) + 'a;
 
 /// A message of a trial under way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Saying<'a> {
     /// A step of this name begins.
     Step(&'a str),
-    /// This is on the device, as the kernel says: a promise of [`crate::endurance`].
-    Synced(&'a str),
+    /// A file or directory of a survey.
+    Found(FoundFile),
+    /// The database of a survey.
+    Database(FoundDatabase),
 }
 
 /// A trial under way: the request, and everything that its parts share and fill.
@@ -37,7 +39,7 @@ pub struct Trial<'a, 's> {
     pub undo: Undo,
     /// CPUs that agent and workload are pinned to.
     pub cpus: Vec<u32>,
-    /// Hears each step that begins, and what is synced.
+    /// Hears each step that begins, and what a survey finds.
     pub say: &'s mut Say<'s>,
 }
 

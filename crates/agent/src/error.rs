@@ -40,9 +40,6 @@ pub enum Fault {
     /// The step is for a device, and the stack has none.
     #[error("the stack has no device; runner and agent must be the same release")]
     NoDevice,
-    /// A text of the request names nothing that could have been synced.
-    #[error("'{0}' is no promise of synced data; runner and agent must be the same release")]
-    NoPromise(String),
     /// Settings could not be put back.
     #[error("{}", .0.join("; "))]
     NotRestored(Vec<String>),

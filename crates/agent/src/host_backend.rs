@@ -450,7 +450,8 @@ impl HostBackend {
             undo: Some(self.undo.clone()),
             work: self.work.clone(),
             hidden: Some(self.options.state.clone()),
-            synced: vec![],
+            surveys: 0,
+            record_data: false,
             record: false,
         };
         let input = request_file(&request).map_err(process("cannot write the agent's request"))?;

@@ -8,7 +8,6 @@
 
 pub mod context;
 pub mod crash;
-pub mod endurance;
 pub mod error;
 pub mod guardian;
 pub mod host_backend;
@@ -18,4 +17,5 @@ mod others;
 pub mod process;
 pub mod stack;
 mod strays;
+pub mod survey;
 pub mod trial;

@@ -37,8 +37,10 @@ pub enum ProcessError {
 ///
 /// # Errors
 /// [`ProcessError`]; a trial that fails is a record, not an error.
-pub fn serve(input: impl Read, output: impl Write) -> Result<(), ProcessError> {
-    say_trial(&read_request(input)?, output, |_| {})
+pub fn serve(input: impl Read, mut output: impl Write) -> Result<(), ProcessError> {
+    let request = read_request(input)?;
+    // Between two surveys the other side changes the devices.
+    (0..request.surveys.max(1)).try_for_each(|_| say_trial(&request, &mut output, |_| {}))
 }
 
 /// Reads a request.
@@ -75,7 +77,8 @@ fn say_trial(
     let mut record = trial::run(request, &mut |saying| {
         let message = match saying {
             Saying::Step(name) => AgentMessage::Step { name: name.to_owned() },
-            Saying::Synced(what) => AgentMessage::Synced { what: what.to_owned() },
+            Saying::Found(file) => AgentMessage::Found(file),
+            Saying::Database(database) => AgentMessage::Database(database),
         };
         if let Err(error) = send(&mut output, &message) {
             broken = Some(error);

@@ -1,17 +1,17 @@
 //! One trial: the stack is brought up, the steps run, the stack is taken down.
 
 use crate::context::{Saying, Trial};
-use crate::endurance::{self, Promises};
 use crate::error::{Fault, TrialError};
 use crate::measure::{beside_record, latency_ratio};
 use crate::stack::attached::Attached;
 use crate::stack::limits::{Memory, Queues};
 use crate::stack::made::Made;
-use crate::stack::mounted::Mounted;
+use crate::stack::mounted::{Mounted, not_repaired};
 use crate::stack::observed::Observed;
 use crate::stack::ready::Ready;
 use crate::stack::standing;
 use crate::strays::end_strays;
+use crate::survey::{self, Rows};
 use seekwell_capture::guest::Recording;
 use seekwell_host::sysfs::System;
 use seekwell_host::undo::Undo;
@@ -19,14 +19,13 @@ use seekwell_model::agent::{TrialPart, TrialRequest};
 use seekwell_model::filesystems::FilesystemDefinition;
 use seekwell_model::lab::ALONE;
 use seekwell_model::record::{Record, Status, StepRecord};
-use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_model::workloads::{CacheState, StepOutline, WorkloadParams};
 use seekwell_observe::clock::monotonic_ns;
 use seekwell_stats::derive_seed;
 use seekwell_workload::{Beside, Step};
 
 pub use crate::context::Say;
-use seekwell_model::power_cut::{ENDURE, ROUNDS, SURVEY};
+use seekwell_model::power_cut::SURVEY;
 
 const SETUP: &str = "setup";
 /// Stage of the background workload.
@@ -109,7 +108,7 @@ fn on_filesystem(
 ) -> Result<(), TrialError> {
     let part = trial.request.part;
     let made = match part {
-        TrialPart::Measure | TrialPart::Made | TrialPart::Endure | TrialPart::Survey => {
+        TrialPart::Measure | TrialPart::Made | TrialPart::Survey => {
             Made::already(definition, attached)
         }
         TrialPart::Whole | TrialPart::Prepare | TrialPart::Make => {
@@ -119,37 +118,54 @@ fn on_filesystem(
     if part == TrialPart::Make {
         return Ok(());
     }
-    let mounted = Mounted::mount(trial, made)?;
+    let mounted = match Mounted::mount(trial, made) {
+        Err(error) if part == TrialPart::Survey => repair(trial, made, error)?,
+        mounted => mounted?,
+    };
     standing(trial, mounted, |trial, mounted| {
-        match part {
-            TrialPart::Endure => return endure(trial, mounted),
-            TrialPart::Survey => return survey(trial, mounted),
-            _ => mounted.read_back(trial)?,
+        if part == TrialPart::Survey {
+            return survey(trial, mounted);
         }
+        mounted.read_back(trial)?;
         let mut ready = Ready::mounted(trial, attached, mounted, sector_bytes);
-        run_workload(&mut ready, trial)
+        if !trial.request.record_data {
+            return run_workload(&mut ready, trial);
+        }
+        let recording = trial.stage(SETUP, |_| {
+            let recording = Recording::open()?;
+            recording.begin_own()?;
+            Ok(recording)
+        })?;
+        ready.acknowledged = Some(Rows(recording));
+        run_workload(&mut ready, trial)?;
+        let rows = ready.acknowledged.take();
+        trial.stage(SETUP, |_| rows.map_or(Ok(()), |Rows(recording)| Ok(recording.end()?)))
     })
 }
 
-/// Writes what a power cut will be measured by, and says what is synced.
-fn endure(trial: &mut Trial<'_, '_>, mounted: &mut Mounted<'_>) -> Result<(), TrialError> {
-    let top = mounted.mount_mut().directory();
-    trial.step(ENDURE, |trial| {
-        endurance::write(&top, ROUNDS, &mut |what| (trial.say)(Saying::Synced(what)))
-            .map_err(Fault::io("write files for the power cuts"))
-    })
+/// Mounts again what could not be mounted, once its checker has repaired it.
+fn repair<'d>(
+    trial: &mut Trial<'_, '_>,
+    made: Made<'d>,
+    error: TrialError,
+) -> Result<Mounted<'d>, TrialError> {
+    if !made.repair(trial)? {
+        trial.record.add_warning(not_repaired());
+        return Err(error);
+    }
+    Mounted::mount(trial, made)
 }
 
-/// Looks for everything that was synced before a power cut; what is lost is a warning.
+/// Says which files and which database a power cut left.
 fn survey(trial: &mut Trial<'_, '_>, mounted: &mut Mounted<'_>) -> Result<(), TrialError> {
     let top = mounted.mount_mut().directory();
+    let has_database =
+        trial.request.workload.parts.iter().any(|part| matches!(part, WorkloadParams::Sqlite(_)));
     trial.step(SURVEY, |trial| {
-        let mut promises = Promises::default();
-        if let Some(unknown) = trial.request.synced.iter().find(|text| !promises.take(text)) {
-            return Err(Fault::NoPromise(unknown.clone()));
-        }
-        if let Some(lost) = promises.broken(&top) {
-            trial.record.add_warning(Warning::new(WarningCode::SyncedDataLost, lost));
+        survey::visit(&top, &mut |file| (trial.say)(Saying::Found(file)))
+            .map_err(Fault::io("look at the files after a power cut"))?;
+        if has_database && let Some(found) = survey::database(&top) {
+            (trial.say)(Saying::Database(found));
         }
         Ok(())
     })
@@ -177,7 +193,7 @@ fn run_workload(ready: &mut Ready<'_>, trial: &mut Trial<'_, '_>) -> Result<(), 
                 if recording.is_none() {
                     recording = Some(trial.stage(&outline.name, |_| prepare_recording(ready))?);
                 }
-                run_step(ready, step.as_mut(), outline, recording.as_mut(), trial)?;
+                run_step(ready, step.as_mut(), outline, recording.as_ref(), trial)?;
             } else {
                 run_step(ready, step.as_mut(), outline, None, trial)?;
             }
@@ -188,7 +204,7 @@ fn run_workload(ready: &mut Ready<'_>, trial: &mut Trial<'_, '_>) -> Result<(), 
 
 /// Records the files as they are, before the cache gets the state that the step starts from.
 fn prepare_recording(ready: &Ready<'_>) -> Result<Recording, Fault> {
-    let mut recording = Recording::open()?;
+    let recording = Recording::open()?;
     if let Some(directory) = ready.directory() {
         recording.walk(&directory)?;
     }
@@ -199,16 +215,16 @@ fn run_step(
     ready: &mut Ready<'_>,
     step: &mut dyn Step,
     outline: StepOutline,
-    mut recording: Option<&mut Recording>,
+    recording: Option<&Recording>,
     trial: &mut Trial<'_, '_>,
 ) -> Result<(), TrialError> {
     trial.stage(&outline.name, |_| ready.prepare(&outline))?;
     trial.step(&outline.name, |trial| {
         let directory = ready.directory();
         let body = || {
-            recording.as_mut().map_or(Ok(()), |recording| recording.begin())?;
+            recording.map_or(Ok(()), Recording::begin)?;
             let outcome = step.run(&ready.context(directory.as_deref()));
-            recording.as_mut().map_or(Ok(()), |recording| recording.end())?;
+            recording.map_or(Ok(()), Recording::end)?;
             let outcome = outcome?;
             if !outline.writes && directory.is_some() {
                 // Reading may have written, by access times: that reaches the device while its

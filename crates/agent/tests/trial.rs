@@ -102,7 +102,8 @@ fn run_changed(
         undo: None,
         work: work.path().to_owned(),
         hidden: None,
-        synced: vec![],
+        surveys: 0,
+        record_data: false,
         record: false,
     };
     change(&mut request);

@@ -6,8 +6,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example reports on the terminal")]
 
-use seekwell_device::probe::{Nearness, nearness};
-use seekwell_device::{DeviceFile, load};
+use seekwell_device::{DeviceFile, Nearness, load, nearness};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {

@@ -7,15 +7,15 @@
 use seekwell_model::workloads::fio;
 use seekwell_observe::counters::DeviceCounters;
 use seekwell_observe::machine::{MemoryState, PressureTotals};
+use seekwell_recordings::caused::{self, Wanted};
+use seekwell_recordings::import::{self, Imported};
+use seekwell_recordings::info::{Summary, text};
 use seekwell_replicate::formula::parse as parse_formula;
 use seekwell_report::extract;
 use seekwell_spec::read_lab_bytes;
 use seekwell_store::RunFile;
 use seekwell_testing::fuzz::{fuzz, mutated};
 use seekwell_trace::calls::CallId;
-use seekwell_trace::caused::{self, Wanted};
-use seekwell_trace::import::{self, Imported};
-use seekwell_trace::info::{Summary, text};
 use seekwell_trace::{Trace, TraceError};
 use seekwell_virtual::memory::{GuestMemory, OutOfRange};
 use seekwell_virtual::ring::{LONGEST_CHAIN, Ring, RingLayout};
@@ -283,23 +283,6 @@ fn folders_of_traces() {
 }
 
 #[test]
-fn packed_traces() {
-    let folder = tempfile::tempdir().unwrap();
-    let (log, trace, packed) =
-        (folder.path().join("log"), folder.path().join("trace"), folder.path().join("packed"));
-    std::fs::write(&log, "7 1.000100 read(3</srv/a>, \"x\", 4096) = 4096 <0.000011>\n").unwrap();
-    import::strace(&log, &trace).unwrap();
-    seekwell_trace::pack::pack(&Trace::open(&trace).unwrap(), &packed).unwrap();
-    let whole = std::fs::read(&packed).unwrap();
-    fuzz("packed trace", &[&whole], 300, |bytes| {
-        std::fs::write(&packed, bytes).unwrap();
-        if let Ok(trace) = Trace::open(&packed) {
-            told(&trace);
-        }
-    });
-}
-
-#[test]
 fn counters_of_the_kernel() {
     let stat = b"  1234  5  678901 234  5678 90 1234567 890  1 2345 6789 0 0 0 0 12 34\n";
     let memory = b"MemTotal: 16384 kB\nDirty: 12 kB\ncpu  1 2 3 4 5 6 7 8 9 10\n";
@@ -399,37 +382,4 @@ fn nesting_ends_in_an_error() {
         assert!(parse_formula(&deep).is_err(), "{open}");
     }
     assert!(!mutated(&[b"a"], 1).is_empty() || !mutated(&[b"a"], 2).is_empty());
-}
-
-#[test]
-fn tables_of_requests() {
-    let tables: [(&str, &[u8], Import); 7] = [
-        (
-            "msr",
-            b"Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n\
-              128166372003061629,usr,0,Read,7014609920,24576,41286\n",
-            |input, output| import::table(import::Table::Msr, input, output),
-        ),
-        ("alibaba", b"419,W,8792731648,16384,1577808144360767\n", |input, output| {
-            import::table(import::Table::Alibaba, input, output)
-        }),
-        ("tencent", b"1538323200,12910952,128,0,1063\n", |input, output| {
-            import::table(import::Table::Tencent, input, output)
-        }),
-        ("spc", b"0,303567,3584,w,0.000000\n1,55590,3072,R,0.026214,9\n", |input, output| {
-            import::table(import::Table::Spc, input, output)
-        }),
-        ("mqsim", b"4587200 0 2048 16 1\n4587300 0 8 8 0\n", |input, output| {
-            import::table(import::Table::Mqsim, input, output)
-        }),
-        ("systor", b"1455592200.000081000,0.000123,R,0,1234567168,4096\n", |input, output| {
-            import::table(import::Table::Systor, input, output)
-        }),
-        ("fiu", b"329131208190249 4892 syslogd 904265560 8 W 6 0 531e779\n", |input, output| {
-            import::table(import::Table::Fiu, input, output)
-        }),
-    ];
-    for (name, row, import) in tables {
-        fuzz_import(name, &[row], 40, import);
-    }
 }

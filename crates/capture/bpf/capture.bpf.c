@@ -53,7 +53,16 @@ static void (*ring_submit)(void *data, u64 flags) = (void *)132;
 #define MREMAP 25
 #define SOCKETPAIR 53
 // The state of a thread that waits for a page: no signal but a deadly one ends it.
+#define INTERRUPTIBLE 1
 #define UNINTERRUPTIBLE 2
+// Flag of a task that ends.
+#define EXITING 4
+// Calls that wake the other end of a pipe or a socket.
+#define WRITE 1
+#define CLOSE 3
+#define WRITEV 20
+#define SENDFILE 40
+#define SPLICE 275
 
 struct map_definition {
 	u32 type, key_size, value_size, max_entries;
@@ -86,9 +95,11 @@ struct thread {
 
 enum record_type { CALL = 1, PATH = 2, FORK = 3, EXEC = 4, EXIT = 5, BLOCK = 6, OPERATION = 7, WAKE = 8, FAULT = 9, SLEPT = 10 };
 
-// Values of `inside`: in a call that is recorded, or in one by which threads wait for each other.
+// Values of `inside`: in a call that is recorded, in one of a futex, or in one that waits for a peer or wakes it:
+// sockets, polls, children, signals, semaphores.
 #define RECORDED 1
 #define TOGETHER 2
+#define PEER 3
 
 struct call_record {
 	u32 type, number;
@@ -213,6 +224,7 @@ struct request_start {
 #define WAKES (1 << 18)
 #define MAPS (1 << 19)
 #define ONLY_CLONES (1 << 20)
+#define MEETS (1 << 21)
 // The request of ioctl that shares the blocks of a whole file, of `include/uapi/linux/fs.h`.
 #define FICLONE 0x40049409
 // Bits of a fault's code as x86 has them, and those that these programs add: in a call.
@@ -251,7 +263,7 @@ struct at {
 	u32 inode_number, inode_super, inode_mode, inode_size, super_device;
 	u32 task_fs, fs_directory, task_thread, task_process, task_name;
 	u32 request_sector, request_flags, request_queue, queue_disk, disk_major, disk_minor, program_name;
-	u32 task_state, task_signal, signal_live;
+	u32 task_state, task_signal, signal_live, task_flags;
 	u32 disk_in_request;
 	u32 select, self;
 	u32 uring_file, uring_code, uring_flags, uring_fd, uring_offset, uring_length, entry_result, has_entry;
@@ -602,6 +614,10 @@ int sys_enter(u64 *context)
 		thread->inside = TOGETHER;
 		return 0;
 	}
+	if (*flags & MEETS) {
+		thread->inside = PEER;
+		return 0;
+	}
 	u64 now_ns = time_ns();
 	if ((*flags & ONLY_CLONES) && (u32)registers->si != FICLONE)
 		return 0;
@@ -677,7 +693,7 @@ int sys_exit(u64 *context)
 		return 0;
 	u32 inside = thread->inside;
 	thread->inside = 0;
-	if (inside == TOGETHER)
+	if (inside != RECORDED)
 		return 0;
 	u32 flags = thread->flags;
 	// Mappings of memory alone are not files; those at a fixed address may take the place of one.
@@ -1054,20 +1070,43 @@ int sched_switch(u64 *context)
 
 // A thread that waits for another one in a futex is woken by it. An interrupt that wakes a sleeper has
 // the thread as the current one that it interrupted: such a thread is in no futex.
+INLINE int wakes_joined(struct thread *other, u64 ids, u32 process)
+{
+	// A thread that ends wakes those that join it, and may not be known any more.
+	return other ? other->inside == TOGETHER : (u32)(ids >> 32) == process;
+}
+
+// A thread that waits for a socket, a pipe or a child is woken by one that sends, closes or ends. Packets
+// that stay in the machine arrive while their sender still is in its call.
+INLINE int wakes_peer(struct thread *other)
+{
+	if (!other)
+		return word(current_task(), AT.task_flags) & EXITING;
+	if (other->inside == PEER)
+		return 1;
+	u32 number = other->number;
+	return other->inside == RECORDED &&
+	       (number == WRITE || number == WRITEV || number == SENDFILE || number == SPLICE || number == CLOSE);
+}
+
 SEC("tp_btf/sched_waking")
 int sched_waking(u64 *context)
 {
 	u64 task = context[0];
 	u32 id = word(task, AT.task_thread);
 	struct thread *thread = thread_of(id);
-	if (!thread || thread->inside != TOGETHER || !thread->out_ns || !thread->asleep)
+	if (!thread || !thread->inside || !thread->out_ns || !thread->asleep)
+		return 0;
+	// In a recorded call only waits for pipes and sockets can be interrupted, and those for locks.
+	if (thread->inside == RECORDED && !(thread->asleep & INTERRUPTIBLE))
 		return 0;
 	u64 now_ns = time_ns(), ids = current_ids();
 	u64 slept_ns = now_ns - thread->out_ns;
+	if (slept_ns < LEAST_SLEEP_NS)
+		return 0;
 	u32 waker = (u32)ids, process = word(task, AT.task_process);
 	struct thread *other = thread_of(waker);
-	// A thread that ends wakes those that join it, and may not be known any more.
-	if (slept_ns < LEAST_SLEEP_NS || (other ? other->inside != TOGETHER : (u32)(ids >> 32) != process))
+	if (thread->inside == TOGETHER ? !wakes_joined(other, ids, process) : !wakes_peer(other))
 		return 0;
 	void *to = ring();
 	struct wake_record *record = to ? ring_reserve(to, sizeof(*record), 0) : 0;

@@ -144,7 +144,7 @@ pub enum CaptureError {
     /// The lab kernel does not record.
     #[error(
         "this lab kernel does not record calls; build one that does: seekwell kernel build --set \
-         recording"
+         layers"
     )]
     NoRecording,
     /// The trace cannot be written.

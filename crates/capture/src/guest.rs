@@ -1,4 +1,4 @@
-//! Captures inside guests whose kernel records calls itself: lab kernels of the set `recording`.
+//! Captures inside guests whose kernel, a lab kernel, records calls itself.
 //!
 //! In the guest, [`Recording`] says what to record. The kernel writes records like those of the eBPF
 //! programs to a file outside of the guest; [`trace_of`] makes a trace of them there.
@@ -21,6 +21,8 @@ const SET_CALLS: u32 = 1;
 const BEGIN: u32 = 2;
 const END: u32 = 3;
 const ADD: u32 = 4;
+const BEGIN_OWN: u32 = 5;
+const COUNT: u32 = 6;
 /// Numbers of calls that the kernel knows.
 const CALLS: usize = 512;
 /// Types of records besides those of [`crate::record::Record`]: two of this room, two of the kernel.
@@ -28,6 +30,8 @@ const INITIAL: u32 = 33;
 const BEGUN: u32 = 34;
 const ENDED: u32 = 35;
 const TREE: u32 = 36;
+const DATA: u32 = 37;
+const COUNTED: u32 = 38;
 /// Longest record: a path of 4096 bytes and its head, or an entry of a tree.
 const LONGEST: usize = 16 << 10;
 
@@ -49,7 +53,7 @@ impl Recording {
             }
             CaptureError::Target { path: CONTROL.into(), source }
         })?;
-        let mut recording = Self { control };
+        let recording = Self { control };
         let mut flags = [0_u32; CALLS];
         for (number, own) in load::recorded_calls() {
             if let Some(place) = flags.get_mut(number as usize) {
@@ -64,7 +68,7 @@ impl Recording {
     ///
     /// # Errors
     /// The kernel's.
-    pub fn walk(&mut self, root: &Path) -> Result<(), CaptureError> {
+    pub fn walk(&self, root: &Path) -> Result<(), CaptureError> {
         let nowhere = Path::new("");
         let trees =
             walk::visit(&[root.to_owned()], nowhere, &AtomicBool::new(false), &mut |entry| {
@@ -77,29 +81,45 @@ impl Recording {
     ///
     /// # Errors
     /// The kernel's.
-    pub fn begin(&mut self) -> Result<(), CaptureError> {
+    pub fn begin(&self) -> Result<(), CaptureError> {
         self.say(BEGIN, &[])
+    }
+
+    /// Records this thread itself from now on, with all that it starts and with the data of writes.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn begin_own(&self) -> Result<(), CaptureError> {
+        self.say(BEGIN_OWN, &[])
+    }
+
+    /// Records a number of the caller's own with the time.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn count(&self, number: u32) -> Result<(), CaptureError> {
+        self.say(COUNT, &number.to_ne_bytes())
     }
 
     /// Starts no further recording. Programs that run still are recorded on.
     ///
     /// # Errors
     /// The kernel's.
-    pub fn end(&mut self) -> Result<(), CaptureError> {
+    pub fn end(&self) -> Result<(), CaptureError> {
         self.say(END, &[])
     }
 
-    fn add(&mut self, kind: u32, value: &Value) -> Result<(), CaptureError> {
+    fn add(&self, kind: u32, value: &Value) -> Result<(), CaptureError> {
         let mut record = kind.to_ne_bytes().to_vec();
         record.extend(value.to_string().into_bytes());
         self.say(ADD, &record)
     }
 
-    fn say(&mut self, message: u32, rest: &[u8]) -> Result<(), CaptureError> {
+    fn say(&self, message: u32, rest: &[u8]) -> Result<(), CaptureError> {
         let mut bytes = message.to_ne_bytes().to_vec();
         bytes.extend_from_slice(rest);
         let failed = |source| CaptureError::Target { path: CONTROL.into(), source };
-        self.control.write_all(&bytes).map_err(failed)
+        (&self.control).write_all(&bytes).map_err(failed)
     }
 }
 
@@ -166,6 +186,73 @@ fn initial_entry(value: &Value) -> Option<InitialEntry> {
         target: value.get(10).and_then(Value::as_str).map(str::to_owned),
         attributes: list(value, 11).filter_map(attribute).collect(),
         data: list(value, 12).filter_map(range).collect(),
+    })
+}
+
+/// Data of a write, or a number that was counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extra<'a> {
+    /// Data of the write that this thread began at this time, from one of its bytes on.
+    Data {
+        /// Thread.
+        thread: u32,
+        /// Start of the call, in nanoseconds of the guest.
+        start_ns: u64,
+        /// First byte, counted from the start of the write.
+        at: u64,
+        /// Data.
+        data: &'a [u8],
+    },
+    /// A number of [`Recording::count`].
+    Counted {
+        /// Time, in nanoseconds of the guest.
+        at_ns: u64,
+        /// Number.
+        number: u32,
+    },
+    /// The recording begins: times of the trace count from here.
+    Begun {
+        /// Time, in nanoseconds of the guest.
+        at_ns: u64,
+    },
+    /// The recording ends.
+    Ended {
+        /// Time, in nanoseconds of the guest.
+        at_ns: u64,
+        /// Records that were lost.
+        lost: u32,
+    },
+}
+
+/// Reads what the records of a guest have beyond a trace.
+///
+/// # Errors
+/// When the records are damaged.
+pub fn extras(records: &mut dyn Read, each: &mut dyn FnMut(Extra<'_>)) -> Result<(), CaptureError> {
+    let mut records = BufReader::with_capacity(1 << 16, records);
+    let mut bytes = Vec::new();
+    let failed =
+        |source| CaptureError::Target { path: PathBuf::from("the guest's records"), source };
+    while next(&mut records, &mut bytes).map_err(failed)? {
+        extra(&bytes).map(&mut *each);
+    }
+    Ok(())
+}
+
+fn extra(bytes: &[u8]) -> Option<Extra<'_>> {
+    let word = |at: usize| bytes.get(at..at + 4)?.try_into().ok().map(u32::from_ne_bytes);
+    let long = |at: usize| bytes.get(at..at + 8)?.try_into().ok().map(u64::from_ne_bytes);
+    Some(match word(0)? {
+        DATA => Extra::Data {
+            thread: word(4)?,
+            start_ns: long(16)?,
+            at: long(24)?,
+            data: bytes.get(32..)?,
+        },
+        COUNTED => Extra::Counted { number: word(4)?, at_ns: long(8)? },
+        BEGUN => Extra::Begun { at_ns: long(8)? },
+        ENDED => Extra::Ended { lost: word(4)?, at_ns: long(8)? },
+        _ => return None,
     })
 }
 

@@ -6,7 +6,7 @@ use crate::error::CaptureError;
 
 /// Members whose offsets the programs read, in the order of `struct at`, each with its place in
 /// earlier kernels, if that is another.
-const MEMBERS: [(Member, Option<Member>); 35] = [
+const MEMBERS: [(Member, Option<Member>); 36] = [
     (("task_struct", "files"), None),
     (("files_struct", "fdt"), None),
     (("fdtable", "fd"), None),
@@ -44,6 +44,7 @@ const MEMBERS: [(Member, Option<Member>); 35] = [
     (("task_struct", "__state"), Some(("task_struct", "state"))),
     (("task_struct", "signal"), None),
     (("signal_struct", "live"), None),
+    (("task_struct", "flags"), None),
 ];
 const DISK: Member = ("request_queue", "disk");
 const DISK_OF_REQUEST: Member = ("request", "rq_disk");

@@ -57,17 +57,27 @@ const PIPES: [u32; 3] = [22, 293, 53];
 /// wakes the thread that joins the one that ends. They are not in the trace.
 const TOGETHER: [u32; 6] = [60, 202, 449, 454, 455, 456];
 
+/// Calls in which a process waits for another one, and those that wake it: `poll`, `select`, `epoll`, sockets,
+/// `wait4`, signals, semaphores and queues of System V. They are not in the trace.
+#[rustfmt::skip]
+const PEERS: [u32; 30] = [
+    7, 23, 34, 42, 44, 45, 46, 47, 48, 61, 62, 65, 69, 70, 128, 130, 200, 220, 232, 234, 242, 243, 247, 270, 271, 281,
+    299, 307, 424, 441,
+];
+
 /// Calls that are recorded, with their flags.
 pub(crate) fn recorded_calls() -> impl Iterator<Item = (u32, u32)> {
     let calls = CALLS.iter().filter(|call| call.number < OPERATIONS);
     let makers = MAKERS.iter().map(|number| (*number, 1 | 1 << 1));
     let pipes = PIPES.iter().map(|number| (*number, 1 | 1 << 6));
     let together = TOGETHER.iter().map(|number| (*number, 1 | 1 << 18));
+    let peers = PEERS.iter().map(|number| (*number, 1 | 1 << 21));
     calls
         .map(|call| (u32::from(call.number), flags(call)))
         .chain(makers)
         .chain(pipes)
         .chain(together)
+        .chain(peers)
 }
 
 /// Places for threads, and the size of each: those of the programs.

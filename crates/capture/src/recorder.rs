@@ -229,6 +229,7 @@ impl Recorder {
     pub(crate) fn finish(mut self, end_ns: u64) -> Result<u64, CaptureError> {
         self.resolver.write_all_held(None, &mut self.writer)?;
         let events = self.parts.events() + self.writer.events();
+        self.meta.devices = self.resolver.devices();
         self.writer.finish(&self.parts.description(&self.meta, Some(end_ns)))?;
         Ok(events)
     }

@@ -14,6 +14,7 @@ use seekwell_trace::meta::Mount;
 use seekwell_trace::{Event, FileEntry, FileId, ProcessEntry, TraceError, TraceWriter};
 use std::sync::Arc;
 
+mod devices;
 mod in_progress;
 mod kinds;
 mod links;
@@ -327,6 +328,14 @@ impl Resolver {
         self.woken.insert(wake.thread, Woken { waker, at_ns, slept_ns });
     }
 
+    /// The sleep of a thread that another ended before this call. One that ended in the call, as of a read from a
+    /// socket, is part of the pause before the next call.
+    fn take_woken(&mut self, record: &CallRecord) -> Option<Woken> {
+        let woken = self.woken.get(&record.thread)?;
+        let is_before = woken.at_ns <= record.start_ns;
+        if is_before { self.woken.remove(&record.thread) } else { None }
+    }
+
     fn life(&mut self, life: &LifeRecord, writer: &mut TraceWriter) {
         let start_ns = self.since(life.end_ns);
         if life.life == Life::Fork {
@@ -413,7 +422,7 @@ impl Resolver {
         // Most calls have neither: a look into an empty map would cost each of them its hash.
         let woken = match self.woken.is_empty() {
             true => None,
-            false => self.woken.remove(&record.thread),
+            false => self.take_woken(record),
         };
         let moved = || u64::try_from(record.result).unwrap_or(0);
         let event = Event {

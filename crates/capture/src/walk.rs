@@ -4,6 +4,7 @@ use crate::error::CaptureError;
 use seekwell_trace::meta::Tree;
 use seekwell_trace::{Content, DataRange, InitialAttribute, InitialEntry, TraceWriter};
 use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, IoSliceMut};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -190,7 +191,24 @@ fn device(number: u64) -> Option<u32> {
     (minor < 1 << 20 && major < 1 << 12).then_some(major << 20 | minor)
 }
 
-/// Kind of the file's content. Three pages at most get into the page cache, without read-ahead.
+/// Reads a page; one that was not in the page cache is not there afterwards, so that the load starts as cold as it
+/// would alone.
+fn read_page(file: &File, offset: u64, page: &mut [u8]) -> io::Result<usize> {
+    use rustix::io::{Errno, ReadWriteFlags, preadv2};
+    let cached = preadv2(file, &mut [IoSliceMut::new(page)], offset, ReadWriteFlags::NOWAIT);
+    match cached {
+        Ok(read) => return Ok(read),
+        Err(Errno::OPNOTSUPP) => return file.read_at(page, offset),
+        Err(_) => {}
+    }
+    let read = file.read_at(page, offset)?;
+    let length = std::num::NonZeroU64::new(page.len() as u64);
+    // It only advises.
+    let _ = rustix::fs::fadvise(file, offset, length, rustix::fs::Advice::DontNeed);
+    Ok(read)
+}
+
+/// Kind of the file's content.
 fn content(path: &Path, bytes: u64) -> Option<Content> {
     let open =
         |flags| OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | flags).open(path);
@@ -203,7 +221,7 @@ fn content(path: &Path, bytes: u64) -> Option<Content> {
     let mut sample = Vec::with_capacity(places.len() * SAMPLE);
     for place in places {
         let mut page = [0; SAMPLE];
-        let read = file.read_at(&mut page, place * SAMPLE as u64).ok()?;
+        let read = read_page(&file, place * SAMPLE as u64, &mut page).ok()?;
         sample.extend_from_slice(&page[..read]);
     }
     Content::of(&sample)

@@ -5,8 +5,8 @@
 mod common;
 
 use common::{captured, of_command, rows};
+use seekwell_recordings::info::Summary;
 use seekwell_trace::Trace;
-use seekwell_trace::info::Summary;
 use std::process::Command;
 
 const OPERATIONS: u64 = 256;

@@ -5,9 +5,9 @@
 mod common;
 
 use common::{captured, of_command, rows};
+use seekwell_recordings::caused::{Wanted, caused, text};
 use seekwell_trace::Trace;
 use seekwell_trace::calls::CallId;
-use seekwell_trace::caused::{Wanted, caused, text};
 use std::process::Command;
 
 #[test]

@@ -6,8 +6,8 @@ mod common;
 
 use common::{Row, captured, captured_until, captured_watched, of_command, rows};
 use seekwell_capture::{Ended, Live, Rotate, Target};
+use seekwell_recordings::info::Summary;
 use seekwell_testing::{Cgroup, NO_CGROUP};
-use seekwell_trace::info::Summary;
 use seekwell_trace::{Event, Trace};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -389,7 +389,7 @@ fn a_container_is_recorded_with_paths_inside_and_outside() {
             Some(volume.as_path()),
             "{place}"
         );
-        let text = seekwell_trace::info::text(&Summary::of(&trace).unwrap());
+        let text = seekwell_recordings::info::text(&Summary::of(&trace).unwrap());
         let said = format!("  {} is {}\n", seen.display(), volume.display());
         assert!(text.contains("In the container and outside\n") && text.contains(&said), "{text}");
     }
@@ -633,7 +633,7 @@ fn every_call_is_recorded_as_strace_sees_it() {
     let mut run = std::process::Command::new(strace);
     run.args(["-X", "raw", "-ttt", "-T", "-yy", "-o"]).arg(&log).arg(&program);
     assert!(run.current_dir(&theirs).status().unwrap().success());
-    let read = seekwell_trace::import::strace(&log, &imported).unwrap();
+    let read = seekwell_recordings::import::strace(&log, &imported).unwrap();
     assert_eq!(read.damaged, 0);
 
     let open = |path: &Path| rows(&Trace::open(path).unwrap());

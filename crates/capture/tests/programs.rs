@@ -9,8 +9,8 @@ mod loads;
 
 use common::{Row, captured, of_command, rows};
 use seekwell_capture::{Options, Target};
+use seekwell_recordings::info::{By, Summary};
 use seekwell_trace::Trace;
-use seekwell_trace::info::{By, Summary};
 use std::path::{Path, PathBuf};
 
 /// A recorded program: its calls below the traced directory, and their summary.
@@ -206,8 +206,10 @@ fn postgresql_syncs_its_log_at_every_commit() {
     assert!(first.contains("syncs (fsync and the like)"), "{first}");
     let third = &pgbench.summary.sentences()[2];
     assert!(third.contains("journal"), "{third}");
-    let top = &pgbench.summary.top_directories[0];
-    assert_eq!(top.name, format!("{}/", log.display()));
+    // A slow sync of the control file can take longer than all of a few commits.
+    let top = pgbench.summary.top_directories.iter().take(2);
+    let top: Vec<&str> = top.map(|directory| directory.name.as_str()).collect();
+    assert!(top.contains(&format!("{}/", log.display()).as_str()), "{top:?}");
     // Blocks of the log are 8 KiB, and a commit writes whole ones.
     let writes = pgbench.calls(&["write", "pwrite64", "pwritev"]).filter(in_log);
     let sizes: Vec<i64> = writes.filter_map(|row| row.0.result).collect();

@@ -1,5 +1,6 @@
 //! The arguments, one definition each: help, usage and completions come from here.
 
+mod atlas;
 mod devices;
 mod elsewhere;
 mod examples;
@@ -8,13 +9,14 @@ mod help;
 mod traces;
 mod tried;
 
+pub use atlas::{AskArgs, AtlasCheckArgs, AtlasCommand, AtlasRunArgs, PublishArgs};
 pub use devices::{DeviceCommand, DeviceCompareArgs, DeviceServeArgs, ProbeArgs};
 pub use elsewhere::{ClusterArgs, DoctorArgs, MergeArgs, WorkArgs};
 pub use files::{ExtractArgs, FileCommand, RepairArgs, VerifyArgs};
 pub use help::{command, documented, whole};
 pub use traces::{
     CaptureArgs, TraceCommand, TraceFilterArgs, TraceFormat, TraceImportArgs, TraceInfoArgs,
-    TraceMergeArgs, TracePackArgs, TraceRequestsArgs,
+    TraceMergeArgs, TraceRequestsArgs,
 };
 
 pub use tried::{ADVISED_SCHEDULERS, AdviseArgs, TryArgs};
@@ -23,7 +25,7 @@ use crate::terminal;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
 use seekwell_model::units::{Bytes, Nanos, UnitError};
-use seekwell_session::{Change, CpuCharge, More, Options, Price, Wait, backends};
+use seekwell_session::{Asked, Change, CpuCharge, More, Options, Price, Wait, backends};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -48,7 +50,10 @@ pub struct Cli {
 pub enum Command {
     /// List what this machine can measure and what is missing
     Doctor(DoctorArgs),
+    /// Look an answer up by load and device, without root
+    Ask(AskArgs),
     /// Compare filesystems and schedulers for one command, now
+    #[command(alias = "replay")]
     Try(TryArgs),
     /// Write a lab from six answers: workload, device, time …
     Init(InitArgs),
@@ -64,18 +69,22 @@ pub enum Command {
     Capture(CaptureArgs),
     /// Print a run's report, or write HTML, Markdown, CSV, JSON …
     Report(ReportArgs),
+    /// Find the cause of a difference: switch laws of the disk off
+    Why(WhyArgs),
     /// Compare two runs of a lab, as before and after an update
     Compare(CompareArgs),
-    /// Describe, cut, import and export recorded loads
+    /// Describe, cut, import and merge recorded loads
     #[command(subcommand)]
     Trace(TraceCommand),
     /// List and draw modelled devices, or probe a disk for one
     #[command(subcommand)]
     Device(DeviceCommand),
-    /// Allow Seekwell to destroy the contents of a disk
-    Claim(ClaimArgs),
-    /// Take a claim back
-    Release(ReleaseArgs),
+    /// Make the table behind `ask`, or check its cells here
+    #[command(subcommand)]
+    Atlas(AtlasCommand),
+    /// The same as `atlas publish`
+    #[command(hide = true)]
+    Publish(PublishArgs),
     /// Verify, repair, merge or extract run files
     #[command(subcommand)]
     File(FileCommand),
@@ -90,6 +99,12 @@ pub enum Command {
     /// The same as `device replicate`
     #[command(hide = true)]
     Replicate(ReplicateArgs),
+    /// The same as `device claim`
+    #[command(hide = true)]
+    Claim(ClaimArgs),
+    /// The same as `device release`
+    #[command(hide = true)]
+    Release(ReleaseArgs),
     /// The same as `device probe`
     #[command(hide = true)]
     Probe(ProbeArgs),
@@ -229,8 +244,6 @@ pub enum KernelSetArg {
     Reduced,
     /// The full set, with LUKS, zram and other layers that charge CPU time
     Layers,
-    /// The set layers, for `run --record`
-    Recording,
 }
 
 /// Arguments of `init`.
@@ -319,7 +332,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "CALL,KIB", help_heading = VIRTUAL)]
     pub cpu: Option<CpuCharge>,
     /// Record the calls of the measured commands in the first round: a trace of each trial, in this
-    /// folder; needs the lab kernel of the set recording
+    /// folder
     #[arg(long, value_name = "DIR", conflicts_with_all = ["check", "ranges"], help_heading = VIRTUAL)]
     pub record: Option<PathBuf>,
     /// Run the lab again with every undetermined number of its devices at both bounds of its range, and
@@ -406,6 +419,40 @@ pub struct ReportArgs {
     /// Replace existing files even if they are not earlier reports
     #[arg(long)]
     pub force: bool,
+}
+
+/// Laws of `why` that have a share of their own: more take longer.
+const USUAL_SINGLE: u8 = Asked::USUAL_SINGLE;
+const USUAL_ROUNDS: u32 = Asked::USUAL_ROUNDS;
+
+/// Arguments of `why`.
+#[derive(Args, Debug)]
+pub struct WhyArgs {
+    /// Finished run
+    pub run: PathBuf,
+    /// Two stacks of the run [default: the pick, and the best one that differs from it in what matters most]
+    #[arg(value_name = "STACK", num_args = 2)]
+    pub stacks: Vec<String>,
+    /// Rank single improvements of the better stack too: no seeks, free flushes, a larger write cache, more memory, other
+    /// devices
+    #[arg(long)]
+    pub what_if: bool,
+    /// Real machine: look for causes on a modelled device too, in guests, if it ranks the stacks as the run does [default
+    /// model: the one nearest to the disk of the images]
+    #[arg(long, value_name = "MODEL", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub twin: Option<String>,
+    /// Rounds on a real machine
+    #[arg(long, value_name = "N", default_value_t = USUAL_ROUNDS, value_parser = clap::value_parser!(u32).range(2..=100), help_heading = MORE)]
+    pub rounds: u32,
+    /// Laws with a share of their own; smaller ones are one part
+    #[arg(long, value_name = "N", default_value_t = USUAL_SINGLE, value_parser = clap::value_parser!(u8).range(1..=10), help_heading = MORE)]
+    pub single: u8,
+    /// Number of parallel trials [default: one for each CPU]; does not affect results
+    #[arg(long, value_name = "N", help_heading = MORE)]
+    pub jobs: Option<usize>,
+    /// Print the causes as JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Arguments of `watch`.
@@ -578,12 +625,10 @@ pub struct ReplicateArgs {
     /// Read the studies from this directory instead of the built-in ones
     #[arg(long, value_name = "DIR", help_heading = MORE)]
     pub from: Option<PathBuf>,
-    /// Write the comparison as Markdown, and a chart of each study to FILE-STUDY.svg
+    /// Write the comparison as Markdown, with a picture of each study and tables of values, claims, conditions, runs
+    /// and notes next to it
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
-    /// Markdown file to insert before the comparison
-    #[arg(long, value_name = "FILE", requires = "markdown", help_heading = MORE)]
-    pub introduction: Option<PathBuf>,
     /// Replace existing files even if they are not earlier comparisons
     #[arg(long)]
     pub force: bool,

@@ -11,7 +11,7 @@ use seekwell_model::workloads::{WORKLOAD_KINDS, WorkloadKind, WorkloadParams};
 const LAB_KINDS: &[&str] = &["command"];
 
 /// Fields that only make sense in a lab.
-const LAB_ONLY: &[&str] = &["steady", "step"];
+const LAB_ONLY: &[&str] = &["check", "steady", "step"];
 
 /// The command `bench` with one subcommand per kind.
 #[must_use]
@@ -57,10 +57,6 @@ fn kind_command(kind: &'static WorkloadKind) -> Command {
     if has_job_file(kind) {
         let job = file("job-file", "Path of a job file, instead of its text");
         command = command.arg(job.conflicts_with("job"));
-    }
-    if kind.name == "bonnie" {
-        let csv = Arg::new("csv").long("csv").action(ArgAction::SetTrue).conflicts_with("json");
-        command = command.arg(csv.help("Print the line that bon_csv2html and bon_csv2txt read"));
     }
     command
 }

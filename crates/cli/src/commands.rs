@@ -1,6 +1,8 @@
 //! One module per command.
 
 pub mod advised;
+pub mod ask;
+pub mod atlas;
 pub mod bench;
 pub mod calibrate;
 pub mod capture;
@@ -25,4 +27,5 @@ pub mod trace;
 pub mod tried;
 pub mod verify;
 pub mod watch;
+pub mod why;
 pub mod work;

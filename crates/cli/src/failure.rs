@@ -18,6 +18,8 @@ pub enum Exit {
     NotResolved,
     /// A threshold that was given failed: 5.
     ThresholdFailed,
+    /// The recorded command failed: 1.
+    CommandFailed,
 }
 
 impl From<Exit> for ExitCode {
@@ -26,6 +28,7 @@ impl From<Exit> for ExitCode {
             Exit::Done => Self::SUCCESS,
             Exit::NotResolved => Self::from(4),
             Exit::ThresholdFailed => Self::from(5),
+            Exit::CommandFailed => Self::FAILURE,
         }
     }
 }

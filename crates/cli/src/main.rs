@@ -14,7 +14,7 @@ mod screen;
 mod stop;
 mod terminal;
 
-use args::{DeviceCommand, KernelCommand};
+use args::{AtlasCommand, DeviceCommand, KernelCommand};
 use clap::FromArgMatches;
 use failure::{Exit, Failure};
 use seekwell_session::Session;
@@ -93,17 +93,17 @@ fn dispatch(command: args::Command) -> Result<Exit, Failure> {
         }
         Command::Capture(words) => commands::capture::run(&words),
         Command::Report(words) => on_this_machine(|_| commands::report::run(&words)),
+        Command::Why(words) => on_this_machine(|session| commands::why::run(session, &words)),
         Command::Compare(words) => on_this_machine(|_| commands::compare::run(&words)),
         Command::Trace(command) => commands::trace::run(&command),
         Command::Device(command) => {
             on_this_machine(|session| commands::device::run(session, &command))
         }
-        Command::Claim(words) => {
-            on_this_machine(|session| commands::claim::claim(session.machine(), &words))
-        }
-        Command::Release(words) => {
-            on_this_machine(|session| commands::claim::release(session.machine(), &words))
-        }
+        Command::Claim(words) => dispatch(Command::Device(DeviceCommand::Claim(words))),
+        Command::Release(words) => dispatch(Command::Device(DeviceCommand::Release(words))),
+        Command::Ask(words) => commands::ask::run(&machine::session()?, &words),
+        Command::Atlas(command) => commands::atlas::run(&machine::session()?, &command),
+        Command::Publish(words) => dispatch(Command::Atlas(AtlasCommand::Publish(words))),
         Command::File(command) => file(command),
         Command::Kernel(command) => {
             on_this_machine(|session| commands::kernel::run(session.machine(), &command))

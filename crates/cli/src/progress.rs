@@ -51,6 +51,11 @@ impl<'a> Progress<'a> {
     /// Shows one event.
     pub fn show(&mut self, event: &Event<'_>) {
         match event {
+            Event::CheckingReplays => {
+                self.line(
+                    "replaying on the recorded filesystem, to compare its time with your program's",
+                );
+            }
             Event::Began { trial, done, total, left_ns } => {
                 self.began(trial, *done, *total, *left_ns)
             }

@@ -328,11 +328,25 @@ fn edited(folder: &Path, statement: &str) {
     assert_eq!(connection.execute(statement, []).unwrap(), 1, "{statement}");
 }
 
+/// A run file to write to. A program that another test starts holds its lock until it is loaded.
+fn opened(path: &Path) -> seekwell_store::RunFile {
+    let locked = |error: &_| matches!(error, seekwell_store::StoreError::Locked { .. });
+    for _ in 0..200 {
+        match seekwell_store::RunFile::open_for_append(path) {
+            Err(error) if locked(&error) => {
+                std::thread::sleep(std::time::Duration::from_millis(50))
+            }
+            other => return other.unwrap(),
+        }
+    }
+    panic!("{} stays locked", path.display());
+}
+
 #[test]
 fn an_edited_run_file_does_not_speak() {
     let folder = run();
     let path = folder.path().join("run.seekwell");
-    let mut file = seekwell_store::RunFile::open_for_append(&path).unwrap();
+    let mut file = opened(&path);
     let plan = file.plan().unwrap();
     let outcomes = seekwell_runner::records::outcomes(&plan, file.records().unwrap());
     file.set_verdict(&seekwell_runner::judge::judge(&plan, &outcomes)).unwrap();
@@ -379,7 +393,7 @@ fn an_edited_run_file_does_not_speak() {
 fn no_reader_takes_an_edited_run_file() {
     let folder = run();
     let at = |name: &str| folder.path().join(name);
-    let mut file = seekwell_store::RunFile::open_for_append(&at("run.seekwell")).unwrap();
+    let mut file = opened(&at("run.seekwell"));
     let plan = file.plan().unwrap();
     let outcomes = seekwell_runner::records::outcomes(&plan, file.records().unwrap());
     file.set_verdict(&seekwell_runner::judge::judge(&plan, &outcomes)).unwrap();

@@ -19,6 +19,8 @@ mod replayed;
 mod stacks;
 #[path = "main_job/trouble.rs"]
 mod trouble;
+#[path = "main_job/why.rs"]
+mod why;
 #[path = "main_job/words.rs"]
 mod words;
 

@@ -48,12 +48,9 @@ fn click(name: &str, wanted: &Wanted, (node, chromium): &(PathBuf, PathBuf), mor
     let done = seekwell(&["report", "run.seekwell", "--html", "run.html"], folder.path());
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/test/browser/click.mjs");
-    make(&at("other.seekwell"), &self::wanted(names(), vec![(4, 64)]));
-    let json = seekwell(&["report", "other.seekwell", "--json"], folder.path());
-    std::fs::write(at("other.json"), &json.stdout).unwrap();
     let output = Command::new(node)
         .arg(script)
-        .args([chromium.as_path(), &at("run.html"), &at("run.seekwell"), &at("other.json")])
+        .args([chromium.as_path(), &at("run.html")])
         .args(more)
         .env("TMPDIR", folder.path())
         .output()
@@ -188,4 +185,19 @@ fn what_the_page_computes_agrees_with_what_others_gave() {
         .unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && said.contains("skipped 0"), "{said}");
+}
+
+/// The run was made on whole disks, which nothing but a run may write.
+#[test]
+fn why_of_a_run_on_a_real_disk_says_what_can_be_done_instead() {
+    let folder = tempfile::tempdir().unwrap();
+    make(&folder.path().join("run.seekwell"), &wanted(names(), vec![(4, 64)]));
+    let done = seekwell(&["why", "run.seekwell"], folder.path());
+    assert_eq!(done.status.code(), Some(1));
+    assert_eq!(
+        String::from_utf8_lossy(&done.stderr),
+        "seekwell: error: causes on a real machine are tested on scratch images alone, and this run was made on disks \
+         or other nodes; run its lab with --device loop:SIZE, or with --place virtual --model NAME (seekwell device \
+         list names the models), then ask why of that run\n"
+    );
 }

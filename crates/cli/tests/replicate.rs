@@ -1,4 +1,4 @@
-//! `seekwell replicate` from outside, with a study of the test's own: a tiny lab and made-up claims.
+//! `seekwell device replicate` from outside, with a study of the test's own: a tiny lab and made-up claims.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
 
@@ -189,11 +189,11 @@ fn a_study_is_run_judged_and_not_run_again() {
     assert_eq!(again.status.code(), Some(0), "{}", talk(&again));
     assert!(!talk(&again).contains("trial 1/"), "{}", talk(&again));
     assert_eq!(std::fs::read(&run_file).unwrap(), before);
-    let markdown = std::fs::read_to_string(here.join("r.md")).unwrap();
-    assert!(
-        markdown.contains("**differs, our error**")
-            && markdown.contains("likely reason: it was made up")
-    );
+    let read = |name: &str| std::fs::read_to_string(here.join(name)).unwrap();
+    assert!(read("r.md").contains("[claims](r-claims.csv)"), "{}", read("r.md"));
+    let slow =
+        "900.slow,4,Sixty reads take more than a day.,\"differs, our error\",,it was made up,";
+    assert!(read("r-claims.csv").contains(slow), "{}", read("r-claims.csv"));
     assert_eq!(verdicts(&json(&replicate(here, &["--kept", "--json"]))), EXPECTED);
 }
 
@@ -409,7 +409,7 @@ fn kept_runs_without_the_declared_conditions_are_refused() {
                   3200 ns a KiB copied, where the lab declares: CPU time charged: 0 ns a system call, 3300 ns";
     assert!(charge.contains(wanted), "{charge}");
     assert!(
-        charge.contains("run `seekwell replicate 001` again, or move the file away"),
+        charge.contains("run `seekwell device replicate 001` again, or move the file away"),
         "{charge}"
     );
     let none = refused("001", &["--quick"], &[(measure, "cpu = \"0,3200\"\n", "")]);
@@ -445,7 +445,8 @@ fn documents_say_what_the_program_prints_of_kept_runs_today() {
     };
     let documents = printer.documents().unwrap();
     let names: Vec<&str> = documents.iter().map(|(path, _)| path.to_str().unwrap()).collect();
-    for name in ["README.md", "docs/replications.md", "docs/replications-003.svg"] {
+    let parts = ["docs/replications-003.svg", "docs/replications-claims.csv"];
+    for name in ["README.md", "docs/replications.md"].into_iter().chain(parts) {
         assert!(names.contains(&name), "{names:?}");
     }
     for (path, text) in &documents {
@@ -453,7 +454,9 @@ fn documents_say_what_the_program_prints_of_kept_runs_today() {
         assert!(*text == committed, "{} is out of date: cargo xtask docs", path.display());
     }
     let page = &documents.iter().find(|(path, _)| path.ends_with("replications.md")).unwrap().1;
-    assert!(!page.contains("{{"), "a name in the introduction has no result");
+    assert!(!page.contains("not measured)"), "a figure of the page has no result");
+    let words = page.split_whitespace().count();
+    assert!(words <= 1_500, "docs/replications.md has {words} words");
 }
 
 /// Kept runs are of the labs as they are written today: otherwise `replicate` would repeat hours of
@@ -499,19 +502,16 @@ fn session() -> seekwell_session::Session {
     })
 }
 
-/// The page of the replications says of each run whether the models of its devices have changed since: after a change of
-/// a model, run the labs again or make the page again.
+/// The table of runs says of each whether the models of its devices have changed since: after a change of a model, run the
+/// labs again or make the table again.
 #[test]
-fn the_page_names_each_kept_run_that_is_older_than_its_models() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let page = std::fs::read_to_string(root.join("docs/replications.md")).unwrap();
+fn the_table_of_runs_names_each_that_is_older_than_its_models() {
+    let table = std::fs::read_to_string(root().join("docs/replications-runs.csv")).unwrap();
     let session = session();
     let mut compared = 0;
-    for line in page.lines().filter(|line| line.starts_with("- lab ")) {
-        let end = line.find(".seekwell)").unwrap() + ".seekwell".len();
-        let start = line[..end].rfind('(').unwrap() + 1;
-        let file = line[start..end].replace('\\', "");
-        let path = root.join("benches/runs/replicate").join(file);
+    for line in table.lines().skip(1) {
+        let file = line.split(',').nth(3).unwrap();
+        let path = root().join("benches/runs/replicate").join(file);
         let environment = seekwell_store::RunFile::open(&path).unwrap().environment().unwrap();
         let since = session.models_since(&environment, &path).unwrap();
         assert_eq!(line.contains("made with earlier models"), !since.changed.is_empty(), "{line}");
@@ -522,5 +522,5 @@ fn the_page_names_each_kept_run_that_is_older_than_its_models() {
         );
         compared += 1;
     }
-    assert!(compared > 10, "only {compared} labs on the page");
+    assert!(compared > 10, "only {compared} labs in the table");
 }

@@ -589,3 +589,125 @@ fn calibrating_layers_says_what_it_found_and_what_not() {
     }
     assert!(said.contains(&format!("--cpu {}", charge.trim())), "{said}");
 }
+
+/// The cause of a difference is the law that was made worse, in a run that says so from then on.
+#[test]
+fn why_names_the_law_that_one_of_two_disks_is_worse_in() {
+    if !can_run("why_names_the_law_that_one_of_two_disks_is_worse_in", &["mkfs.ext4"]) {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let disk = |name: &str, model: &str| {
+        format!(
+            "[[device]]\nname = \"{name}\"\nmodel = {{ name = \"{model}\", size = \"512MiB\" }}\n"
+        )
+    };
+    let worse = "maxtor-6y080l0,rotating.overhead.flush_us=30000";
+    let disks = disk("plain", "maxtor-6y080l0") + &disk("worse", worse);
+    std::fs::write(here.join("lab.toml"), lab(&disks).replace(", \"bfq\"", "")).unwrap();
+    run(here, &["-o", "run.seekwell"]);
+    let output = seekwell(here).args(["why", "run.seekwell", "--json"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", talk(&output));
+    let why: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(why["repeats"], true, "{why}");
+    assert_eq!(why["causes"][0]["laws"], serde_json::json!(["flush"]), "{why}");
+    let number = |value: &Value| value.as_f64().unwrap();
+    let amounts = why["causes"].as_array().unwrap().iter().map(|cause| number(&cause["amount"]));
+    let sum = amounts.sum::<f64>() + number(&why["rest"]);
+    let difference = number(&why["at_worse"]) - number(&why["at_better"]);
+    assert!((sum - difference).abs() < 1e-9, "{why}");
+    // The same causes again, with single improvements; the report shows both.
+    let asked = ["why", "run.seekwell", "--json", "--jobs", "1", "--what-if"];
+    let again = seekwell(here).args(asked).output().unwrap();
+    assert_eq!(again.status.code(), Some(0), "{}", talk(&again));
+    let again: Value = serde_json::from_slice(&again.stdout).unwrap();
+    assert_eq!(again["causes"], why["causes"]);
+    let better = again["what_if"].as_array().unwrap();
+    let cost = |part: &str, to: &str| {
+        let found = better.iter().find(|one| one["part"] == part && one["to"] == to);
+        number(&found.unwrap_or_else(|| panic!("{part} {to}: {again}"))["cost"])
+    };
+    let without = why["improvements"].as_array().unwrap();
+    let without = without.iter().find(|one| one["law"] == "flush").unwrap();
+    assert_eq!(cost("law", "flush"), number(&without["at_better"]));
+    assert_eq!(cost("device", "worse"), number(&why["at_worse"]));
+    assert!(cost("model", "ssd-nvme-512gb") < number(&why["at_better"]) / 4.0, "{again}");
+    assert!(cost("write cache", "2MiB") > 0.0 && cost("memory", "1GiB") > 0.0);
+    let report = data(&seekwell(here).args(["report", "run.seekwell"]).output().unwrap());
+    assert!(report.contains("waiting for flushes"), "{report}");
+    let verified = seekwell(here).args(["verify", "run.seekwell"]).output().unwrap();
+    assert_eq!(verified.status.code(), Some(0), "{}", talk(&verified));
+    let wrong = seekwell(here).args(["why", "run.seekwell", "plain", "none"]).output().unwrap();
+    assert_eq!(wrong.status.code(), Some(1));
+    assert!(talk(&wrong).contains("the run has no stack 'none' with values"), "{}", talk(&wrong));
+}
+
+/// Runs the program in an empty folder; its exit status, data and talk.
+fn said(folder: &Path, words: &[&str]) -> (Option<i32>, String, String) {
+    let output = seekwell(folder).args(words).output().unwrap();
+    (output.status.code(), data(&output), talk(&output))
+}
+
+#[test]
+fn a_question_is_answered_without_a_kernel_or_declined_with_a_lab() {
+    let folder = tempfile::tempdir().unwrap();
+    let (status, text, _) =
+        said(folder.path(), &["ask", "--load", "postgresql", "--device", "nvme", "--now", "btrfs"]);
+    assert_eq!(status, Some(0), "{text}");
+    for part in [
+        "database on NVMe SSD",
+        "Pick ",
+        "after power cut",
+        "error bar",
+        "seekwell atlas check database/",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let (status, _, text) = said(folder.path(), &["ask", "--load", "frob"]);
+    assert_eq!(status, Some(2), "{text}");
+    assert!(text.contains("no load 'frob'") && text.contains("seekwell init"), "{text}");
+    let (status, _, text) = said(folder.path(), &["ask", "--load", "log"]);
+    assert_eq!(status, Some(2), "{text}");
+    assert!(text.ends_with("'On which device?'; give it with --device ANSWER\n"), "{text}");
+    let (status, text, _) = said(folder.path(), &["ask", "--load", "vm", "--device", "cf"]);
+    assert_eq!(status, Some(4), "{text}");
+    let (status, ..) = said(folder.path(), &["plan", "vm.toml", "--place", "host"]);
+    assert_eq!(status, Some(0));
+    let (status, _, text) = said(folder.path(), &["ask", "--load", "log", "--device", "/dev/null"]);
+    assert_eq!((status, text.contains("is not a block device")), (Some(1), true), "{text}");
+}
+
+/// Two cells of loads with one thread that syncs each write: with more threads, who comes first may depend on the
+/// build, see `atlas check`.
+#[test]
+fn two_random_cells_of_the_atlas_come_out_again() {
+    if !can_run(
+        "two_random_cells_of_the_atlas_come_out_again",
+        &["mkfs.ext4", "mkfs.xfs", "mkfs.btrfs"],
+    ) {
+        return;
+    }
+    let table = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../atlas/cells.jsonl");
+    let lines = std::fs::read_to_string(table).unwrap();
+    let entries = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let names = entries.flat_map(|entry| {
+        let cells = entry["cells"].as_array().unwrap().clone();
+        let is_one = ["log", "sqlite", "sqlite-wal"].contains(&entry["load"].as_str().unwrap());
+        let name =
+            format!("{}/{}/", entry["load"].as_str().unwrap(), entry["device"].as_str().unwrap());
+        let of_load = cells.into_iter().filter(move |_| is_one);
+        of_load.map(move |cell| format!("{name}{}", cell["stack"].as_str().unwrap()))
+    });
+    let mut names: Vec<String> = names.collect();
+    let drawn = |number: usize| {
+        use std::hash::{BuildHasher, Hasher};
+        std::hash::RandomState::new().build_hasher().finish() as usize % number
+    };
+    let two = [names.swap_remove(drawn(names.len())), names.swap_remove(drawn(names.len()))];
+    println!("{two:?}");
+    let (status, text, talk) = said(Path::new("/tmp"), &["atlas", "check", &two[0], &two[1]]);
+    assert_eq!(status, Some(0), "{text}{talk}");
+    let kept = |line: &&str| line.starts_with("same ") || line.starts_with("near ");
+    assert_eq!(text.lines().filter(kept).count(), 2, "{text}");
+}

@@ -4,7 +4,6 @@ use crate::bus::Link;
 use crate::file::{DeviceFile, Parameters};
 use crate::fixed::Fixed;
 use crate::flash::Card;
-use crate::measured::Measured;
 use crate::model::{Geometry, Model};
 use crate::rotating::{Disk, Shingled};
 use crate::ssd::Drive;
@@ -17,7 +16,7 @@ use crate::ssd::Drive;
 pub fn build(file: &DeviceFile, seed: u64) -> Box<dyn Model> {
     let geometry = geometry(file);
     let link = Link::new(file.bus());
-    match file.parameters() {
+    let mut model: Box<dyn Model> = match file.parameters() {
         Parameters::Rotating(p) => match &p.shingled {
             Some(shingled) => Box::new(Shingled::new(geometry, p, shingled, link, seed)),
             None => Box::new(Disk::new(geometry, p, link, seed)),
@@ -26,8 +25,9 @@ pub fn build(file: &DeviceFile, seed: u64) -> Box<dyn Model> {
         Parameters::Ssd(p) => Box::new(Drive::new(geometry, p, link, seed)),
         Parameters::Ram(p) => Box::new(Fixed::new(geometry, &p.as_fixed())),
         Parameters::Fixed(p) => Box::new(Fixed::new(geometry, p)),
-        Parameters::Measured(p) => Box::new(Measured::new(geometry, p)),
-    }
+    };
+    model.switch_off(file.off);
+    model
 }
 
 /// Geometry that the device presents, from its file.

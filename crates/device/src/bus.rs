@@ -1,5 +1,6 @@
 //! The way to the host: a cost per command and a time per length.
 
+use seekwell_model::laws::{Law, LawSet};
 use serde::Deserialize;
 
 use crate::clock::{Rate, ns};
@@ -62,6 +63,21 @@ impl Link {
             write_command_ns: ns(bus.write_command_us.unwrap_or(bus.command_us)),
             sector_ns: ns(bus.sector_us),
             rate: Some(Rate::from_mb_per_s(bus.mb_per_s)),
+        }
+    }
+
+    /// Returns true if data takes time to move.
+    pub(crate) fn moves(&self) -> bool {
+        self.rate.is_some() || self.sector_ns > 0
+    }
+
+    /// Takes the time of commands, or that of data, away.
+    pub(crate) fn switch_off(&mut self, laws: LawSet) {
+        if laws.contains(Law::Overhead) {
+            (self.command_ns, self.write_command_ns) = (0, 0);
+        }
+        if laws.contains(Law::Bus) {
+            (self.sector_ns, self.rate) = (0, None);
         }
     }
 

@@ -63,7 +63,7 @@ pub fn catalogue() -> Result<BTreeMap<String, DeviceFile>, DeviceError> {
 
 /// The device of a lab's `model = "NAME"` or `model = "NAME@BUS"`, among these; `None` if the name is
 /// unknown. A list after the name changes numbers of its file, for example to the bound of a range that
-/// no source narrows: `model = "NAME@BUS,flash.open_units=1,flash.erase_us=1500"`.
+/// no source narrows, `model = "NAME@BUS,flash.open_units=1,flash.erase_us=1500"`, or switches a law off: `off=seek`.
 ///
 /// # Errors
 ///
@@ -77,7 +77,11 @@ pub fn find(
     let (plain, bus) = device.split_once('@').map_or((device, None), |(n, b)| (n, Some(b)));
     let Some(file) = devices.get(plain) else { return Ok(None) };
     let file = bus.map_or_else(|| Ok(file.clone()), |bus| file.on_bus(bus))?;
-    words.try_fold(file, |file, change| file.changed(&change.parse()?)).map(Some)
+    let changed = words.try_fold(file, |file, word| match word.strip_prefix("off=") {
+        Some(law) => file.without(law),
+        None => file.changed(&word.parse()?),
+    });
+    changed.map(Some)
 }
 
 /// Devices as a table: name, kind, capacity, queue depth, title; a line each, ended by `\n`.
@@ -129,6 +133,5 @@ fn kind(parameters: &Parameters) -> &'static str {
         Parameters::Ssd(_) => "SSD",
         Parameters::Ram(_) => "RAM",
         Parameters::Fixed(_) => "fixed latency",
-        Parameters::Measured(_) => "measured",
     }
 }

@@ -3,6 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use seekwell_model::laws::Law;
+
+use crate::build::build;
 use crate::error::DeviceError;
 use crate::file::DeviceFile;
 
@@ -46,5 +49,19 @@ impl DeviceFile {
     /// As [`DeviceFile::with`].
     pub fn changed(&self, change: &Change) -> Result<Self, DeviceError> {
         self.with(&change.key, change.value)
+    }
+
+    /// The same device without a law, as `seekwell why` switches it off.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceError::NoSuchKey`] when the device has no such law.
+    pub fn without(&self, law: &str) -> Result<Self, DeviceError> {
+        let known = Law::from_name(law).filter(|law| build(self, 1).laws().contains(*law));
+        let known =
+            known.ok_or_else(|| DeviceError::NoSuchKey { place: "off", key: law.to_owned() })?;
+        let mut file = self.clone();
+        file.off = file.off.with(known, true);
+        Ok(file)
     }
 }

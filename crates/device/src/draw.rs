@@ -20,7 +20,8 @@ mod trial;
 mod tests;
 
 use plot::{Axis, plot, table};
-pub(crate) use trial::{Load, Places, Stream, Trial, stream};
+pub use trial::{Found, Load, Places, Trial};
+pub(crate) use trial::{Stream, stream};
 
 /// Draws a device: what it presents, where its data moves how fast, how long requests take by size and depth, and how
 /// writes slow down.
@@ -43,7 +44,7 @@ pub fn draw(file: &DeviceFile) -> String {
             text.push_str(&areas(file));
         }
         Parameters::Ssd(_) => text.push_str(&cliff(&shown, &remark)),
-        Parameters::Ram(_) | Parameters::Fixed(_) | Parameters::Measured(_) => {}
+        Parameters::Ram(_) | Parameters::Fixed(_) => {}
     }
     text
 }
@@ -80,7 +81,8 @@ fn head(file: &DeviceFile) -> String {
 
 /// The device as it is drawn, and what was changed for that: a solid-state disk is made smaller, so that it can be
 /// overwritten, and filled, so that reads find data.
-pub(crate) fn showable(file: &DeviceFile) -> (DeviceFile, String) {
+#[must_use]
+pub fn showable(file: &DeviceFile) -> (DeviceFile, String) {
     let Parameters::Ssd(parameters) = file.parameters() else {
         return (file.clone(), String::new());
     };
@@ -188,7 +190,7 @@ fn tail(file: &DeviceFile) -> &'static str {
     let is_alike = match file.parameters() {
         Parameters::Ssd(parameters) => parameters.read_more_us.is_empty(),
         Parameters::Flash(_) | Parameters::Fixed(_) => true,
-        Parameters::Rotating(_) | Parameters::Ram(_) | Parameters::Measured(_) => false,
+        Parameters::Rotating(_) | Parameters::Ram(_) => false,
     };
     let has_figure = file.published().iter().any(|row| row.figure == Figure::ReadLatency);
     match is_alike && !has_figure {

@@ -81,9 +81,22 @@ pub struct FlashEvidence {
     pub write_amplification: Option<f64>,
     /// Erases of the block erased most often.
     pub most_worn_erases: u64,
+    /// Erases that count against the rating: those of the most worn block, with wear leveling the
+    /// mean of all blocks.
+    pub wear: f64,
     /// Erases a block is rated for, if the device file says so.
     pub rated_erases: Option<u64>,
-    /// Years until the most worn block reaches its rating under the same load; `None` without
-    /// a rating, an erase or elapsed time.
-    pub years_to_rating: Option<f64>,
+}
+
+impl FlashEvidence {
+    /// Years until the wear reaches the rating at the rate of the `elapsed_ns` since `before`; `None`
+    /// without a rating, an erase or elapsed time.
+    #[must_use]
+    pub fn years_to_rating(&self, before: &Self, elapsed_ns: u64) -> Option<f64> {
+        const NS_PER_YEAR: f64 = 365.25 * 86400.0 * 1e9;
+        let grown = self.wear - before.wear;
+        let rated = self.rated_erases.filter(|_| elapsed_ns > 0 && grown > 0.0)?;
+        let left = (rated as f64 - self.wear).max(0.0);
+        Some(elapsed_ns as f64 / NS_PER_YEAR * left / grown)
+    }
 }

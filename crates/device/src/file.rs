@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use seekwell_model::laws::{Law, LawSet};
 use serde::Deserialize;
 use toml::{Table, Value};
 
@@ -10,10 +11,10 @@ use crate::compared::Compared;
 use crate::error::{DeviceError, refuse};
 use crate::fixed::{FixedParameters, RamParameters};
 use crate::flash::FlashParameters;
-use crate::measured::MeasuredParameters;
 use crate::presented::Presented;
 use crate::published::Published;
 use crate::rotating::RotatingParameters;
+use crate::rotating::mechanics::Mechanics;
 use crate::ssd::SsdParameters;
 use crate::withheld::{Measurements, Withheld};
 
@@ -38,6 +39,8 @@ pub struct DeviceFile {
     measurements: Option<Measurements>,
     buses: Vec<String>,
     table: Table,
+    /// Laws that are switched off.
+    pub(crate) off: LawSet,
 }
 
 /// The models.
@@ -53,8 +56,6 @@ pub enum Parameters {
     Ram(RamParameters),
     /// A fixed latency and bandwidth.
     Fixed(FixedParameters),
-    /// Latencies measured at some sizes.
-    Measured(MeasuredParameters),
 }
 
 #[derive(Deserialize)]
@@ -71,7 +72,6 @@ struct Raw {
     ssd: Option<Box<SsdParameters>>,
     ram: Option<RamParameters>,
     fixed: Option<FixedParameters>,
-    measured: Option<MeasuredParameters>,
     #[serde(default)]
     sources: BTreeMap<String, String>,
     #[serde(default)]
@@ -93,17 +93,15 @@ enum Kind {
     Ssd,
     Ram,
     Fixed,
-    Measured,
 }
 
 impl Kind {
-    const ALL: [(Self, &'static str); 6] = [
+    const ALL: [(Self, &'static str); 5] = [
         (Self::Rotating, "rotating"),
         (Self::Flash, "flash"),
         (Self::Ssd, "ssd"),
         (Self::Ram, "ram"),
         (Self::Fixed, "fixed"),
-        (Self::Measured, "measured"),
     ];
 
     fn name(self) -> &'static str {
@@ -188,6 +186,7 @@ impl DeviceFile {
             buses,
             table,
             parameters: parameters(raw)?,
+            off: LawSet::NONE,
         };
         file.check()?;
         Ok(file)
@@ -203,6 +202,19 @@ impl DeviceFile {
     #[must_use]
     pub fn title(&self) -> &str {
         &self.title
+    }
+
+    /// Capacity and limits that the device presents to the block layer.
+    #[must_use]
+    pub fn presented(&self) -> &Presented {
+        &self.presented
+    }
+
+    /// The moving parts of a rotating disk; `None` for other devices.
+    #[must_use]
+    pub fn mechanics(&self) -> Option<Mechanics> {
+        let Parameters::Rotating(parameters) = &self.parameters else { return None };
+        parameters.mechanics(self.presented.sectors, 0, Link::new(self.bus())).ok()
     }
 
     /// The model and its parameters.
@@ -273,6 +285,10 @@ impl DeviceFile {
         if let Some(bus) = &self.bus {
             values.insert("chosen bus".to_owned(), bus.name.clone());
         }
+        if !self.off.is_empty() {
+            let off: Vec<&str> = self.off.iter().map(Law::name).collect();
+            values.insert("laws that are off".to_owned(), off.join(", "));
+        }
         values
     }
 
@@ -282,7 +298,7 @@ impl DeviceFile {
     ///
     /// [`DeviceError::NoSuchBus`].
     pub fn on_bus(&self, name: &str) -> Result<Self, DeviceError> {
-        Self::from_table(self.table.clone(), Some(name))
+        Ok(Self { off: self.off, ..Self::from_table(self.table.clone(), Some(name))? })
     }
 
     /// The same device with one number changed, for example to the end of its range. The key is dotted.
@@ -303,7 +319,8 @@ impl DeviceFile {
         if let Some(Value::Table(ranges)) = table.get_mut("ranges") {
             ranges.remove(key);
         }
-        Self::from_table(table, self.bus.as_ref().map(|bus| bus.name.as_str()))
+        let bus = self.bus.as_ref().map(|bus| bus.name.as_str());
+        Ok(Self { off: self.off, ..Self::from_table(table, bus)? })
     }
 
     /// Longest read or write in bytes: the device's limit or the bus's.
@@ -349,7 +366,6 @@ impl DeviceFile {
             Parameters::Ssd(p) => p.check(&self.presented),
             Parameters::Ram(p) => p.check(),
             Parameters::Fixed(p) => p.check(),
-            Parameters::Measured(p) => p.check(),
         }
     }
 }
@@ -378,7 +394,6 @@ fn parameters(raw: Raw) -> Result<Parameters, DeviceError> {
         (Kind::Ssd, raw.ssd.is_some()),
         (Kind::Ram, raw.ram.is_some()),
         (Kind::Fixed, raw.fixed.is_some()),
-        (Kind::Measured, raw.measured.is_some()),
     ];
     if let Some((extra, _)) = given.iter().find(|(other, is_there)| *is_there && *other != kind) {
         let reason = format!("belongs to another kind of device; this one is '{}'", kind.name());
@@ -390,7 +405,6 @@ fn parameters(raw: Raw) -> Result<Parameters, DeviceError> {
         Kind::Ssd => raw.ssd.map(Parameters::Ssd),
         Kind::Ram => raw.ram.map(Parameters::Ram),
         Kind::Fixed => raw.fixed.map(Parameters::Fixed),
-        Kind::Measured => raw.measured.map(Parameters::Measured),
     };
     found.ok_or_else(|| {
         refuse("kind", kind.name(), format!("needs a table [{}] with its parameters", kind.name()))

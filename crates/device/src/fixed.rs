@@ -1,5 +1,6 @@
 //! A device that takes a fixed time for each request and moves data at a fixed rate; memory is one of them.
 
+use seekwell_model::laws::{Law, LawSet};
 use serde::Deserialize;
 
 use crate::clock::{Rate, ns};
@@ -158,6 +159,16 @@ impl Limit {
         self.last_ns = Some(start_ns.saturating_add(count * self.per_burst_ns));
         start_ns
     }
+
+    fn switch_off(&mut self, laws: LawSet) {
+        if laws.contains(Law::RequestLimit) {
+            (self.per_request_ns, self.per_burst_ns) = (0, 0);
+            (self.full_ns, self.last_ns) = (0, None);
+        }
+        if laws.contains(Law::ByteLimit) {
+            self.bytes = None;
+        }
+    }
 }
 
 /// The device: `parallel` places in which latency passes, then one link, first come, first served.
@@ -167,7 +178,8 @@ pub(crate) struct Fixed {
     read_ns: u64,
     write_ns: u64,
     flush_ns: u64,
-    rate: Rate,
+    /// `None` if data moves in no time: an experiment.
+    rate: Option<Rate>,
     /// Time at which each place is free again.
     places: Vec<u64>,
     link_free_ns: u64,
@@ -181,7 +193,7 @@ impl Fixed {
             read_ns: ns(parameters.read_latency_us),
             write_ns: ns(parameters.write_latency_us),
             flush_ns: ns(parameters.flush_latency_us),
-            rate: Rate::from_mb_per_s(parameters.mb_per_s),
+            rate: Some(Rate::from_mb_per_s(parameters.mb_per_s)),
             places: vec![0; parameters.parallel as usize],
             link_free_ns: 0,
             limit: parameters.limit.as_ref().map(Limit::new),
@@ -217,7 +229,8 @@ impl Model for Fixed {
             if bytes == 0 {
                 return ready_ns;
             }
-            *link_free_ns = ready_ns.max(*link_free_ns) + rate.ns(bytes);
+            let moving_ns = rate.map_or(0, |rate| rate.ns(bytes));
+            *link_free_ns = ready_ns.max(*link_free_ns) + moving_ns;
             *link_free_ns
         })
     }
@@ -243,5 +256,30 @@ impl Model for Fixed {
 
     fn evidence(&self) -> Evidence {
         self.desk.totals()
+    }
+
+    fn laws(&self) -> LawSet {
+        let limit = self.limit.as_ref();
+        LawSet::NONE
+            .with(Law::Latency, self.read_ns > 0 || self.write_ns > 0)
+            .with(Law::Bus, self.rate.is_some())
+            .with(Law::Flush, self.flush_ns > 0)
+            .with(Law::RequestLimit, limit.is_some())
+            .with(Law::ByteLimit, limit.is_some_and(|limit| limit.bytes.is_some()))
+    }
+
+    fn switch_off(&mut self, laws: LawSet) {
+        if laws.contains(Law::Latency) {
+            (self.read_ns, self.write_ns) = (0, 0);
+        }
+        if laws.contains(Law::Bus) {
+            self.rate = None;
+        }
+        if laws.contains(Law::Flush) {
+            self.flush_ns = 0;
+        }
+        if let Some(limit) = &mut self.limit {
+            limit.switch_off(laws);
+        }
     }
 }

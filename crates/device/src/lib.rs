@@ -43,14 +43,13 @@ pub mod bus;
 pub mod catalogue;
 mod change;
 pub mod compared;
+pub mod draw;
 pub mod evidence;
 pub mod file;
 pub mod fixed;
 pub mod flash;
-pub mod measured;
 pub mod model;
 pub mod presented;
-pub mod probe;
 pub mod published;
 pub mod rotating;
 pub mod ssd;
@@ -60,11 +59,11 @@ pub mod withheld;
 mod amount;
 mod build;
 mod clock;
-mod draw;
 mod error;
 mod extents;
 mod fingerprint;
 mod front;
+mod nearness;
 mod volatile;
 
 pub use build::build;
@@ -78,3 +77,4 @@ pub use model::{
     Completion, Geometry, Lba, LostRange, LostWrites, Model, Operation, Piece, Pieces, Refused,
     Request, SectorRange,
 };
+pub use nearness::{Nearness, nearness};

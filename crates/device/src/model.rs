@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use seekwell_model::laws::LawSet;
 pub use seekwell_model::units::Lba;
 use serde::{Deserialize, Serialize};
 
@@ -69,6 +70,15 @@ pub trait Model: fmt::Debug + Send {
 
     /// Returns the counters of the device's actions so far.
     fn evidence(&self) -> Evidence;
+
+    /// Laws that take time on this device; none unless a model names them.
+    fn laws(&self) -> LawSet {
+        LawSet::NONE
+    }
+
+    /// Switches laws off, from now on, for an experiment: each takes no time, and nothing else changes, the
+    /// geometry included. Call it while no request is outstanding. Laws of other devices are ignored.
+    fn switch_off(&mut self, _laws: LawSet) {}
 }
 
 /// Operation of a request.

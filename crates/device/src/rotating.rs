@@ -329,6 +329,9 @@ impl RotatingParameters {
             write_settle_ns: ns(self.write_settle_us),
             write_track_settle_ns: ns(settle_us),
             phase_ns,
+            waits: true,
+            transfers: true,
+            next: None,
         })
     }
 }

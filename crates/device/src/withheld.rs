@@ -11,10 +11,11 @@ use crate::error::{DeviceError, refuse};
 mod tests;
 
 /// Name with which the classes of the mixed trace begin.
-pub(crate) const MIXED: &str = "mixed trace";
+pub const MIXED: &str = "mixed trace";
 
 /// Requests at a time, for people.
-pub(crate) fn depths(class: &str, depth: u32) -> String {
+#[must_use]
+pub fn depths(class: &str, depth: u32) -> String {
     match class.starts_with(MIXED) && depth > 1 {
         true => format!("depths up to {depth}"),
         false => format!("depth {depth}"),
@@ -22,7 +23,7 @@ pub(crate) fn depths(class: &str, depth: u32) -> String {
 }
 
 /// Demerit above which a class should not be believed.
-pub(crate) const BELIEVED: f64 = 0.2;
+pub const BELIEVED: f64 = 0.2;
 
 /// Measurements of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

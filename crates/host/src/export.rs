@@ -254,7 +254,7 @@ fn is_random(text: &str) -> bool {
 }
 
 /// Random hexadecimal digits.
-fn random() -> Result<String> {
+pub(crate) fn random() -> Result<String> {
     let path = Path::new("/dev/urandom");
     let mut bytes = [0; RANDOM];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut bytes));

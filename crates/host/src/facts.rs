@@ -3,6 +3,7 @@
 use crate::added;
 use crate::device::Device;
 use crate::memory;
+use crate::mounts;
 use crate::program;
 use crate::queue;
 use crate::sysfs::{self, System};
@@ -66,6 +67,36 @@ pub struct Environment {
 pub fn device_size(system: &System, path: &Path) -> Option<Bytes> {
     let sectors = Device::by_path(system, path)?.attribute("size")?.parse::<u64>().ok()?;
     Some(Bytes(sectors * 512))
+}
+
+/// Layers below a folder at most.
+const MAX_LAYERS: usize = 8;
+
+/// The whole disk that a folder is kept on, below partitions, loop devices and layers; of several members of a layer
+/// the first. `None` if there is no disk, as for a folder in memory.
+#[must_use]
+pub fn disk_below(system: &System, folder: &Path) -> Option<PathBuf> {
+    let mut device = device_of(system, folder)?;
+    for _ in 0..MAX_LAYERS {
+        device = device.disk().unwrap_or(device);
+        let members = sysfs::names(&device.folder.join("slaves"));
+        device = match (members.first(), device.attribute("loop/backing_file")) {
+            (Some(first), _) => Device::by_name(system, first)?,
+            (None, Some(file)) => device_of(system, Path::new(&file))?,
+            (None, None) => return Some(system.dev.join(device.name)),
+        };
+    }
+    None
+}
+
+/// The device of the filesystem that a path is in.
+fn device_of(system: &System, path: &Path) -> Option<Device> {
+    let path = std::fs::canonicalize(path).ok()?;
+    let mounts = mounts::of_self(system).ok()?;
+    let around = mounts.iter().filter(|mount| path.starts_with(&mount.target));
+    // Of several mounts at one place the last is visible.
+    let mount = around.max_by_key(|mount| mount.target.components().count())?;
+    Device::by_number(system, mount.number).or_else(|| Device::by_path(system, &mount.source))
 }
 
 /// Facts that a plan depends on. `disks` are paths as the lab names them.

@@ -22,13 +22,15 @@ mod names;
 #[cfg(test)]
 mod tests;
 
-/// Layers are made anew, or opened with the content that they have.
+/// Layers are made anew, or brought up with the content that they have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
     /// Anew.
     Make,
     /// With their content.
     Open,
+    /// With what a power cut left of their content.
+    Recover,
 }
 
 /// The lower end of layers.
@@ -214,6 +216,7 @@ impl Supply<'_> {
         let actions = match self.how {
             How::Make => kind.make(site),
             How::Open => kind.open(site),
+            How::Recover => kind.recover(site),
         };
         // In a kernel of our own, one that fails half-way is taken down as far as it came. On a
         // machine with other work its name may be another's, so the undo list looks closely first.

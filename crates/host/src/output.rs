@@ -28,14 +28,14 @@ const HEAD: usize = 4096;
 const TELLING: usize = 10;
 /// Number of names that are tried for a draft.
 const ATTEMPTS: u32 = 16;
+/// Permissions of a new file, less the umask.
+const NEW_FILE: Mode = Mode::from_raw_mode(0o666);
 
 /// Content of a file. One of the same kind may be replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// An HTML page.
     Page,
-    /// An HTML page of a trace: it names files and programs of a machine, so that its owner alone reads it.
-    LoadPage,
     /// A drawing as SVG.
     Drawing,
     /// Comma-separated values.
@@ -44,8 +44,6 @@ pub enum Kind {
     Markdown,
     /// A Parquet table.
     Parquet,
-    /// A signature of a run file.
-    Signature,
     /// A lab.
     Lab,
     /// A run file that is taken out of a report.
@@ -60,22 +58,15 @@ impl Kind {
     fn word(self) -> &'static str {
         match self {
             Self::Page => "page",
-            Self::LoadPage => "page of a trace",
             Self::Drawing => "drawing",
             Self::Csv => "csv",
             Self::Markdown => "markdown",
             Self::Parquet => "parquet",
-            Self::Signature => "signature",
             Self::Lab => "lab",
             Self::RunFile => "run file",
             Self::Device => "device file",
             Self::Document => "document",
         }
-    }
-
-    /// Permissions of a new file, less the umask.
-    fn mode(self) -> Mode {
-        Mode::from_raw_mode(if self == Self::LoadPage { 0o600 } else { 0o666 })
     }
 
     /// True when an unmarked file looks like an earlier output: files lose their marks in copies and
@@ -84,16 +75,14 @@ impl Kind {
         let alike = existing.iter().zip(new).take_while(|(one, other)| one == other).count();
         let first_line = |bytes: &[u8]| bytes.split(|byte| *byte == b'\n').next().map(<[u8]>::len);
         match self {
-            Self::Page | Self::LoadPage => alike >= 100,
+            Self::Page => alike >= 100,
             Self::Drawing => alike >= 70,
             Self::Csv | Self::Markdown => {
                 let (old, length) = (first_line(existing), first_line(new));
                 old == length && length.is_some_and(|length| length >= TELLING && alike >= length)
             }
             Self::Lab => existing == new || existing.windows(6).any(|part| part == b"\n[lab]"),
-            Self::Parquet | Self::Signature | Self::RunFile | Self::Device | Self::Document => {
-                false
-            }
+            Self::Parquet | Self::RunFile | Self::Device | Self::Document => false,
         }
     }
 }
@@ -261,10 +250,7 @@ fn same_kind(path: &Path, existing: &File, kind: Kind, new: &[u8]) -> Result<()>
     Err(Error::Output {
         path: path.to_owned(),
         why: format!("exists and is not a {} that Seekwell wrote", kind.word()),
-        remedy: match kind {
-            Kind::LoadPage => "name another file, or remove it",
-            _ => "name another file, or replace it with --force",
-        },
+        remedy: "name another file, or replace it with --force",
     })
 }
 
@@ -283,14 +269,14 @@ fn draft(
     mode: Option<u32>,
 ) -> Result<Placed> {
     let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
-    match open(folder_of(&place.at), flags, kind.mode()) {
+    match open(folder_of(&place.at), flags, NEW_FILE) {
         Ok(file) => {
             let file = File::from(file);
             fill(&file, place.named, kind, content, mode)?;
             Ok(Placed::Nameless(file))
         }
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {
-            let (draft, file) = named(place, kind)?;
+            let (draft, file) = named(place)?;
             fill(&file, place.named, kind, content, mode)?;
             Ok(Placed::Named(draft))
         }
@@ -299,12 +285,12 @@ fn draft(
 }
 
 /// A new file next to the output, with a unique name.
-fn named(place: &Place<'_>, kind: Kind) -> Result<(Draft, File)> {
+fn named(place: &Place<'_>) -> Result<(Draft, File)> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut last = Errno::EXIST;
     for _ in 0..ATTEMPTS {
         let draft = Draft::beside(&place.at);
-        match open(&draft.0, flags, kind.mode()) {
+        match open(&draft.0, flags, NEW_FILE) {
             Ok(file) => return Ok((draft, File::from(file))),
             Err(error) => {
                 // It is not ours to remove.

@@ -24,6 +24,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) mod added;
 mod allowed;
+pub(crate) mod checked;
 mod content;
 mod layers;
 mod lock;
@@ -113,6 +114,12 @@ pub enum Target {
     /// A directory that a trial makes in a claimed directory of an NFS server; put back by removing it
     /// with all that is in it.
     TrialDirectory(Place),
+    /// A directory that the check of a replay makes on the filesystem of the recording; put back by removing it
+    /// with all that is in it.
+    CheckDirectory {
+        /// Its path.
+        path: PathBuf,
+    },
     /// A memory group that did not exist; put back by removing it.
     CgroupDirectory {
         /// Its path.
@@ -141,6 +148,7 @@ impl Target {
             | Self::TrialDirectory(_)
             | Self::File { .. }
             | Self::CgroupDirectory { .. }
+            | Self::CheckDirectory { .. }
             | Self::Directory { .. } => None,
         }
     }

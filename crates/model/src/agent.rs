@@ -70,10 +70,7 @@ pub enum TrialPart {
     Make,
     /// All of it but the filesystem, which another agent has made.
     Made,
-    /// Mounts the filesystem that another agent has made, and writes files whose synced bytes are known,
-    /// for power cuts.
-    Endure,
-    /// Mounts what a power cut left, looks for what was synced, and checks the filesystem.
+    /// Mounts what a power cut left, says which files it has, and checks the filesystem.
     Survey,
 }
 
@@ -119,9 +116,12 @@ pub struct TrialRequest {
     /// `None` if there is none (virtual backend).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hidden: Option<PathBuf>,
-    /// Said to be synced before the power cut that [`TrialPart::Survey`] looks at.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub synced: Vec<String>,
+    /// States of the devices to look at one after the other ([`TrialPart::Survey`]).
+    #[serde(default)]
+    pub surveys: u32,
+    /// True to record the agent's own calls with the data that they write (virtual backend).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub record_data: bool,
     /// True to record the calls of the measured commands (virtual backend, lab kernels that record).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub record: bool,
@@ -153,11 +153,30 @@ pub enum AgentMessage {
         /// Its name.
         name: String,
     },
-    /// The kernel says that this is on the device ([`TrialPart::Endure`]).
-    Synced {
-        /// The promise.
-        what: String,
-    },
-    /// The trial is over; the last message.
+    /// A file or directory of a survey, the mounted directory first.
+    Found(FoundFile),
+    /// The database of a survey.
+    Database(FoundDatabase),
+    /// The trial or a survey is over; the last message is one.
     Record(Box<Record>),
+}
+
+/// A file or directory after a power cut.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FoundFile {
+    /// Absolute path.
+    pub path: String,
+    /// Size; `None` for a directory.
+    pub bytes: Option<u64>,
+    /// A hash of each sector of 512 bytes, the last one filled up with zeros; fewer where reading failed.
+    pub sectors: Vec<u32>,
+}
+
+/// A database after a power cut.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FoundDatabase {
+    /// Rows that it has.
+    pub rows: u64,
+    /// Damage that its own check finds; `None` for none.
+    pub damage: Option<String>,
 }

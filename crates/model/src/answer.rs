@@ -73,7 +73,7 @@ pub struct AxisAnswer {
     pub depends: Vec<Depends>,
     /// Ordered numeric values alone: how the metric changes with the value.
     pub trend: Option<Trend>,
-    /// The two counters of the judged step that differ most between best and worst value.
+    /// Counters that differ between best and worst value, in verdicts of versions before `seekwell why`.
     pub beside: Vec<Beside>,
     /// The value that `beside` calls highest, which is the one with the worst result.
     pub worst: Option<String>,
@@ -131,7 +131,8 @@ pub struct Trend {
 /// The doubt that could change the pick.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Doubt {
-    /// Stable name: `failures`, `carry-over`, `short-step`, `in-memory`, `busy-device`, `model`, `busy-cpu`.
+    /// Stable name: `failures`, `carry-over`, `short-step`, `in-memory`, `busy-device`, `model`, `busy-cpu`,
+    /// `recorded-sleep`.
     pub name: String,
     /// The matter in doubt, one sentence without a full stop.
     pub text: String,

@@ -40,6 +40,9 @@ pub enum Backing {
         model: String,
         /// Size, when it is not to be the model's own.
         size: Option<Bytes>,
+        /// Offset of the partition of that size on the model; its beginning if there is none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        start: Option<Bytes>,
     },
 }
 

@@ -74,6 +74,55 @@ pub struct Field {
     pub doc: &'static str,
 }
 
+/// A [`Field`]: its name, type and range, default as written in TOML or `required`, and meaning.
+macro_rules! field {
+    ($name:literal: $kind:expr, $(default $default:expr,)? $doc:literal) => {
+        field!(@$name, $kind, field!(@default $($default)?), false, $doc)
+    };
+    ($name:literal: $kind:expr, required, $doc:literal) => {
+        field!(@$name, $kind, None, true, $doc)
+    };
+    (@default) => {
+        None
+    };
+    (@default $default:expr) => {
+        Some($default)
+    };
+    (@$name:literal, $kind:expr, $default:expr, $required:literal, $doc:literal) => {
+        $crate::field::Field {
+            name: $name,
+            kind: {
+                #[allow(unused_imports, reason = "a field has one of these kinds")]
+                use $crate::field::{FieldKind::*, integer, number, size};
+                $kind
+            },
+            default: $default,
+            required: $required,
+            doc: $doc,
+        }
+    };
+}
+
+pub(crate) use field;
+
+/// A whole number from `min` to `max`.
+#[must_use]
+pub const fn integer(min: u64, max: u64) -> FieldKind {
+    FieldKind::Integer { min, max }
+}
+
+/// A number from `min` to `max`.
+#[must_use]
+pub const fn number(min: f64, max: f64) -> FieldKind {
+    FieldKind::Number { min, max }
+}
+
+/// A size from `min` to `max`.
+#[must_use]
+pub const fn size(min: Bytes, max: Bytes) -> FieldKind {
+    FieldKind::Size { min, max }
+}
+
 impl Field {
     /// The default as a value; `None` where the field has none.
     #[must_use]
@@ -86,7 +135,7 @@ impl Field {
             FieldKind::Integer { .. } => whole(text).map(Value::Integer),
             FieldKind::Number { .. } => text.parse().ok().map(Value::Number),
             FieldKind::Text | FieldKind::Choice(_) => Some(Value::Text(unquoted(text).to_owned())),
-            FieldKind::Size { .. } => size(unquoted(text)).map(Value::Size),
+            FieldKind::Size { .. } => parsed_size(unquoted(text)).map(Value::Size),
             FieldKind::Duration => unquoted(text).parse().ok().map(Value::Duration),
             FieldKind::TextList => Some(Value::List(elements?.map(str::to_owned).collect())),
             FieldKind::IntegerList { .. } => match elements {
@@ -94,8 +143,10 @@ impl Field {
                 None => Some(Value::Integers(vec![whole(text)?])),
             },
             FieldKind::SizeList { .. } => match elements {
-                Some(elements) => elements.map(size).collect::<Option<_>>().map(Value::Sizes),
-                None => Some(Value::Sizes(vec![size(unquoted(text))?])),
+                Some(elements) => {
+                    elements.map(parsed_size).collect::<Option<_>>().map(Value::Sizes)
+                }
+                None => Some(Value::Sizes(vec![parsed_size(unquoted(text))?])),
             },
             FieldKind::TextTable => None,
         }
@@ -110,7 +161,7 @@ fn whole(text: &str) -> Option<u64> {
     text.replace('_', "").parse().ok()
 }
 
-fn size(text: &str) -> Option<Bytes> {
+fn parsed_size(text: &str) -> Option<Bytes> {
     whole(text).map(Bytes).or_else(|| text.parse().ok())
 }
 

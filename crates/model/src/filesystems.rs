@@ -97,6 +97,8 @@ pub struct FilesystemDefinition {
     pub journal: Option<JournalDefinition>,
     /// Checks without repairing; exit status 0 is clean. Empty when there is no checker.
     pub fsck: &'static [&'static str],
+    /// Repairs without asking. Empty when there is no such program, or it is not advised.
+    pub repair: &'static [&'static str],
     /// Debian package of mkfs and fsck.
     pub package: &'static str,
     /// Smallest device that mkfs takes.
@@ -170,6 +172,7 @@ const UNMADE: FilesystemDefinition = FilesystemDefinition {
     no_discard_mount: None,
     journal: None,
     fsck: NOTHING,
+    repair: NOTHING,
     package: "",
     minimum: Bytes::mib(1),
     cramped: None,
@@ -291,6 +294,7 @@ const EXT4: FilesystemDefinition = FilesystemDefinition {
     no_discard_mount: Some("nodiscard"),
     journal: Some(EXT_JOURNAL),
     fsck: &["e2fsck", "-f", "-n", "{dev}"],
+    repair: &["e2fsck", "-f", "-y", "{dev}"],
     package: "e2fsprogs",
     minimum: Bytes::mib(16),
     durability: JOURNALLED_DURABILITY,
@@ -358,6 +362,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
             ..PLAIN_JOURNAL
         }),
         fsck: &["xfs_repair", "-n", "{dev}"],
+        repair: &["xfs_repair", "{dev}"],
         package: "xfsprogs",
         minimum: Bytes::mib(300),
         durability: JOURNALLED_DURABILITY,
@@ -418,6 +423,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         discard: &["-t", "1"],
         no_discard_mount: Some("nodiscard"),
         fsck: &["fsck.f2fs", "--dry-run", "{dev}"],
+        repair: &["fsck.f2fs", "-f", "-y", "{dev}"],
         package: "f2fs-tools",
         minimum: Bytes::mib(64),
         durability: "fsynced data; log-structured",
@@ -546,6 +552,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         mkfs: &["mkfs.vfat"],
         comparable: &["-F", "32", "-s", "{block_sectors}"],
         fsck: &["fsck.vfat", "-n", "{dev}"],
+        repair: &["fsck.vfat", "-a", "{dev}"],
         package: "dosfstools",
         // FAT32 needs 65,525 clusters.
         minimum: Bytes::mib(260),
@@ -570,6 +577,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         mkfs: &["mkfs.exfat"],
         comparable: &["-c", "{block}"],
         fsck: &["fsck.exfat", "-n", "{dev}"],
+        repair: &["fsck.exfat", "-y", "{dev}"],
         package: "exfatprogs",
         minimum: Bytes::mib(8),
         durability: "fsynced data; the tree needs fsck after a power cut",

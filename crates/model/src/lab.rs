@@ -302,7 +302,7 @@ pub struct TrialSettings {
     /// Runs of earlier versions made it anew.
     #[serde(default)]
     pub make_once: bool,
-    /// Virtual backend: after the trial, cut the power of the stack at so many instants of a writing workload,
+    /// Virtual backend: after the trial, cut the power of the stack at this number of instants of a writing workload,
     /// and look for what was synced. 0 cuts none.
     #[serde(default, skip_serializing_if = "no_cuts")]
     pub power_cut: u32,

@@ -392,6 +392,11 @@ pub trait LayerKind: Sync + std::fmt::Debug {
     /// Brings up one that was made before.
     fn open(&self, site: &Site<'_>) -> Vec<Action>;
 
+    /// Brings up one after a power cut, as an administrator would.
+    fn recover(&self, site: &Site<'_>) -> Vec<Action> {
+        self.open(site)
+    }
+
     /// Takes it down and keeps its content, if it has any.
     fn close(&self, site: &Site<'_>) -> Vec<Action> {
         vec![mapper::remove(&site.name())]

@@ -1,8 +1,8 @@
 //! The nouns of Seekwell as plain data.
 //!
 //! Here live the units, the lab, the stack, the plan, the trial's request and record, the verdict,
-//! and four catalogues: filesystems, layers, workload kinds and metrics. Everything that two rooms must
-//! agree on is here, so that the rooms need not know each other.
+//! and five catalogues: filesystems, layers, workload kinds, metrics and laws of modelled machines.
+//! Everything that two rooms must agree on is here, so that the rooms need not know each other.
 //!
 //! This room never does I/O, reads no clock, and decides nothing.
 
@@ -16,18 +16,22 @@ pub mod durability;
 pub mod field;
 pub mod filesystems;
 pub mod lab;
+pub mod laws;
 pub mod layers;
 pub mod metrics;
 pub mod model_error;
+pub mod origin;
 pub mod plan;
 pub mod power_cut;
 pub mod record;
+pub mod replay_check;
 pub mod replication;
 pub mod shared;
 pub mod stack;
 pub mod units;
 pub mod verdict;
 pub mod warning;
+pub mod why;
 pub mod workloads;
 
 /// Version of the JSON of a run and of the messages to an agent.

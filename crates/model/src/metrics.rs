@@ -17,6 +17,8 @@ pub enum Unit {
     Bytes,
     /// A count.
     Count,
+    /// Years.
+    Years,
     /// A ratio without unit.
     Ratio,
 }
@@ -32,6 +34,7 @@ impl Unit {
             Self::MegabytesPerSecond => "MB/s",
             Self::Bytes => "B",
             Self::Count => "",
+            Self::Years => "years",
             Self::Ratio => "×",
         }
     }
@@ -111,6 +114,8 @@ metrics! {
     "erases" Count Lower "Blocks that modelled flash erased until the next step began, journal device included: wear."
     "programmed_bytes" Bytes Lower "Bytes that modelled flash programmed into its cells, its own copies included."
     "programmed_per_byte" Ratio Lower "Bytes programmed per byte that the device was asked to write: write amplification."
+    "erases_per_mb" Count Lower "Blocks that modelled flash erased per 10^6 bytes that the workload wrote: wear."
+    "time_to_rating" Years Higher "Years of this load until modelled flash reaches the erases that its blocks are rated for, on the device that gets there first; with wear leveling as if all blocks wore alike. Missing without an erase or a rating."
     "seek_time" Nanoseconds Lower "Time of one access: elapsed time times threads times depth, divided by operations."
     "thread_mb_per_s_min" MegabytesPerSecond Higher "Application bytes per second of the slowest thread."
     "thread_mb_per_s_max" MegabytesPerSecond Higher "Application bytes per second of the fastest thread."
@@ -122,11 +127,19 @@ metrics! {
     "device_reads_per_op" Ratio Lower "Read requests of the device per operation."
     "device_writes_per_op" Ratio Lower "Write requests of the device per operation."
     "metadata_reads" Count Lower "Read requests of the device that were not for data of the file."
-    "cuts" Count Higher "Power cuts that were looked at after the trial (`[trial] power_cut`)."
+    "cuts" Count Higher "Power cuts of the workload that were looked at (`[trial] power_cut`)."
     "cuts_survived" Count Higher "Power cuts after which the filesystem mounts, has all synced data and is consistent."
     "cuts_lost_synced" Count Lower "Power cuts that lost data for which a sync had returned."
     "cuts_unmountable" Count Lower "Power cuts after which the filesystem cannot be mounted, read or unmounted."
     "cuts_damaged" Count Lower "Power cuts that lost nothing synced, but after which the checker finds damage."
+    "cuts_torn" Count Lower "Power cuts that left a file of which a part of the synced bytes is missing."
+    "cuts_reordered" Count Lower "Power cuts after which a later change of a file is there and an earlier one is not, neither of them synced."
+    "cuts_need_fsck" Count Lower "Power cuts after which the filesystem does not mount, or its checker finds damage."
+    "cuts_repaired" Count Lower "Of these: the filesystem's checker repairs it."
+    "cuts_database_damaged" Count Lower "Power cuts after which the database's own check finds damage."
+    "lost_files_max" Count Lower "Synced files and names that the worst power cut took."
+    "lost_bytes_max" Bytes Lower "Synced bytes that the worst power cut took."
+    "lost_transactions_max" Count Lower "Committed transactions that the worst power cut took."
     "latency_ratio" Ratio Lower "Mean latency with the background workload, relative to alone."
     "cpu_share" Ratio Lower "CPU time, user and system, of all threads of the step per elapsed time."
     "files" Count Higher "Files that have data."

@@ -1,6 +1,7 @@
 //! The plan: the ordered trials with their cost, before anything is touched.
 
 use crate::lab::{Effort, Lab, Workload};
+use crate::replay_check::ReplayCheck;
 use crate::stack::Stack;
 use crate::units::{Bytes, Nanos};
 use crate::warning::Warning;
@@ -118,6 +119,9 @@ pub struct Plan {
     /// Rounds that were added after the run was judged; `None` for a run as its lab planned it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prolonged: Option<Prolonged>,
+    /// Checks of replays, made before the first trial; none before that, and of other workloads.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replay_checks: Vec<ReplayCheck>,
 }
 
 /// Rounds added to a run after it was judged.

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt;
+
+#[cfg(test)]
+mod tests;
 
 /// The result of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -163,7 +165,7 @@ pub fn agrees(ratio: f64) -> bool {
 }
 
 /// One condition of a claim.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tested {
     /// The quantity, as in the study's file.
     pub what: String,
@@ -178,6 +180,9 @@ pub struct Tested {
     /// includes a bound or was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agrees: Option<bool>,
+    /// Bound that the whole interval breaks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broken: Option<f64>,
 }
 
 /// Trials of a run file that show something.
@@ -191,17 +196,10 @@ pub struct ShownBy {
     pub trials: Vec<u32>,
 }
 
-impl fmt::Display for ShownBy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let trials: Vec<String> = self.trials.iter().map(u32::to_string).collect();
-        write!(f, "{}: {} (trials {})", self.file, self.stacks.join(", "), trials.join(", "))
-    }
-}
-
 /// A claim and its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClaimOutcome {
-    /// Its name; of a pair of published values, both names.
+    /// Its name.
     pub id: String,
     /// Line of the study's text.
     pub line: u32,
@@ -249,27 +247,10 @@ pub struct NotCounted {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NotCountedKind {
-    /// No sentence of the study: a pair of published numbers that differ.
-    GeneratedPair,
     /// Models were fitted to every number that it compares.
     FittedValues,
-    /// Agrees by ratios within the lab's own tie width.
-    WithinTie,
     /// Named in the study's file, for example a repeat of another claim.
     Stated,
-}
-
-impl NotCountedKind {
-    /// Returns the words for several of them.
-    #[must_use]
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::GeneratedPair => "generated pairs",
-            Self::FittedValues => "on fitted values only",
-            Self::WithinTie => "within the tie width",
-            Self::Stated => "for a stated reason",
-        }
-    }
 }
 
 /// Results of a claim with the numbers of the models at a bound of their range, one at a time.
@@ -279,15 +260,6 @@ pub struct AtEnds {
     pub same: u32,
     /// Bounds at which its own labs ran again and decide it.
     pub of: u32,
-}
-
-impl AtEnds {
-    /// In words.
-    #[must_use]
-    pub fn words(self) -> String {
-        let Self { same, of } = self;
-        format!("unchanged at {same} of {of} bounds of undetermined ranges")
-    }
 }
 
 /// A lab of a study and what was run of it.
@@ -330,6 +302,122 @@ impl LabRun {
     }
 }
 
+/// A study as its author reads it in a minute.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StudyPage {
+    /// Question and experiment of the study, in one sentence.
+    pub asked: String,
+    /// Findings, a sentence each, with our figures.
+    pub findings: Vec<String>,
+    /// Parts of the picture, from top to bottom.
+    pub panels: Vec<Panel<Quantity>>,
+    /// Causes that the author suspected, each switched off.
+    #[serde(default)]
+    pub suspected: Vec<Suspected>,
+    /// Differences that count as our error, the largest first, each reason once.
+    pub misses: Vec<Miss>,
+}
+
+/// A cause that a study suspects, and the effect with it and without.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Suspected {
+    /// The cause.
+    pub cause: String,
+    /// The effect, a ratio.
+    pub effect: String,
+    /// Its size with the cause; `None` if it was not measured.
+    pub with: Option<Quantity>,
+    /// Its size with the cause switched off.
+    pub without: Option<Quantity>,
+}
+
+impl Suspected {
+    /// Part of the effect that goes away with the cause, on a scale of factors; `None` if it was not measured, or there
+    /// is no effect.
+    #[must_use]
+    pub fn share(&self) -> Option<f64> {
+        let (with, without) = (self.with?, self.without?);
+        let has_effect = with.low > 1.0 || with.high < 1.0;
+        (has_effect && without.centre > 0.0).then(|| 1.0 - without.centre.ln() / with.centre.ln())
+    }
+}
+
+/// A part of a picture: bars with one scale, or lines with one pair of axes. `F` is a formula in a study's file and a
+/// quantity in its outcome, in the panel's unit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Panel<F> {
+    /// Quantity.
+    pub title: String,
+    /// Unit of all numbers; empty for a ratio.
+    #[serde(default)]
+    pub unit: String,
+    /// Bars; empty where there are lines.
+    #[serde(default = "Vec::new", skip_serializing_if = "Vec::is_empty")]
+    pub bars: Vec<Bar<F>>,
+    /// Names of the points of the lines, from left to right.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ticks: Vec<String>,
+    /// Lines.
+    #[serde(default = "Vec::new", skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<Line<F>>,
+}
+
+/// The published number, or the study's words, with ours.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bar<F> {
+    /// Name for people.
+    pub name: String,
+    /// Published value that it shows; `None` for a number that is part of a claim.
+    pub value: Option<String>,
+    /// The published number.
+    pub published: Option<f64>,
+    /// Words of the study where it has no number.
+    pub says: Option<String>,
+    /// Ours; `None` when no trial measured it.
+    pub ours: Option<F>,
+    /// A model was fitted to the published number, or something was changed after a run had missed it.
+    #[serde(default)]
+    pub fitted: bool,
+}
+
+/// A line over the ticks of its panel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Line<F> {
+    /// Name for people.
+    pub name: String,
+    /// Published points, not ours.
+    #[serde(default)]
+    pub published: bool,
+    /// Formula at every tick, whose name replaces `$`.
+    #[serde(skip_serializing)]
+    pub of: Option<String>,
+    /// Points by tick.
+    #[serde(default = "BTreeMap::new")]
+    pub at: BTreeMap<String, F>,
+}
+
+/// A difference that counts as our error.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Miss {
+    /// The quantity or statement.
+    pub says: String,
+    /// The published number; `None` where a claim has only a bound.
+    pub published: Option<f64>,
+    /// Unit of the numbers, empty for a ratio.
+    pub unit: String,
+    /// Ours.
+    pub found: f64,
+    /// The bound that ours breaks, in words; `None` for a published number.
+    pub wanted: Option<String>,
+    /// Ratio of the measurement to the published number or bound, or its inverse: above 1.
+    pub factor: f64,
+    /// The likely reason.
+    pub reason: Option<String>,
+}
+
 /// One study, side by side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StudyOutcome {
@@ -350,6 +438,9 @@ pub struct StudyOutcome {
     /// Changes that were made after a run had missed, each with its date.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<String>,
+    /// Picture, sentences and largest misses.
+    #[serde(default)]
+    pub page: StudyPage,
     /// Labs that were run.
     pub labs: Vec<LabRun>,
     /// Published values.
@@ -385,16 +476,6 @@ impl StudyOutcome {
             *agreements.entry(agreement).or_insert(0) += 1;
         }
         agreements
-    }
-
-    /// Counts the results that the score leaves out.
-    #[must_use]
-    pub fn not_counted(&self) -> BTreeMap<NotCountedKind, u32> {
-        let mut kinds = BTreeMap::new();
-        for claim in self.claims.iter().filter_map(|claim| claim.not_counted.as_ref()) {
-            *kinds.entry(claim.kind).or_insert(0) += 1;
-        }
-        kinds
     }
 }
 
@@ -455,4 +536,27 @@ impl Replication {
         }
         found
     }
+}
+
+/// Returns a number with three significant digits and a comma between thousands: `524801` is `525,000`.
+#[must_use]
+pub fn three_digits(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return format!("{value}");
+    }
+    let decimals = |value: f64| 2 - value.abs().log10().floor() as i32;
+    let unit = |decimals: i32| 10_f64.powi(decimals);
+    let rounded = (value * unit(decimals(value))).round() / unit(decimals(value));
+    let text = format!("{rounded:.*}", usize::try_from(decimals(rounded)).unwrap_or_default());
+    let whole = text.find('.').unwrap_or(text.len());
+    let mut out = String::new();
+    for (place, digit) in text.char_indices() {
+        let behind = whole.saturating_sub(place);
+        if place > 0 && behind > 0 && behind % 3 == 0 && out.ends_with(|c: char| c.is_ascii_digit())
+        {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
 }

@@ -371,6 +371,18 @@ pub struct StackDurability {
     /// Power cuts of all its trials; `None` if its power was not cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cuts: Option<CutCounts>,
+    /// The class by rules alone, before the cuts; `None` if its power was not cut.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known: Option<DurabilityClass>,
+}
+
+impl StackDurability {
+    /// The power cuts of a stack that took synced data against its rules; `None` for any other.
+    #[must_use]
+    pub fn surprise(&self) -> Option<CutCounts> {
+        let promised = self.known.is_some_and(|known| known <= DurabilityClass::Unordered);
+        self.cuts.filter(|counts| promised && counts.lossy() > 0)
+    }
 }
 
 impl Evidence {

@@ -209,7 +209,7 @@ warnings! {
         "leave out [trial] freeze to have a new layout in every round"
     VirtualCpuFree "virtual-cpu-free" Stack Note
         "Virtual time does not count CPU time. System calls, copies and schedulers cost nothing, so a fast device is never slowed by them."
-        "charge system calls and copies: seekwell calibrate measures their cost on this machine"
+        "charge system calls and copies: seekwell kernel calibrate measures their cost on this machine"
     NoTimeline "no-timeline" Stack Missing
         "The sampling thread ended early, so the trial has no timeline."
         "report this as a defect, with the trial's record"
@@ -335,10 +335,10 @@ warnings! {
         "judge a metric that is always above 0"
     FileChanged "file-changed" Run Doubt
         "Part of the run file was changed after the run wrote it."
-        "this file is not what `seekwell run` wrote: take a copy that `seekwell verify` accepts"
+        "this file is not what `seekwell run` wrote: take a copy that `seekwell file verify` accepts"
     VerdictDiffers "verdict-differs" Run Doubt
         "The stored verdict is not the one that the records give with this version."
-        "the verdict is the stored one; an earlier version judged by another method, or the file was edited (see `seekwell verify`)"
+        "the verdict is the stored one; an earlier version judged by another method, or the file was edited (see `seekwell file verify`)"
     InForceDiffers "in-force-differs" Run Doubt
         "A setting that the lab does not vary was not the same in all stacks."
         "treat it as part of the difference between the stacks, or set it in the lab"

@@ -198,7 +198,12 @@ pub const MODELLED_METRICS: &[&str] = &[
     "erases",
     "programmed_bytes",
     "programmed_per_byte",
+    WEAR_METRICS[0],
+    WEAR_METRICS[1],
 ];
+
+/// Those that say what a load costs the flash.
+pub const WEAR_METRICS: [&str; 2] = ["erases_per_mb", "time_to_rating"];
 
 /// Metrics for which the step must wait until the data is on the device.
 pub const DURABLE_METRICS: &[&str] = &["elapsed_durable", "mb_per_s_durable"];

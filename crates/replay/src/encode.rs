@@ -43,9 +43,14 @@ pub struct Operation {
     /// True when nothing but the thread itself held it back in the recording: it pauses while it
     /// waits for the operations of other lanes, and not after them.
     pub pauses_first: bool,
+    /// True for the first operation of a thread whose lane another thread of the recording had before.
+    pub renews: bool,
     /// Operations of other lanes that must be over: lane and number from 1.
     pub after: Vec<(u32, u64)>,
 }
+
+/// Bits of marks below the number of the call.
+const MARKS: u32 = 3;
 
 impl Operation {
     /// An operation with nothing but its action.
@@ -69,6 +74,7 @@ impl Operation {
             wait_ns: 0,
             beside_ns: 0,
             pauses_first: false,
+            renews: false,
             after: Vec::new(),
         }
     }
@@ -98,8 +104,9 @@ impl Operation {
         let mask = fields.iter().enumerate().filter(|(_, value)| **value != 0);
         let mask: u64 = mask.map(|(at, _)| 1 << at).sum();
         to.push(self.action as u8);
-        let marks = u64::from(self.added) | u64::from(self.pauses_first) << 1;
-        put(to, u64::from(self.call.0) << 2 | marks);
+        let marks = [self.added, self.pauses_first, self.renews];
+        let marks = (0..).zip(marks).map(|(bit, is_set)| u64::from(is_set) << bit).sum::<u64>();
+        put(to, u64::from(self.call.0) << MARKS | marks);
         put(to, mask << 1 | u64::from(!self.after.is_empty()));
         fields.iter().filter(|value| **value != 0).for_each(|value| put(to, *value));
         if !self.after.is_empty() {
@@ -117,9 +124,10 @@ impl Operation {
         *bytes = rest;
         self.action = Action::numbered(*action)?;
         let call = take(bytes)?;
-        self.call = CallId(u16::try_from(call >> 2).ok()?);
+        self.call = CallId(u16::try_from(call >> MARKS).ok()?);
         self.added = call & 1 == 1;
         self.pauses_first = call & 2 == 2;
+        self.renews = call & 4 == 4;
         let mask = take(bytes)?;
         let mut field = |at: u32| if mask >> (at + 1) & 1 == 1 { take(bytes) } else { Some(0) };
         self.slot = field(0)?;

@@ -33,6 +33,8 @@ pub struct Replayed {
     pub inside_ns: u64,
     /// CPU time of the threads.
     pub cpu_ns: u64,
+    /// Time between calls in which threads were awake, waiting for each other excepted.
+    pub awake_ns: u64,
     /// Duration of reading, writing and syncing calls, and of the others.
     pub latencies: BTreeMap<&'static str, Histogram>,
     /// Time from the moment a call was due to its start.

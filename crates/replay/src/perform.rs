@@ -107,6 +107,9 @@ pub(crate) struct Performer<'a> {
     pub(crate) stop: Option<&'a AtomicBool>,
 }
 
+// SAFETY: its pointers lead into its own buffers and to mappings of the process, which any thread may touch or end.
+unsafe impl Send for Performer<'_> {}
+
 /// An operation whose file is not open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NotOpen;

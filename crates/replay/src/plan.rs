@@ -160,6 +160,8 @@ pub struct Recorded {
     pub elapsed_ns: u64,
     /// Time inside of the planned calls, of all threads.
     pub inside_ns: u64,
+    /// Computing between the planned calls, of all threads; `None` where the trace does not tell it from sleep.
+    pub computing_ns: Option<u64>,
     /// Bytes that the block requests of the busiest device read and wrote; `None` where the trace has none.
     pub device_bytes: Option<DeviceBytes>,
     /// Threads.

@@ -10,6 +10,7 @@ mod laid;
 mod mapped;
 mod names;
 mod open;
+mod polled;
 mod processes;
 mod requested;
 mod room;
@@ -27,6 +28,7 @@ use draft::Draft;
 use files::Files;
 use flights::Flights;
 use mapped::Advised;
+use polled::Polls;
 use processes::{Processes, Survey};
 use room::Room;
 use seekwell_trace::calls::Class;
@@ -51,8 +53,11 @@ pub struct Choice {
 /// When the trace cannot be read, or is larger than the limits.
 pub fn plan(trace: &Trace, choice: &Choice) -> Result<Plan, ReplayError> {
     let (mut survey, mut flights) = (Survey::default(), Flights::default());
+    let mut polls = Polls::default();
     trace.events(|event| {
-        survey.add(&flights.of(event));
+        let event = flights.of(event);
+        survey.add(&event);
+        polls.survey(&event);
         Ok(())
     })?;
     let only = files::folder(choice.only.as_deref());
@@ -60,6 +65,7 @@ pub fn plan(trace: &Trace, choice: &Choice) -> Result<Plan, ReplayError> {
     let tree = Tree::new(Walked::read(trace, only.as_deref())?);
     let processes = Processes::new(trace.processes()?, survey);
     let mut planner = Planner::new(choice, files, processes, tree, flights);
+    planner.polls = polls.surveyed();
     planner.faults = trace.meta().faults;
     planner.spill = Spill::at(trace.path(), choice.limits.room());
     let mut refused = None;
@@ -103,6 +109,7 @@ pub(crate) struct Planner {
     handles: Handles,
     /// Last operations of each thread, for those that waited for it.
     history: History,
+    polls: Polls,
     /// Operations of asynchronous I/O: those of the whole trace, and those up to this call.
     surveyed: Flights,
     flights: Flights,
@@ -139,6 +146,7 @@ impl Planner {
             tree,
             handles: Handles::default(),
             history: History::default(),
+            polls: Polls::default(),
             surveyed,
             flights: Flights::default(),
             faults: false,
@@ -162,6 +170,7 @@ impl Planner {
         self.tells_computing |= event.cpu_ns.is_some();
         let lane = self.lane(event)?;
         self.processes.pause(event);
+        self.polled(event, lane)?;
         self.woken(event, lane)?;
         let mut draft = self.draft(event, lane);
         self.submitted(event, submitter, &mut draft);
@@ -258,13 +267,19 @@ impl Planner {
         draft.operation.beside_ns = pause.beside_ns.min(draft.operation.think_ns);
         draft.operation.after = self.known.missing(me.lane, &draft.needs);
         draft.operation.pauses_first = is_own && gap_ns > 0 && !draft.operation.after.is_empty();
-        self.put(&draft)
+        self.put(&mut draft)
     }
 
     /// Appends an operation, whose pauses and order are known, to its lane.
-    fn put(&mut self, draft: &Draft) -> Result<(), ReplayError> {
+    fn put(&mut self, draft: &mut Draft) -> Result<(), ReplayError> {
         let me = draft.me;
+        if self.tells_computing {
+            let own_ns = draft.operation.think_ns.saturating_sub(draft.operation.beside_ns);
+            let sum_ns = self.recorded.computing_ns.get_or_insert_default();
+            *sum_ns = sum_ns.saturating_add(own_ns);
+        }
         let lane = &mut self.lanes[me.lane as usize];
+        draft.operation.renews = std::mem::take(&mut lane.is_handed_on);
         let bytes = lane.push(&draft.operation);
         lane.count = me.number;
         self.processes.done(draft.process, draft.thread, me);

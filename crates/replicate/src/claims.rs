@@ -9,9 +9,6 @@ use toml::Spanned;
 #[cfg(test)]
 mod tests;
 
-/// Smallest ratio of two values of a group that makes a claim.
-pub const PAIR_FROM: f64 = 1.10;
-
 /// Default width of an agreement.
 pub const WITHIN: f64 = 0.10;
 
@@ -56,7 +53,7 @@ pub struct Study {
 #[serde(deny_unknown_fields)]
 pub struct Value {
     id: Spanned<String>,
-    /// Values of one group are compared in pairs.
+    /// Values that the study measured in the same way.
     pub group: Option<String>,
     /// The number.
     pub value: f64,
@@ -78,16 +75,6 @@ impl Value {
     #[must_use]
     pub fn id(&self) -> &str {
         self.id.get_ref()
-    }
-
-    /// Returns true if two published numbers differ by more than their authors' ranges and by more
-    /// than [`PAIR_FROM`].
-    fn differs_from(&self, other: &Self) -> bool {
-        let inside = |value: f64, of: &Self| {
-            of.spread.is_some_and(|[low, high]| (low..=high).contains(&value))
-        };
-        let (small, large) = (self.value.min(other.value), self.value.max(other.value));
-        large > small * PAIR_FROM && !inside(self.value, other) && !inside(other.value, self)
     }
 }
 
@@ -212,16 +199,15 @@ struct Claim {
     curves: Option<[String; 2]>,
     confirmed_if: Option<String>,
     because: Option<String>,
-    note: Option<String>,
+    #[serde(rename = "note")]
+    _note: Option<String>,
 }
 
 /// A claim with its test.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgeable {
-    /// Its name; of a pair of a group both names.
+    /// Its name.
     pub id: String,
-    /// A pair of published numbers, not a sentence of the study.
-    pub generated: bool,
     /// Line of the study's text.
     pub line: u32,
     /// The statement.
@@ -230,8 +216,6 @@ pub struct Judgeable {
     pub lab: Option<String>,
     /// Its test.
     pub form: Form,
-    /// A remark needed to read it.
-    pub note: Option<String>,
 }
 
 /// An error found in the file after it was frozen.
@@ -275,13 +259,6 @@ pub fn read(name: &str, text: &str) -> Result<Claims, FileError> {
                 "{} has no `lab`; name the lab that measures it",
                 claim.id.get_ref()
             )));
-        }
-    }
-    for value in claims.values.iter().filter(|value| value.spread.is_some()) {
-        let [low, high] = value.spread.unwrap_or_default();
-        if !(low..=high).contains(&value.value) {
-            let problem = format!("{} is outside its own `spread`", value.id());
-            return Err(source.wrong(value.id.span().start, problem));
         }
     }
     Ok(claims)
@@ -335,64 +312,28 @@ impl Claims {
         self.errata.iter().filter(|erratum| erratum.id == id).find_map(|erratum| erratum.line)
     }
 
-    /// Returns the use of a published value; `None` if there is no such value.
+    /// Returns a published value; `None` if there is none with this name.
     #[must_use]
-    pub fn usage(&self, id: &str) -> Option<ValueUse> {
-        self.values.iter().find(|value| value.id() == id).map(|value| value.usage)
+    pub fn value(&self, id: &str) -> Option<&Value> {
+        self.values.iter().find(|value| value.id() == id)
     }
 
-    /// Returns the claims of a study in the order of the file, then the pairs of its groups.
+    /// Returns the claims of a study in the order of the file.
     #[must_use]
     pub fn of_study(&self, study: &str) -> Vec<Judgeable> {
         let named = self.claims.iter().filter(|claim| belongs(claim.id.get_ref(), study));
-        let mut all: Vec<Judgeable> = named
+        named
             .filter_map(|claim| {
                 Some(Judgeable {
                     id: claim.id.get_ref().clone(),
-                    generated: false,
                     line: self.corrected_line(claim.id.get_ref()).unwrap_or(claim.line),
                     says: claim.says.clone(),
                     lab: claim.lab.clone(),
                     // What has no form was refused by the reader.
                     form: claim.form().ok()?,
-                    note: claim.note.clone(),
                 })
             })
-            .collect();
-        all.extend(self.pairs(study));
-        all
-    }
-
-    /// The claims that the groups of a study imply: every pair of published numbers that differs
-    /// by more than the author's own range and by more than 10 %.
-    fn pairs(&self, study: &str) -> Vec<Judgeable> {
-        let grouped: Vec<&Value> =
-            self.values(study).filter(|value| value.group.is_some()).collect();
-        let mut pairs = Vec::new();
-        for (index, one) in grouped.iter().enumerate() {
-            for two in &grouped[index + 1..] {
-                if one.group != two.group || !one.differs_from(two) {
-                    continue;
-                }
-                let (less, more) = if one.value < two.value { (one, two) } else { (two, one) };
-                pairs.push(Judgeable {
-                    id: format!("{} < {}", less.id(), more.id()),
-                    generated: true,
-                    line: less.line,
-                    says: format!(
-                        "{} {} against {} {}.",
-                        less.value, less.unit, more.value, more.unit
-                    ),
-                    lab: None,
-                    form: Form::Order {
-                        values: vec![less.id().to_owned(), more.id().to_owned()],
-                        best: Best::Low,
-                    },
-                    note: None,
-                });
-            }
-        }
-        pairs
+            .collect()
     }
 
     /// Returns the values that a fit may read, and nothing else.

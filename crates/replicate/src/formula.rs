@@ -10,13 +10,11 @@
 //! | `{NAME}` | another measure |
 //! | `{NAME*}` | every measure whose name begins so, as arguments of a function |
 //! | `+ - * / ( )` | as usual |
-//! | `min max sum mean median abs`, `tau(A, B)`, `rho(A, B)` | functions; the last two are Kendall's and Spearman's rank correlation of two lists `{a*}, {b*}` |
+//! | `min`, `max`, `tau(A, B)` | functions; the last is Kendall's rank correlation of two lists `{a*}, {b*}` |
 //!
 //! What is not known makes the whole formula unknown.
 
 mod parse;
-
-use seekwell_stats::estimate;
 
 pub use parse::parse;
 
@@ -24,11 +22,20 @@ pub use parse::parse;
 mod tests;
 
 /// A formula.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Deserialize)]
+#[serde(try_from = "String")]
 pub struct Formula {
     /// As it was written.
     pub text: String,
     pub(crate) node: Node,
+}
+
+impl TryFrom<String> for Formula {
+    type Error = FormulaError;
+
+    fn try_from(text: String) -> Result<Self, FormulaError> {
+        parse(&text)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -46,12 +53,7 @@ pub(crate) enum Node {
 pub(crate) enum Function {
     Min,
     Max,
-    Sum,
-    Mean,
-    Median,
-    Abs,
     Tau,
-    Rho,
 }
 
 /// An error in a formula.
@@ -150,16 +152,8 @@ impl Node {
 }
 
 impl Function {
-    const NAMES: [(&'static str, Self); 8] = [
-        ("min", Self::Min),
-        ("max", Self::Max),
-        ("sum", Self::Sum),
-        ("mean", Self::Mean),
-        ("median", Self::Median),
-        ("abs", Self::Abs),
-        ("tau", Self::Tau),
-        ("rho", Self::Rho),
-    ];
+    const NAMES: [(&'static str, Self); 3] =
+        [("min", Self::Min), ("max", Self::Max), ("tau", Self::Tau)];
 
     pub(crate) fn named(name: &str) -> Option<Self> {
         Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, function)| *function)
@@ -170,12 +164,7 @@ impl Function {
         match self {
             Self::Min => all.iter().copied().reduce(f64::min),
             Self::Max => all.iter().copied().reduce(f64::max),
-            Self::Sum => Some(all.iter().sum()),
-            Self::Mean => estimate::mean(&all),
-            Self::Median => estimate::median(&all),
-            Self::Abs => all.first().filter(|_| all.len() == 1).map(|value| value.abs()),
             Self::Tau => two(lists).map(|(a, b)| kendall(a, b)),
-            Self::Rho => two(lists).and_then(|(a, b)| pearson(&ranks(a), &ranks(b))),
         }
     }
 }
@@ -201,22 +190,4 @@ fn kendall(a: &[f64], b: &[f64]) -> f64 {
         }
     }
     agree / f64::sqrt(in_a * in_b)
-}
-
-/// Ranks from 1; those of equal values are their mean.
-fn ranks(values: &[f64]) -> Vec<f64> {
-    let rank = |value: &f64| {
-        let below = values.iter().filter(|other| *other < value).count();
-        let equal = values.iter().filter(|other| *other == value).count();
-        below as f64 + (equal as f64 + 1.0) / 2.0
-    };
-    values.iter().map(rank).collect()
-}
-
-fn pearson(a: &[f64], b: &[f64]) -> Option<f64> {
-    let (mean_a, mean_b) = (estimate::mean(a)?, estimate::mean(b)?);
-    let sum = |of: &dyn Fn(f64, f64) -> f64| -> f64 {
-        a.iter().zip(b).map(|(x, y)| of(x - mean_a, y - mean_b)).sum()
-    };
-    Some(sum(&|x, y| x * y) / f64::sqrt(sum(&|x, _| x * x) * sum(&|_, y| y * y)))
 }

@@ -3,6 +3,7 @@
 mod bounds;
 mod evidence;
 mod measured;
+mod page;
 mod tested;
 
 use crate::claims::{Claims, Form, Judgeable};
@@ -65,6 +66,20 @@ pub fn judge(claims: &Claims, study: &Study, runs: &[Run], ends: &[Vec<Run>]) ->
     let about = claims.studies.iter().find(|known| known.key == study.key);
     let text =
         |of: fn(&crate::claims::Study) -> &String| about.map(of).cloned().unwrap_or_default();
+    let values: Vec<ValueOutcome> = claims
+        .values(&study.key)
+        .map(|value| value_outcome(value, study, &measures, &at_ends))
+        .collect();
+    let judged = |claim: Judgeable| {
+        let mut outcome = claim_outcome(&claim, study, &measures);
+        outcome.at_ends = at_ends_of(&outcome, &claim, &(study, &measures), &at_ends);
+        let judge = Judge { study, measures: &measures };
+        explain(&mut outcome, &claim, &judge);
+        outcome.not_counted = evidence::not_counted(&claim, outcome.agreement, claims, study);
+        (claim, outcome)
+    };
+    let judged: Vec<_> = claims.of_study(&study.key).into_iter().map(judged).collect();
+    let page = page::Judged { study, measures: &measures, values: &values, claims: &judged }.page();
     StudyOutcome {
         key: study.key.clone(),
         title: text(|about| &about.title),
@@ -73,24 +88,10 @@ pub fn judge(claims: &Claims, study: &Study, runs: &[Run], ends: &[Vec<Run>]) ->
         stands_for: text(|about| &about.stands_for),
         notes: study.notes.clone(),
         errata: errata(claims, &study.key),
+        page,
         labs: runs.iter().map(|run| lab_run(study, run)).collect(),
-        values: claims
-            .values(&study.key)
-            .map(|value| value_outcome(value, study, &measures, &at_ends))
-            .collect(),
-        claims: claims
-            .of_study(&study.key)
-            .iter()
-            .map(|claim| {
-                let mut outcome = claim_outcome(claim, study, &measures);
-                outcome.at_ends = at_ends_of(&outcome, claim, &(study, &measures), &at_ends);
-                let judge = Judge { study, measures: &measures };
-                explain(&mut outcome, claim, &judge);
-                outcome.not_counted =
-                    evidence::not_counted(claim, outcome.agreement, claims, &judge);
-                outcome
-            })
-            .collect(),
+        values,
+        claims: judged.into_iter().map(|(_, outcome)| outcome).collect(),
         changes: study
             .changes
             .iter()
@@ -235,7 +236,7 @@ fn explain(outcome: &mut ClaimOutcome, claim: &Judgeable, judge: &Judge<'_>) {
         let experiment = judge.condition(&finding.experiment, judge.tie(claim));
         if experiment.agrees == Some(true) {
             outcome.agreement = Some(Agreement::Finding);
-            outcome.reason = Some(finding.says.clone());
+            outcome.reason = Some(finding.text.clone());
         }
         outcome.experiment = Some(experiment);
     }

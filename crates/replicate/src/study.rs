@@ -9,6 +9,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use toml::Spanned;
 
+pub mod page;
 pub(crate) mod references;
 
 #[cfg(test)]
@@ -45,6 +46,8 @@ pub struct Study {
     pub changes: Vec<Changed>,
     /// Differences of earlier models with which kept runs of a lab still count.
     pub earlier_models: Vec<EarlierModel>,
+    /// Picture and sentences.
+    pub page: page::Page,
     /// Linux of the lab kernel, such as `6.12`; kept runs of another one do not count.
     pub linux: Option<String>,
     /// Parameters that are fitted, in this order.
@@ -104,13 +107,18 @@ impl Set {
 }
 
 /// Conditions of a claim.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Test {
+    claim: Spanned<String>,
     /// All of these.
+    #[serde(default)]
     pub all: Vec<Condition>,
     /// And one of these at least, where there are any.
+    #[serde(default)]
     pub any: Vec<Condition>,
     /// And all of these.
+    #[serde(default)]
     pub cells: Vec<Cells>,
 }
 
@@ -142,9 +150,11 @@ pub enum Count {
 }
 
 /// A formula whose whole interval must be on one side of a bound.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Condition {
     /// The formula.
+    #[serde(rename = "value")]
     pub formula: Formula,
     /// It must be above this.
     pub above: Option<f64>,
@@ -155,10 +165,12 @@ pub struct Condition {
 }
 
 /// An experiment that shows why a claim differs.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Finding {
+    of: Spanned<String>,
     /// The cause.
-    pub says: String,
+    pub text: String,
     /// Condition that is met if it is the cause.
     pub experiment: Condition,
 }
@@ -204,11 +216,14 @@ pub struct EarlierModel {
 }
 
 /// A further quantity of a claim or value.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Beside {
+    of: Spanned<String>,
     /// Description of the quantity.
     pub says: String,
     /// The formula.
+    #[serde(rename = "value")]
     pub formula: Formula,
 }
 
@@ -247,6 +262,7 @@ pub struct Range {
 struct File {
     study: String,
     linux: Option<String>,
+    page: Option<page::Page>,
     #[serde(default)]
     notes: Vec<String>,
     #[serde(default)]
@@ -258,11 +274,11 @@ struct File {
     #[serde(default)]
     curve: Vec<RawCurve>,
     #[serde(default)]
-    test: Vec<RawTest>,
+    test: Vec<Test>,
     #[serde(default)]
     reason: Vec<Said>,
     #[serde(default)]
-    also: Vec<RawAlso>,
+    also: Vec<Beside>,
     #[serde(default)]
     not_measured: Vec<Said>,
     #[serde(default)]
@@ -270,7 +286,7 @@ struct File {
     #[serde(default)]
     not_evidence: Vec<Said>,
     #[serde(default)]
-    finding: Vec<RawFinding>,
+    finding: Vec<Finding>,
     #[serde(default)]
     changed: Vec<Changed>,
     #[serde(default)]
@@ -288,7 +304,7 @@ struct RawMeasure {
     lab: Option<String>,
     #[serde(default)]
     stack: Axes,
-    value: Spanned<String>,
+    value: Formula,
     #[serde(default)]
     sets: Vec<Set>,
     because: Option<String>,
@@ -349,43 +365,6 @@ struct Axes {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RawTest {
-    claim: Spanned<String>,
-    #[serde(default)]
-    all: Vec<RawCondition>,
-    #[serde(default)]
-    any: Vec<RawCondition>,
-    #[serde(default)]
-    cells: Vec<Cells>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawCondition {
-    value: Spanned<String>,
-    above: Option<f64>,
-    below: Option<f64>,
-    not_above: Option<f64>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawAlso {
-    of: Spanned<String>,
-    says: String,
-    value: Spanned<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawFinding {
-    of: Spanned<String>,
-    text: String,
-    experiment: RawCondition,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Said {
     of: Spanned<String>,
     text: String,
@@ -428,12 +407,12 @@ pub fn read(name: &str, text: &str, claims: &Claims) -> Result<Study, FileError>
     }
     reader.references()?;
     let known = claims.of_study(&file.study);
-    for raw in file.test {
-        if !known.iter().any(|claim| claim.id == *raw.claim.get_ref()) {
-            let problem = format!("'{}' is not a claim of the study", raw.claim.get_ref());
-            return Err(source.wrong(raw.claim.span().start, problem));
+    for test in file.test {
+        if !known.iter().any(|claim| claim.id == *test.claim.get_ref()) {
+            let problem = format!("'{}' is not a claim of the study", test.claim.get_ref());
+            return Err(source.wrong(test.claim.span().start, problem));
         }
-        reader.test(raw)?;
+        reader.test(test)?;
     }
     let named = |id: &Spanned<String>| {
         let known = known.iter().any(|claim| claim.id == *id.get_ref())
@@ -441,9 +420,10 @@ pub fn read(name: &str, text: &str, claims: &Claims) -> Result<Study, FileError>
         let problem = || format!("'{}' is neither a claim nor a value", id.get_ref());
         if known { Ok(()) } else { Err(source.wrong(id.span().start, problem())) }
     };
-    for raw in file.also {
-        named(&raw.of)?;
-        reader.also(raw)?;
+    for also in file.also {
+        named(&also.of)?;
+        reader.check(&also.formula)?;
+        reader.study.also.entry(also.of.get_ref().clone()).or_default().push(also);
     }
     let said = |list: Vec<Said>| {
         let checked = list.into_iter().map(|said| {
@@ -457,15 +437,17 @@ pub fn read(name: &str, text: &str, claims: &Claims) -> Result<Study, FileError>
     reader.check_cannot(&file.cannot)?;
     reader.study.cannot = said(file.cannot)?;
     reader.study.not_evidence = said(file.not_evidence)?;
-    for raw in file.finding {
-        named(&raw.of)?;
-        reader.finding(raw)?;
+    for finding in file.finding {
+        named(&finding.of)?;
+        reader.check(&finding.experiment.formula)?;
+        reader.study.findings.insert(finding.of.get_ref().clone(), finding);
     }
     reader.check_changes(&file.changed, |name| {
         claims.values(&file.study).any(|value| covers(name, value.id()))
     })?;
     reader.check_earlier_models(&file.earlier_model)?;
     Ok(Study {
+        page: reader.page(file.page.unwrap_or_default(), claims)?,
         changes: file.changed,
         earlier_models: file.earlier_model,
         linux: file.linux,
@@ -483,13 +465,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn formula(&self, text: &Spanned<String>) -> Result<Formula, FileError> {
-        formula::parse(text.get_ref())
-            .map_err(|error| self.source.wrong(text.span().start, error.to_string()))
-    }
-
     fn measure(&mut self, raw: RawMeasure) -> Result<(), FileError> {
-        let formula = self.formula(&raw.value)?;
         if raw.sets.is_empty() != raw.because.is_none() {
             let problem = format!("{} needs both sets and because, or neither", raw.id.get_ref());
             return Err(self.source.wrong(raw.id.span().start, problem));
@@ -497,7 +473,7 @@ impl Reader<'_> {
         let measure = Measure {
             lab: raw.lab,
             stack: raw.stack.into(),
-            formula,
+            formula: raw.value,
             sets: raw.sets,
             because: raw.because,
         };
@@ -581,20 +557,14 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn test(&mut self, raw: RawTest) -> Result<(), FileError> {
-        let all = raw.all.iter().map(|one| self.condition(one)).collect::<Result<_, _>>()?;
-        let any = raw.any.iter().map(|one| self.condition(one)).collect::<Result<_, _>>()?;
-        for cells in &raw.cells {
-            self.cells(cells, raw.claim.span().start)?;
+    fn test(&mut self, test: Test) -> Result<(), FileError> {
+        let conditions = test.all.iter().chain(&test.any);
+        conditions.map(|one| &one.formula).try_for_each(|formula| self.check(formula))?;
+        for cells in &test.cells {
+            self.cells(cells, test.claim.span().start)?;
         }
-        self.study.tests.insert(raw.claim.into_inner(), Test { all, any, cells: raw.cells });
+        self.study.tests.insert(test.claim.get_ref().clone(), test);
         Ok(())
-    }
-
-    fn condition(&self, raw: &RawCondition) -> Result<Condition, FileError> {
-        let formula = self.of_measures(&raw.value)?;
-        let (above, below, not_above) = (raw.above, raw.below, raw.not_above);
-        Ok(Condition { formula, above, below, not_above })
     }
 
     /// Every cell is a measure, and those of which most must be are among them.
@@ -645,31 +615,16 @@ impl Reader<'_> {
         })
     }
 
-    fn finding(&mut self, raw: RawFinding) -> Result<(), FileError> {
-        let experiment = self.condition(&raw.experiment)?;
-        let finding = Finding { says: raw.text, experiment };
-        self.study.findings.insert(raw.of.into_inner(), finding);
-        Ok(())
-    }
-
-    fn also(&mut self, raw: RawAlso) -> Result<(), FileError> {
-        let formula = self.of_measures(&raw.value)?;
-        let beside = Beside { says: raw.says, formula };
-        self.study.also.entry(raw.of.into_inner()).or_default().push(beside);
-        Ok(())
-    }
-
-    /// A formula of measures alone.
-    fn of_measures(&self, text: &Spanned<String>) -> Result<Formula, FileError> {
-        let formula = self.formula(text)?;
-        let wrong = |problem: String| Err(self.source.wrong(text.span().start, problem));
-        if let Some(missing) = references::unknown(&formula, &self.study.measures) {
+    /// Checks that a formula has measures alone, and that they exist.
+    fn check(&self, formula: &Formula) -> Result<(), FileError> {
+        let wrong = |problem: String| Err(self.source.wrong_about(&formula.text, problem));
+        if let Some(missing) = references::unknown(formula, &self.study.measures) {
             return wrong(format!("nothing measures {missing}"));
         }
         if !formula.paths().is_empty() {
             return wrong("measures in {…} are compared here; give the step a [[measure]]".into());
         }
-        Ok(formula)
+        Ok(())
     }
 }
 

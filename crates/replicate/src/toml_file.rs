@@ -30,6 +30,11 @@ impl Source<'_> {
         })
     }
 
+    /// Something wrong where this part of the text is first.
+    pub(crate) fn wrong_about(self, part: &str, problem: String) -> FileError {
+        self.wrong(self.text.find(part).unwrap_or(0), problem)
+    }
+
     /// Something wrong at a place of the text.
     pub(crate) fn wrong(self, at: usize, problem: String) -> FileError {
         let before = self.text.as_bytes().iter().take(at);

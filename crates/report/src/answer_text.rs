@@ -13,6 +13,7 @@ use crate::view::{RunView, count};
 use names::{Group, by_name, plural, values_of};
 use seekwell_model::answer::{Answer, AxisAnswer, Depends, Doubt, TimeRow, Trend, ValueOut};
 use seekwell_model::verdict::Ratio;
+use seekwell_model::warning::{Phase, Warning, WarningCode};
 use std::borrow::Cow;
 
 pub(crate) use names::Axes;
@@ -28,6 +29,23 @@ const WORDS: [&str; 13] = [
     "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
     "twelve",
 ];
+
+/// Warnings that could change the pick, the gravest first: the judged step may not have measured the device, or
+/// not what the lab means to ask.
+const DOUBTS: [WarningCode; 10] = [
+    WarningCode::DataSetInMemory,
+    WarningCode::JudgedByFixedTime,
+    WarningCode::JudgedWithoutDurability,
+    WarningCode::TooShort,
+    WarningCode::DeviceBusy,
+    WarningCode::SourceBound,
+    WarningCode::InForceDiffers,
+    WarningCode::DeviceSmallForFilesystem,
+    WarningCode::DeviceNearlyFull,
+    WarningCode::VirtualCpuFree,
+];
+/// Share of the judged step in which a device is busy; below it the time of the CPU would count too.
+const BUSY: f64 = 0.5;
 
 /// Emphasis of a part of a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +106,37 @@ impl DoubtText {
         Self { text: sentence(&doubt.text), remedy }
     }
 
+    /// The first warning of [`DOUBTS`] that concerns the judged step or the whole run.
+    fn of_warnings(view: &RunView) -> Option<Self> {
+        let pick = answer(view).pick.as_deref().and_then(|label| view.stack(label)).cloned()?;
+        let (step, _) = view.verdict.metric.split_once('.').unwrap_or_default();
+        let rests = answer(view).time.as_ref().is_some_and(|time| {
+            time.rows.iter().any(|row| row.busy.is_some_and(|share| share < BUSY))
+        });
+        let concerns = |warning: &&Warning, code: WarningCode| match code.definition().phase {
+            _ if code == WarningCode::VirtualCpuFree => rests,
+            // It ends with the steps that the page cache may serve.
+            _ if code == WarningCode::DataSetInMemory => {
+                let steps = warning.text.rsplit(" in ").next().unwrap_or_default();
+                steps.split(", ").any(|one| one == step)
+            }
+            Phase::Step => warning.text.starts_with(&format!("{step}: ")),
+            // A larger device can only help a filesystem that is picked although this one hampers it.
+            _ if code == WarningCode::DeviceSmallForFilesystem => {
+                !warning.text.contains(&format!(" for {},", pick.filesystem.kind))
+            }
+            _ => true,
+        };
+        let found = DOUBTS.into_iter().find_map(|code| {
+            view.warnings.iter().find(|warning| warning.is(code) && concerns(warning, code))
+        })?;
+        // The trials that it was seen in are in the list of warnings.
+        let text =
+            found.text.rsplit_once(" (").filter(|(_, trials)| trials.contains(" times, in "));
+        let text = text.map_or(found.text.as_str(), |(text, _)| text);
+        Some(Self { text: sentence(text), remedy: sentence(&found.remedy) })
+    }
+
     /// The doubt that a difference on modelled devices is no larger than the known error of the models.
     fn on_model(view: &RunView) -> Option<Self> {
         let found = on_device(view).filter(|found| found.holds != Some(true))?;
@@ -121,7 +170,7 @@ pub(crate) struct AnswerText {
     pub(crate) out: Option<Vec<Span>>,
     /// `95 % confidence, 14 rounds.`; empty without a round.
     pub(crate) basis: String,
-    /// Faster stacks that may lose data.
+    /// Stacks that lost more in power cuts than their options promise, and faster stacks that may lose data.
     pub(crate) weaker: Option<String>,
     pub(crate) doubt: Option<DoubtText>,
     pub(crate) axes: Vec<AxisLine>,
@@ -138,9 +187,14 @@ impl AnswerText {
             cause: said.cause(),
             close: said.close(),
             out: said.out(),
-            basis: said.basis(),
-            weaker: said.weaker(),
-            doubt: answer.doubt.as_ref().map(DoubtText::of).or_else(|| DoubtText::on_model(view)),
+            basis: said.basis_and_check(),
+            weaker: said.surprise().into_iter().chain(said.weaker()).reduce(|a, b| a + " " + &b),
+            doubt: answer
+                .doubt
+                .as_ref()
+                .map(DoubtText::of)
+                .or_else(|| DoubtText::of_warnings(view))
+                .or_else(|| DoubtText::on_model(view)),
             axes: said.axis_lines(),
         }
     }
@@ -297,11 +351,13 @@ impl Said<'_> {
     fn out(&self) -> Option<Vec<Span>> {
         let Self { answer, axes, .. } = self;
         let out = &answer.out;
-        let (first, last) = (out.first()?, out.last()?);
-        if out.len() > 1 && out.len() + 1 == answer.among as usize {
-            return Some(self.all_out(first, last));
+        if out.is_empty() {
+            return None;
         }
-        let (values, left) = axes.whole_values(out);
+        if out.len() > 1 && out.len() + 1 == answer.among as usize {
+            return Some(self.all_out(out));
+        }
+        let (values, left) = axes.whole_values(out, &self.slower_and_weaker());
         let mut said = Vec::new();
         for axis in axes.names() {
             let values: Vec<&str> =
@@ -318,11 +374,47 @@ impl Said<'_> {
         Some(said)
     }
 
-    /// Every other stack is out: the sizes of the next and the last.
-    fn all_out(&self, first: &str, last: &str) -> Vec<Span> {
+    /// Stacks that may lose data that the pick keeps and are slower as well.
+    fn slower_and_weaker(&self) -> Vec<&str> {
+        let better = self.view.verdict.better;
+        let is_slower = |row: &&Ratio| {
+            let effect =
+                row.ratio.and_then(|ratio| Effect::one(better, ratio, row.low, row.high).ends);
+            standing(self.answer, row) == Standing::NotEligible
+                && effect.is_some_and(|(low, _)| low > 1.0)
+                && self.answer.weaker.as_ref().is_none_or(|weaker| weaker.stack != row.stack)
+        };
+        let rows = self.view.verdict.ratios.iter().filter(is_slower);
+        rows.map(|row| row.stack.as_str()).collect()
+    }
+
+    /// Nothing is out for good while a run has too few rounds for a bound.
+    fn out_word(&self) -> &'static str {
+        let is_early = !self.view.is_over && self.answer.loss.is_none();
+        if is_early { "behind so far" } else { "out" }
+    }
+
+    /// Every other stack is out: the sizes of the next and the last. Exact trials find differences of a
+    /// millionth too: those stacks are as good.
+    fn all_out(&self, out: &[String]) -> Vec<Span> {
         let sides = Sides { worse: "it", is_plural: false, better: "the pick", both: false };
-        let mut said = vec![Span::new("Every other stack is out", Role::Out), Span::plain(".")];
-        for (which, stack) in [("Next", first), ("Last", last)] {
+        let is_as_good = |stack: &&String| self.row(stack).is_some_and(Effect::is_nothing);
+        let (as_good, out): (Vec<&String>, Vec<_>) = out.iter().partition(is_as_good);
+        let mut said = Vec::new();
+        if !as_good.is_empty() {
+            let Group { text, is_plural } =
+                by_name(&as_good.into_iter().cloned().collect::<Vec<_>>());
+            let are = if is_plural { "are" } else { "is" };
+            said.push(Span::plain(&format!("{text} {are} as good.")));
+        }
+        let (Some(first), Some(last)) = (out.first(), out.last()) else { return said };
+        if !said.is_empty() {
+            said.push(Span::plain(" "));
+        }
+        let every = format!("Every other stack is {}", self.out_word());
+        said.extend([Span::new(&every, Role::Out), Span::plain(".")]);
+        let ends = [("Next", first), ("Last", last)];
+        for (which, stack) in ends.into_iter().take(out.len()) {
             let Some(effect) = self.row(stack) else { continue };
             let size = self.measure.clause(&sides, effect);
             said.push(Span::plain(&format!(" {which} is {stack}: {size}.")));
@@ -340,7 +432,10 @@ impl Said<'_> {
             .collect();
         let effect = match found.as_slice() {
             [only] if values.len() == 1 => Some(self.effect(only.ratio, only.low, only.high)),
-            _ => self.range(values.iter().flat_map(|value| self.axes.with(axis, value))),
+            _ => {
+                let with = values.iter().flat_map(|value| self.axes.with(axis, value));
+                self.range(with.filter(|label| self.answer.out.iter().any(|out| out == label)))
+            }
         };
         let too = !said.is_empty();
         self.out_group(&group, effect, too, said);
@@ -352,7 +447,7 @@ impl Said<'_> {
         }
         let (are, it) = if group.is_plural { ("are", "they") } else { ("is", "it") };
         let text = first_word(&group.text);
-        said.push(Span::new(&format!("{text} {are} out"), Role::Out));
+        said.push(Span::new(&format!("{text} {are} {}", self.out_word()), Role::Out));
         let sides =
             Sides { worse: it, is_plural: group.is_plural, better: "the pick", both: false };
         let size = effect.map(|effect| self.measure.clause(&sides, effect));
@@ -381,6 +476,12 @@ impl Said<'_> {
         Effect::range(self.view.verdict.better, rows.filter_map(|row| row.ratio))
     }
 
+    /// The basis, and how near replays come to their programs.
+    fn basis_and_check(&self) -> String {
+        let all = [self.basis(), crate::replay_check::sentences(self.view)];
+        all.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+
     fn basis(&self) -> String {
         let Self { view, answer, .. } = self;
         let verdict = &view.verdict;
@@ -404,6 +505,19 @@ impl Said<'_> {
             return format!("Exact: the trials of a stack do not vary; {rounds}{within}.");
         }
         format!("{} confidence, {rounds}{within}.", exact_percent(verdict.confidence))
+    }
+
+    /// The stack that lost the most in power cuts although its options promise to keep what was synced.
+    fn surprise(&self) -> Option<String> {
+        let all = self.view.verdict.evidence.durability.iter();
+        let found = all.filter_map(|one| Some((one, one.surprise()?)));
+        let (worst, counts) = found.max_by_key(|(_, counts)| counts.lossy())?;
+        let stack = joined(&self.axes.stack(&worst.stack, Role::Plain));
+        let (lost, cuts) = (counts.lossy(), counts.cuts);
+        let took = "took synced data or the filesystem";
+        Some(format!(
+            "{stack} keeps synced data by its options, but {lost} of {cuts} power cuts {took}."
+        ))
     }
 
     fn weaker(&self) -> Option<String> {
@@ -440,21 +554,13 @@ impl Said<'_> {
             return "no difference".to_owned();
         }
         let mut text = self.left(axis);
-        let out = differing.iter().take(VALUES).map(|out| self.value_out(out));
-        let out: Vec<String> = out.collect();
+        let out = self.values_out(&differing);
         if !out.is_empty() {
             text.push_str(if text.is_empty() { "" } else { "; " });
-            text.push_str(&out.join("; "));
-        }
-        if differing.len() > VALUES {
-            let more = differing.len() - VALUES;
-            text.push_str(&format!("; {more} more {} out", if more == 1 { "is" } else { "are" }));
+            text.push_str(&out);
         }
         if let Some(trend) = &axis.trend {
             text.push_str(&format!("; {}", self.trend(trend)));
-        }
-        if let Some(beside) = counters(axis) {
-            text.push_str(&format!("; {beside}"));
         }
         text
     }
@@ -473,17 +579,29 @@ impl Said<'_> {
         };
         match (axis.left.as_slice(), axis.within) {
             ([], _) => String::new(),
+            ([only], _) if axis.out.iter().any(|out| self.is_better_on_average(out)) => {
+                format!("{only} is best with the pick")
+            }
             ([only], _) => format!("{only} is best"),
             (left, Some(within)) if within > UNRESOLVED => {
                 let who = match axis.out.as_slice() {
                     [] => String::new(),
                     _ => format!("{} are ", alternatives_and(left)),
                 };
-                format!("{who}too close to call, at most {} apart{over}", percent(within))
+                let apart = match within {
+                    // Trials that vary by so much set no bound worth a number.
+                    wide if wide >= 1.0 => String::new(),
+                    within => format!(", at most {} apart{over}", percent(within)),
+                };
+                format!("{who}too close to call{apart}")
             }
             (_, Some(within)) if axis.out.is_empty() => {
                 let comma = if over.is_empty() { "" } else { "," };
-                format!("no difference above {}{comma}{over}{}", percent(within), single(within))
+                let above = match within {
+                    none if none < size::NOTHING => String::new(),
+                    within => format!(" above {}", percent(within)),
+                };
+                format!("no difference{above}{comma}{over}{}", single(within))
             }
             (left, Some(within)) => format!(
                 "{}, within {} of each other{over}{}",
@@ -495,15 +613,48 @@ impl Said<'_> {
         }
     }
 
+    /// Returns true for a value whose stacks are all out and that is better than the best value on average.
+    fn is_better_on_average(&self, out: &ValueOut) -> bool {
+        self.effect(out.ratio, out.low, out.high).to < 1.0
+    }
+
     /// Values that are out by a difference that can be noticed.
     fn differing<'s>(&'s self, axis: &'s AxisAnswer) -> impl Iterator<Item = &'s ValueOut> {
         let differs = |out: &&ValueOut| !self.effect(out.ratio, out.low, out.high).is_nothing();
         axis.out.iter().filter(differs)
     }
 
-    fn value_out(&self, out: &ValueOut) -> String {
-        let sides = Sides { worse: &out.value, is_plural: false, better: &out.against, both: true };
-        self.measure.clause(&sides, self.effect(out.ratio, out.low, out.high))
+    /// Values that are out with their sizes; of a long list the range alone, or the first if they were
+    /// compared with different values.
+    fn values_out(&self, out: &[&ValueOut]) -> String {
+        let one = |out: &&ValueOut| {
+            let effect = self.effect(out.ratio, out.low, out.high);
+            if self.is_better_on_average(out) {
+                let (worse, better) = (out.against.as_str(), out.value.as_str());
+                let sides = Sides { worse, is_plural: false, better, both: true };
+                return format!("{} on average", self.measure.clause(&sides, effect.turned()));
+            }
+            let sides =
+                Sides { worse: &out.value, is_plural: false, better: &out.against, both: true };
+            self.measure.clause(&sides, effect)
+        };
+        let listed = |out: &[&ValueOut]| out.iter().map(one).collect::<Vec<_>>().join("; ");
+        let (Some(first), true) = (out.first(), out.len() > VALUES) else { return listed(out) };
+        let ratios = out.iter().map(|out| out.ratio);
+        let range = Effect::range(self.view.verdict.better, ratios);
+        match range.filter(|_| out.iter().all(|one| one.against == first.against)) {
+            Some(range) => {
+                let worse = format!("the {} others", word(out.len()));
+                let sides =
+                    Sides { worse: &worse, is_plural: true, better: &first.against, both: true };
+                self.measure.clause(&sides, range)
+            }
+            None => {
+                let more = out.len() - VALUES;
+                let are = if more == 1 { "is" } else { "are" };
+                format!("{}; {more} more {are} out", listed(&out[..VALUES]))
+            }
+        }
     }
 
     fn depends(&self, axis: &AxisAnswer) -> String {
@@ -580,22 +731,6 @@ const NO_LOSS: f64 = 5e-4;
 const UNRESOLVED: f64 = 0.25;
 /// Values of an axis in its line at most.
 const VALUES: usize = 3;
-
-/// The counters that differ most between the best and the worst value: `15 KiB per write with btrfs, 293
-/// with ext4`.
-fn counters(axis: &AxisAnswer) -> Option<String> {
-    let (worst, best) = (axis.worst.as_ref()?, axis.left.first()?);
-    let said: Vec<String> = axis
-        .beside
-        .iter()
-        .take(2)
-        .map(|one| {
-            let number = crate::number::three_digits;
-            format!("{} {} against {}", number(one.at_highest), one.what, number(one.at_lowest))
-        })
-        .collect();
-    (!said.is_empty()).then(|| format!("{worst} has {} with {best}", list(&said)))
-}
 
 /// `ext4 or xfs`.
 pub(crate) fn alternatives(values: &[String]) -> String {

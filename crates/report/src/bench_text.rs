@@ -23,7 +23,6 @@ pub fn bench_text(result: &BenchResult) -> String {
         _ => {}
     }
     for curve in &result.curves {
-        out.push_str(&curves::chart(curve));
         out.push_str(&curves::curve_table(curve));
     }
     for surface in &result.surfaces {

@@ -52,7 +52,7 @@ pub fn csv(view: &RunView) -> String {
 }
 
 /// Text that no spreadsheet computes.
-fn inert(text: &str) -> String {
+pub(crate) fn inert(text: &str) -> String {
     let first = text.trim_start().chars().next();
     let active = matches!(first, Some('=' | '+' | '-' | '@' | '|' | '\''))
         || text.starts_with(['\t', '\r', '\n']);
@@ -65,7 +65,8 @@ fn line(out: &mut String, cells: &[String]) {
     out.push_str("\r\n");
 }
 
-fn quote(cell: &str) -> String {
+/// A cell as RFC 4180 has it.
+pub(crate) fn quote(cell: &str) -> String {
     if cell.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", cell.replace('"', "\"\""))
     } else {

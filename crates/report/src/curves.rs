@@ -1,90 +1,88 @@
-//! Curves and surfaces of a bench: as a drawing in characters, and as tables.
+//! Curves and surfaces of a bench as tables.
 
-mod characters;
-mod tables;
-
-use seekwell_model::bench::{Curve, CurveAxis};
+use crate::number::{DASH, quantity};
+use crate::text::{Palette, Table, harmless, paragraph};
+use seekwell_model::bench::{Curve, CurveAxis, Surface};
+use seekwell_model::metrics::Unit;
 use seekwell_model::units::Bytes;
 
-pub(crate) use characters::chart;
-pub(crate) use tables::{curve_table, surface_table};
+const WIDTH: usize = 80;
+/// Record sizes side by side in one block of a surface.
+const COLUMNS: usize = 8;
+const CELL: usize = 8;
 
-/// Both axes of a chart, logarithmic, around all points of a curve.
-#[derive(Clone, Copy, Debug)]
-struct Axes {
-    low_x: f64,
-    high_x: f64,
-    low_y: f64,
-    high_y: f64,
+fn known(unit: Option<Unit>, value: Option<f64>) -> String {
+    value.map_or(DASH.to_owned(), |value| quantity(unit, value))
 }
 
-impl Axes {
-    /// `None` when there is no point to draw.
-    fn around(curve: &Curve) -> Option<Self> {
-        let xs = points(curve).map(|(x, _)| x);
-        let ys = points(curve).map(|(_, y)| y);
-        let span = |values: &mut dyn Iterator<Item = f64>| {
-            let ends = values.fold((f64::INFINITY, 0.0_f64), |(low, high), value| {
-                (low.min(value), high.max(value))
-            });
-            (ends.0.is_finite() && ends.0 > 0.0).then_some(ends)
+/// One row for each block size or number of threads.
+pub(crate) fn curve_table(curve: &Curve) -> String {
+    let mut table = Table::default();
+    let title = match curve.axis {
+        CurveAxis::BlockBytes => "block size",
+        CurveAxis::Threads => "threads",
+    };
+    table.column(title, "", false);
+    for title in ["IOPS", "MB/s", "access"] {
+        table.column(title, "", true);
+    }
+    for point in &curve.points {
+        let at = match curve.axis {
+            CurveAxis::BlockBytes => Bytes(point.at).to_string(),
+            CurveAxis::Threads => point.at.to_string(),
         };
-        let (low_x, high_x) = span(&mut { xs })?;
-        let (low_y, high_y) = span(&mut { ys })?;
-        // Whole decades below and above, but at least one.
-        let low_y = 10_f64.powf(low_y.log10().floor());
-        let high_y = 10_f64.powf(high_y.log10().ceil()).max(low_y * 10.0);
-        Some(Self { low_x, high_x, low_y, high_y })
+        let cells = vec![
+            at,
+            quantity(None, point.iops),
+            known(None, point.mb_per_s),
+            known(Some(Unit::Nanoseconds), point.seek_time_ns),
+        ];
+        table.row(None, cells);
     }
-
-    /// Place of a block size or a number of threads, 0 to 1.
-    fn x(&self, value: f64) -> f64 {
-        let width = (self.high_x / self.low_x).ln();
-        if width > 0.0 { (value / self.low_x).ln() / width } else { 0.5 }
+    let mut out = indented(&table);
+    let smallest = curve.points.first().filter(|_| curve.axis == CurveAxis::BlockBytes);
+    if let (Some(seek_time), Some(smallest)) = (curve.seek_time_ns, smallest) {
+        let text = format!(
+            "seek time {}, estimated from the operations of {}",
+            quantity(Some(Unit::Nanoseconds), seek_time),
+            Bytes(smallest.at)
+        );
+        out.push_str(&paragraph("  ", &text, WIDTH));
     }
-
-    /// Place of a speed, 0 at the bottom to 1.
-    fn y(&self, value: f64) -> f64 {
-        (value / self.low_y).ln() / (self.high_y / self.low_y).ln()
-    }
-
-    /// Powers of ten of the speed.
-    fn decades(&self) -> Vec<f64> {
-        let (first, last) = (self.low_y.log10().round() as i32, self.high_y.log10().round() as i32);
-        (first..=last).map(|power| 10_f64.powi(power)).collect()
-    }
+    out
 }
 
-/// The quantity drawn of a curve: speed over block size in MB/s, over threads in operations per second.
-fn points(curve: &Curve) -> impl Iterator<Item = (f64, f64)> + '_ {
-    curve.points.iter().filter_map(|point| {
-        let speed = match curve.axis {
-            CurveAxis::BlockBytes => point.mb_per_s?,
-            CurveAxis::Threads => point.iops,
-        };
-        (speed > 0.0 && speed.is_finite() && point.at > 0).then_some((point.at as f64, speed))
-    })
+fn indented(table: &Table) -> String {
+    let (text, _) = table.render(WIDTH - 2, usize::MAX, Palette { colour: false });
+    text.lines().map(|line| format!("  {line}\n")).collect()
 }
 
-/// A block size or a number of threads.
-fn at(axis: CurveAxis, value: u64) -> String {
-    match axis {
-        CurveAxis::BlockBytes => Bytes(value).to_string(),
-        CurveAxis::Threads => value.to_string(),
+/// Throughput over file and record size, as many columns at a time as fit.
+pub(crate) fn surface_table(surface: &Surface) -> String {
+    let title = format!("{}: MB/s, file size down, record size across", surface.pass);
+    let mut out = paragraph("  ", &harmless(&title), WIDTH);
+    for first in (0..surface.records.len()).step_by(COLUMNS) {
+        let columns = first..(first + COLUMNS).min(surface.records.len());
+        let mut head = format!("  {:>8}", "");
+        for record in &surface.records[columns.clone()] {
+            head.push_str(&format!("{:>CELL$}", Bytes(*record).to_string()));
+        }
+        out.push_str(&head);
+        out.push('\n');
+        for (file, row) in surface.files.iter().zip(&surface.mb_per_s) {
+            let cells = &row[columns.clone()];
+            if cells.iter().all(Option::is_none) {
+                continue;
+            }
+            let mut line = format!("  {:>8}", Bytes(*file).to_string());
+            for cell in cells {
+                line.push_str(&format!("{:>CELL$}", known(None, *cell)));
+            }
+            out.push_str(line.trim_end());
+            out.push('\n');
+        }
     }
-}
-
-/// Titles of the axes.
-fn titles(axis: CurveAxis) -> (&'static str, &'static str) {
-    match axis {
-        CurveAxis::BlockBytes => ("block size", "MB/s"),
-        CurveAxis::Threads => ("threads", "operations/s"),
-    }
-}
-
-/// A speed as the label of a decade.
-fn decade(value: f64) -> String {
-    if value >= 1.0 { format!("{value:.0}") } else { format!("{value}") }
+    out
 }
 
 #[cfg(test)]

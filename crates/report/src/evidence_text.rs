@@ -7,8 +7,10 @@ use crate::factor::list;
 use crate::model_error::on_device;
 use crate::noise::noise;
 use crate::number::percent;
+use crate::safety::{self, class_words, worst};
 use crate::text::capital;
 use crate::view::{RunView, count};
+use crate::why_text::WhyText;
 use seekwell_model::power_cut::CutCounts;
 use seekwell_model::verdict::{
     CheckFound, ControlFound, DurabilityClass, Evidence, NodeFound, NodeStanding, RaceCourse,
@@ -30,10 +32,13 @@ pub(crate) struct Section {
 pub(crate) fn sections(view: &RunView) -> Vec<Section> {
     let evidence = &view.verdict.evidence;
     let all = [
+        ("Why", why(view)),
         ("Storage", storage(evidence)),
+        ("Wear", safety::wear(view).into_iter().collect()),
         ("Another device or another filesystem", devices::sentences(view)),
         ("On a real device", on_device(view).map_or_else(Vec::new, |found| found.sentences)),
         ("On each node", nodes(view)),
+        (safety::TITLE, safety::sentences(view)),
         ("After a power cut", durability(view)),
         ("How the race went", evidence.race.as_ref().map_or_else(Vec::new, course)),
         ("The laboratory", laboratory(evidence)),
@@ -43,6 +48,11 @@ pub(crate) fn sections(view: &RunView) -> Vec<Section> {
         .filter(|(_, sentences)| !sentences.is_empty())
         .map(|(title, sentences)| Section { title, sentences })
         .collect()
+}
+
+/// Method and limits of the experiments behind the cause, which is said where the verdict is.
+fn why(view: &RunView) -> Vec<String> {
+    WhyText::of(view).map_or_else(Vec::new, |text| text.notes)
 }
 
 /// The share of the storage, where it is so small that no device could help.
@@ -55,17 +65,6 @@ fn storage(evidence: &Evidence) -> Vec<String> {
         )
     });
     said.into_iter().collect()
-}
-
-/// The class in words.
-pub(crate) fn class_words(class: DurabilityClass) -> &'static str {
-    match class {
-        DurabilityClass::EveryWrite => "every write survives",
-        DurabilityClass::Synced => "synced data survives",
-        DurabilityClass::Unordered => "synced data survives; other writes may be lost or reordered",
-        DurabilityClass::Unsafe => "even synced data may be lost",
-        DurabilityClass::Volatile => "nothing is left",
-    }
 }
 
 /// The verdict within each node of a cluster; nothing for a run on one machine.
@@ -140,11 +139,12 @@ fn cuts(evidence: &Evidence) -> Vec<String> {
         .collect();
     let lossy = counts.iter().filter(|(_, counts)| counts.lost_synced > 0);
     let broken = counts.iter().filter(|(_, counts)| counts.unmountable > 0);
-    let whole = || counts.iter().filter(|(_, counts)| counts.losses() == 0);
+    let whole = || counts.iter().filter(|(_, counts)| counts.lossy() == 0);
     let mut said: Vec<String> = lossy
         .map(|(stack, counts)| {
             let (lost, cuts) = (counts.lost_synced, counts.cuts);
-            format!("{stack} may lose synced data: {lost} of {cuts} power cuts lost some")
+            let worst = worst(counts);
+            format!("{stack} may lose synced data: {lost} of {cuts} power cuts lost some{worst}")
         })
         .collect();
     said.extend(broken.map(|(stack, counts)| {
@@ -159,6 +159,7 @@ fn cuts(evidence: &Evidence) -> Vec<String> {
         let stacks = few(whole().map(|(stack, _)| *stack));
         said.push(format!("No synced data was lost in {cuts} power cuts: {stacks}"));
     }
+    said.extend(counts.iter().filter_map(|(stack, counts)| transactions(stack, counts)));
     for (stack, counts) in counts.iter().filter(|(_, counts)| counts.damaged > 0) {
         said.push(format!(
             "{stack} needs its checker after a power cut: it found damage after {} of {}",
@@ -166,6 +167,21 @@ fn cuts(evidence: &Evidence) -> Vec<String> {
         ));
     }
     said
+}
+
+/// The committed transactions that the worst cut took, and damage of the database.
+fn transactions(stack: &str, counts: &CutCounts) -> Option<String> {
+    let losses = counts.losses?;
+    let took = match losses.lost_transactions_max? {
+        0 => "none of".to_owned(),
+        lost => format!("at worst {lost} of"),
+    };
+    let damaged = match losses.database_damaged {
+        0 => String::new(),
+        damaged => format!("; after {damaged} the database was damaged"),
+    };
+    let cuts = counts.cuts;
+    Some(format!("{cuts} power cuts took {took} the committed transactions of {stack}{damaged}"))
 }
 
 fn classes(evidence: &Evidence) -> Vec<String> {
@@ -190,9 +206,6 @@ fn classes(evidence: &Evidence) -> Vec<String> {
             few(of_class.iter().map(|stack| stack.stack.as_str()))
         ));
     }
-    said.push(
-        "Stacks of different classes make different promises: compare within one class".to_owned(),
-    );
     said
 }
 

@@ -134,6 +134,7 @@ pub(crate) fn view(stacks: Vec<Stack>, seconds: &[f64], verdict: Verdict) -> Run
         records,
         verdict,
         stored: None,
+        why: None,
         backend: "host".to_owned(),
         environment: serde_json::json!({
             "place": "host",
@@ -273,11 +274,6 @@ fn demo_filesystems() -> AxisAnswer {
         low: Some(1.55),
         high: Some(1.79),
     };
-    let beside = seekwell_model::verdict::Beside {
-        what: "KiB per write".to_owned(),
-        at_highest: 15.0,
-        at_lowest: 293.0,
-    };
     AxisAnswer {
         axis: "filesystem".to_owned(),
         left: vec!["ext4".to_owned(), "xfs".to_owned()],
@@ -285,8 +281,6 @@ fn demo_filesystems() -> AxisAnswer {
         single: Some(0.12),
         out: vec![out],
         over: "the schedulers".to_owned(),
-        beside: vec![beside],
-        worst: Some("btrfs".to_owned()),
         ..AxisAnswer::default()
     }
 }

@@ -4,12 +4,13 @@
 //! Text that came from outside reaches the page only through [`Page::text`] and
 //! [`Page::attribute`], which escape it; markup is made of literals alone.
 
-mod card;
 mod draw;
 mod first;
 mod forest;
+mod frontier;
 mod inside;
 mod letters;
+mod race;
 mod scale;
 mod sections;
 mod summary;
@@ -99,8 +100,7 @@ fn page(
     };
     let title = format!("{}: {said}", view.plan.lab.name);
     let description = first::description(view, &text);
-    let image = if view.is_recording() { String::new() } else { card::address(&first) };
-    let head = Head { title: &title, description: &description, image: &image };
+    let head = Head { title: &title, description: &description };
     let mut page = Page::with_program(&head, program);
     first.draw(&mut page, &sections::links(view, program.is_some()), inside);
     sections::stacks(&mut page, view, &stacks);
@@ -110,6 +110,7 @@ fn page(
         }
     }
     sections::decision(&mut page, view);
+    race::draw(&mut page, view);
     sections::evidence(&mut page, view);
     sections::warnings(&mut page, view);
     sections::uncontrolled(&mut page, view);
@@ -118,9 +119,6 @@ fn page(
         sections::trials(&mut page, view, trials);
     }
     sections::left_out(&mut page, view);
-    if program.is_some() {
-        page.raw(sections::COMPARE);
-    }
     sections::inside(&mut page, name, inside, program.is_some());
     page.data("summary", &summary::summary(view, trials, name, inside));
     let after = Page::fragment().finish_with(program);

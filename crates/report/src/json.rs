@@ -94,6 +94,8 @@ pub(crate) fn summary(view: &RunView) -> Value {
         "stacks": view.plan.stacks,
         "verdict": verdict(view),
         "answer": view.verdict.answer,
+        "replay_checks": crate::replay_check::json(view),
+        "why": view.why,
         "warnings": view.warnings,
         "left_out": view.plan.left_out,
         "uncontrolled": uncontrolled(view),

@@ -6,6 +6,7 @@
 //! pure function from data to text. This room measures nothing, judges nothing and prints nothing.
 
 mod answer_text;
+mod atlas;
 mod bench_text;
 mod clusters;
 mod compare_text;
@@ -16,7 +17,6 @@ mod evidence_text;
 mod factor;
 mod html;
 mod json;
-mod load_page;
 mod markdown;
 mod model_error;
 mod next_step;
@@ -29,26 +29,33 @@ mod permanent;
 mod plan_text;
 mod prediction_text;
 mod program;
+mod replay_check;
 mod replication;
+mod safety;
 mod schema;
 mod sentence;
 mod stack_table;
 mod terminal;
 mod text;
+mod traffic_text;
 mod trial_ratios;
 mod uncontrolled;
 mod view;
 mod watch_text;
+mod why_text;
 
 #[cfg(test)]
 mod fixture;
 
+pub use atlas::{
+    Asked, Cell, Entry, SitePage, atlas_entries, atlas_lines, cell_fingerprint, is_same_value,
+    questions_markdown, site,
+};
 pub use bench_text::bench_text;
 pub use compare_text::{compare_markdown, compare_text};
 pub use csv::csv;
 pub use html::{ExtractError, HtmlPage, Inside, PageTrials, extract, has_program};
 pub use json::write_json;
-pub use load_page::{LoadPage, LoadPicture, load_html};
 pub use markdown::markdown;
 pub use next_step::{resume_command, resume_with, shell_word};
 pub use over_time::{OverTime, PastRun};
@@ -56,7 +63,8 @@ pub use parquet::{EachTrial, PARQUET_TABLES, ParquetTable, TableParts};
 pub use plan_text::plan_text;
 pub use prediction_text::prediction_text;
 pub use replication::{
-    Around, chart_name, replication_chart, replication_markdown, replication_text,
+    ReplicationTable, replication_chart, replication_file, replication_markdown,
+    replication_tables, replication_text,
 };
 pub use schema::json_schema;
 pub use sentence::decision_word;
@@ -64,3 +72,4 @@ pub use terminal::{Screen, terminal};
 pub use text::is_harmful;
 pub use view::{RunView, shown_metrics};
 pub use watch_text::{WatchedLatency, columns_that_fit, iostat_columns, watch_header, watch_line};
+pub use why_text::why_text;

@@ -9,11 +9,16 @@ use crate::stack_table::{CUTS, StackTable, direction};
 use crate::terminal::forest::Forest;
 use crate::terminal::{grouped, medians};
 use crate::text::{Palette, Table, harmless};
+use crate::traffic_text;
 use crate::uncontrolled::uncontrolled;
 use crate::view::RunView;
+use crate::why_text::WhyText;
+use std::path::Path;
 
 /// Columns and stacks of the picture.
 const PICTURE: (usize, usize) = (80, 12);
+/// The run file in commands.
+const RUN: &str = "FILE";
 
 /// The answer with its picture, what matters, the machine, and the command that repeats it; with `all` also
 /// the table of stacks, the evidence, warnings, and how to make the pick permanent. No text of the run becomes
@@ -29,6 +34,17 @@ pub fn markdown(view: &RunView, all: bool) -> String {
     picture(view, &mut out);
     for line in AnswerText::of(view).axes {
         out.push_str(&format!("- **{}**: {}\n", escape(&line.axis), escape(&line.text)));
+    }
+    if let Some(why) = WhyText::of(view) {
+        out.push_str(&format!("- **why**: {}\n\n", escape(&why.sentence)));
+        fenced(&why.lines(PICTURE.0), &mut out);
+        if let (Some(mechanism), Some(of)) = (&why.mechanism, &view.why) {
+            out.push_str(&format!("{}\n\n", escape(mechanism)));
+            fenced(&traffic_text::picture(of, PICTURE.0), &mut out);
+        }
+        why.what_if.iter().for_each(|of| table(of, &mut out));
+    } else if let Some(untested) = WhyText::untested(view, Path::new(RUN)) {
+        out.push_str(&format!("- **why**: {}\n", escape(&untested)));
     }
     let spent = answer(view).time.as_ref().and_then(|time| busy(&time.rows));
     if let Some(busy) = spent {

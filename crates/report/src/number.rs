@@ -17,6 +17,7 @@ pub(crate) struct Scale {
 }
 
 const SECONDS: [(f64, &str); 4] = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")];
+const YEARS: [(f64, &str); 2] = [(1.0, "years"), (1.0 / 365.25, "days")];
 const BYTES: [(f64, &str); 4] = [(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")];
 
 impl Scale {
@@ -38,6 +39,7 @@ impl Scale {
         let (divisor, symbol) = match unit {
             Some(Unit::Seconds) if largest > 0.0 => pick(&SECONDS, 1.0),
             Some(Unit::Nanoseconds) if largest > 0.0 => pick(&SECONDS, 1e-9),
+            Some(Unit::Years) if largest > 0.0 => pick(&YEARS, 1.0),
             Some(Unit::Bytes) if largest > 0.0 => pick(&BYTES, 1.0),
             Some(unit) => (1.0, unit.symbol()),
             None => (1.0, ""),
@@ -48,6 +50,12 @@ impl Scale {
     /// The unit printed after the numbers; may be empty.
     pub(crate) fn symbol(&self) -> &'static str {
         self.symbol
+    }
+
+    /// The value as it is printed.
+    pub(crate) fn rounded(&self, value: f64) -> f64 {
+        let shown = 10.0_f64.powi(i32::try_from(self.decimals).unwrap_or(0));
+        (value / self.divisor * shown).round() / shown * self.divisor
     }
 
     /// The number without its unit; a dash for "not known".

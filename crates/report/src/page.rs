@@ -16,8 +16,6 @@ pub(crate) struct Head<'a> {
     pub(crate) title: &'a str,
     /// Empty for a page without one.
     pub(crate) description: &'a str,
-    /// Address of its picture, 1200 × 630; empty for a page without one.
-    pub(crate) image: &'a str,
 }
 
 /// The one escaper: characters that mean something in markup, in attributes of either quote, and
@@ -72,7 +70,7 @@ impl Page {
         page
     }
 
-    /// The text and picture that other programs show for a link to the page.
+    /// The text that other programs show for a link to the page.
     fn meta(&mut self, head: &Head<'_>) {
         if head.description.is_empty() {
             return;
@@ -83,14 +81,7 @@ impl Page {
             ("<meta property=\"og:title\"", head.title),
             ("<meta property=\"og:description\"", head.description),
         ];
-        let picture = [
-            ("<meta property=\"og:image\"", head.image),
-            ("<meta property=\"og:image:width\"", "1200"),
-            ("<meta property=\"og:image:height\"", "630"),
-            ("<meta name=\"twitter:card\"", "summary_large_image"),
-        ];
-        let picture = picture.into_iter().filter(|_| !head.image.is_empty());
-        for (open, content) in all.into_iter().chain(picture) {
+        for (open, content) in all {
             self.raw(open);
             self.attribute("content", content);
             self.raw(">\n");

@@ -3,13 +3,14 @@
 
 use crate::view::RunView;
 use seekwell_model::filesystems::{BLOCK_SIZE, FilesystemDefinition, filesystem};
+use seekwell_model::lab::Eligible;
 use seekwell_model::layers::{Below, Lasting};
 use seekwell_model::record::{DeviceInForce, Record, Status};
 use seekwell_model::stack::{
     Backing, DeviceSettings, Export, MemoryLimit, Nfs, Stack, WriteBack, WriteCache,
 };
 use seekwell_model::units::Bytes;
-use seekwell_model::verdict::VerdictKind;
+use seekwell_model::verdict::{DurabilityClass, VerdictKind};
 use std::path::Path;
 
 /// Stands for a disk where the run had an image.
@@ -43,9 +44,24 @@ pub(crate) fn permanent(view: &RunView) -> Vec<Permanent> {
         .filter_map(|label| {
             let well = |(_, record): &(_, &Record)| record.status == Status::Ok;
             let (_, record) = view.of_stack(label).find(well)?;
-            Some(of_stack(view.stack(label)?, record))
+            withheld(view, label).or_else(|| Some(of_stack(view.stack(label)?, record)))
         })
         .collect()
+}
+
+/// A stack that may lose synced data, without lines: they are for labs that ask for it.
+fn withheld(view: &RunView, label: &str) -> Option<Permanent> {
+    let found = view.verdict.evidence.durability_of(label)?;
+    let is_asked_for = view.plan.lab.judge.durability == Eligible::Any;
+    if found.class != DurabilityClass::Unsafe || is_asked_for {
+        return None;
+    }
+    let why = found.reasons.last().map(|reason| format!(" ({reason})")).unwrap_or_default();
+    let note = format!(
+        "It may lose data that a sync returned for{why}, and so may every stack of this lab. Its lines are shown \
+         for a lab with [judge] durability = \"any\"."
+    );
+    Some(Permanent { stack: label.to_owned(), notes: vec![note], ..Permanent::default() })
 }
 
 /// The devices as the lines name them.

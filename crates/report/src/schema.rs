@@ -3,13 +3,16 @@
 
 use seekwell_model::FORMAT;
 use seekwell_model::lab::Better;
+use seekwell_model::origin::OriginKind;
 use seekwell_model::plan::LeftOut;
 use seekwell_model::record::{DeviceTotals, InForce};
+use seekwell_model::replay_check::{OffPart, ReplayComparison};
 use seekwell_model::stack::{Backing, DataMode, MemoryLimit, Stack, WriteBack, WriteCache};
 use seekwell_model::verdict::{
     Basis, Decision, DurabilityClass, NodeStanding, Verdict, VerdictKind,
 };
 use seekwell_model::warning::Warning;
+use seekwell_model::why::Why;
 use serde_json::{Map, Value, json};
 use serde_reflection::{
     ContainerFormat, Format, Named, Registry, Samples, Tracer, TracerConfig, VariantFormat,
@@ -41,10 +44,14 @@ fn registry() -> serde_reflection::Result<Registry> {
     tracer.trace_type::<Basis>(&samples)?;
     tracer.trace_type::<DurabilityClass>(&samples)?;
     tracer.trace_type::<NodeStanding>(&samples)?;
+    tracer.trace_type::<OriginKind>(&samples)?;
     tracer.trace_type::<Stack>(&samples)?;
     tracer.trace_type::<Verdict>(&samples)?;
     tracer.trace_type::<Warning>(&samples)?;
     tracer.trace_type::<LeftOut>(&samples)?;
+    tracer.trace_type::<Why>(&samples)?;
+    tracer.trace_type::<OffPart>(&samples)?;
+    tracer.trace_type::<ReplayComparison>(&samples)?;
     tracer.trace_type::<InForce>(&samples)?;
     tracer.trace_type::<DeviceTotals>(&samples)?;
     tracer.registry()
@@ -91,6 +98,8 @@ fn schema(registry: &Registry) -> Value {
         ("stacks", list(reference("Stack"))),
         ("verdict", reference("Verdict")),
         ("answer", nullable(reference("Answer"))),
+        ("replay_checks", list(replay_check())),
+        ("why", nullable(reference("Why"))),
         ("warnings", list(reference("Warning"))),
         ("left_out", list(reference("LeftOut"))),
         ("uncontrolled", list(text())),
@@ -118,6 +127,18 @@ fn on_device() -> Value {
         ("low", nullable(number())),
         ("high", nullable(number())),
         ("sentences", list(text())),
+    ])
+}
+
+/// A replay compared with its program before the trials; `reason` says why there is none.
+fn replay_check() -> Value {
+    object(vec![
+        ("workload", text()),
+        ("ratio", nullable(number())),
+        ("off", nullable(reference("OffPart"))),
+        ("measured", nullable(reference("ReplayComparison"))),
+        ("reason", nullable(text())),
+        ("sentence", text()),
     ])
 }
 

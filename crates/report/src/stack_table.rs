@@ -49,9 +49,11 @@ impl StackTable {
         let ratios = trials.rows();
         let scale =
             Scale::fit(unit_of(&verdict.metric), ratios.iter().filter_map(|row| row.median));
-        let others: Vec<(StepColumn, Scale)> = view
-            .other_steps()
-            .into_iter()
+        let cuts = verdict.evidence.has_cuts();
+        // Next to the losses.
+        let wear = view.wear().into_iter().filter(|_| cuts);
+        let others: Vec<(StepColumn, Scale)> = wear
+            .chain(view.other_steps())
             .filter_map(|column| {
                 let medians = ratios.iter().map(|row| trials.median(&row.stack, &column.metric));
                 let values: Vec<f64> = medians.flatten().collect();
@@ -69,7 +71,6 @@ impl StackTable {
             })
             .collect();
         let power_cut = verdict.evidence.durability_differs();
-        let cuts = verdict.evidence.has_cuts();
         let price = view.plan.stacks.iter().any(|stack| stack.device.price.is_some());
         Self { scale, others, power_cut, cuts, price, estimates, rows }
     }

@@ -13,6 +13,7 @@ use crate::stack_table::{CUTS, StackTable, direction};
 use crate::text::{Ink, Palette, Table, facts, harmless, paragraph, width as columns};
 use crate::uncontrolled::uncontrolled;
 use crate::view::{RunView, count};
+use crate::why_text::WhyText;
 use forest::Forest;
 use seekwell_model::warning::{Warning, WarningCode};
 use std::path::Path;
@@ -25,6 +26,8 @@ const TEXTS_OF_A_GROUP: usize = 5;
 const LINES: usize = 40;
 /// Fewest and most stacks on the first screen.
 const STACKS: (usize, usize) = (5, 12);
+/// Most bars of time, and those left when the screen is full.
+const BARS: (usize, usize) = (4, 2);
 /// Blank lines around the picture and the last command, and the lines of that command.
 const FRAME: usize = 4;
 /// Reasons that are shown where nothing was compared.
@@ -90,11 +93,16 @@ fn first(
     let mut before = head(view, width, palette);
     before.push('\n');
     before.push_str(&verdict(view, text, width, palette));
-    let mut after = matters(view, text, width, palette);
-    after.push_str(&next(view, screen, width, palette));
     let forest = Forest::of(view);
+    let next = next(view, screen, width, palette);
     let lines = |text: &str| text.lines().count();
-    let others = lines(&before) + lines(&after) + forest.other_lines(width) + FRAME;
+    let fixed = lines(&before) + lines(&next) + forest.other_lines(width) + FRAME;
+    let mut after = matters(view, text, screen.path, width, palette, BARS.0);
+    if !screen.all && fixed + lines(&after) + STACKS.0.min(forest.stacks()) > LINES {
+        after = matters(view, text, screen.path, width, palette, BARS.1);
+    }
+    let others = fixed + lines(&after);
+    after.push_str(&next);
     let stacks = match screen.all {
         true => forest.stacks(),
         false => LINES.saturating_sub(others).clamp(STACKS.0, STACKS.1).min(forest.stacks()),
@@ -181,8 +189,15 @@ fn verdict(view: &RunView, text: &AnswerText, width: usize, palette: Palette) ->
     out
 }
 
-/// The lines of the axes and the bars of the time.
-fn matters(view: &RunView, text: &AnswerText, width: usize, palette: Palette) -> String {
+/// The lines of the axes and the bars of the time, as many as `bars`.
+fn matters(
+    view: &RunView,
+    text: &AnswerText,
+    path: &Path,
+    width: usize,
+    palette: Palette,
+    bars: usize,
+) -> String {
     let mut out = String::new();
     let mut block = |title: &str, lines: Vec<String>, is_prose: bool| {
         for (number, line) in lines.iter().enumerate() {
@@ -200,9 +215,21 @@ fn matters(view: &RunView, text: &AnswerText, width: usize, palette: Palette) ->
     if let Some(spent) = &answer(view).time {
         block(
             "where time goes",
-            time::bars(spent, Axes::of(&view.plan).names(), width.saturating_sub(17)),
+            time::bars(spent, Axes::of(&view.plan).names(), width.saturating_sub(17), bars),
             false,
         );
+    }
+    if let Some(why) = WhyText::of(view) {
+        block("why", vec![why.sentence.clone()], true);
+        for line in why.lines(width.saturating_sub(17)) {
+            out.push_str(&format!("{}{}\n", " ".repeat(17), harmless(&line)));
+        }
+        if let Some(mechanism) = &why.mechanism {
+            out.push_str(&paragraph(&" ".repeat(17), &harmless(mechanism), width));
+        }
+    } else if let Some(untested) = WhyText::untested(view, path) {
+        // Not broken, so that the command can be copied.
+        out.push_str(&format!("{}\n", harmless(&untested)));
     }
     if out.is_empty() { out } else { format!("\n{out}") }
 }

@@ -22,6 +22,10 @@ pub fn is_harmful(c: char) -> bool {
 
 /// The text with a capital first.
 pub(crate) fn capital(text: &str) -> String {
+    // Names of settings stay as they are.
+    if text.split(' ').next().is_some_and(|word| word.contains('_')) {
+        return text.to_owned();
+    }
     let mut rest = text.chars();
     rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
 }

@@ -6,7 +6,8 @@ use seekwell_model::stack::Stack;
 use seekwell_model::units::Nanos;
 use seekwell_model::verdict::{Basis, Ratio, Verdict};
 use seekwell_model::warning::Warning;
-use seekwell_model::workloads::{COMMON_METRICS, WorkloadParams};
+use seekwell_model::why::Why;
+use seekwell_model::workloads::{COMMON_METRICS, WEAR_METRICS, WorkloadParams};
 use std::collections::BTreeMap;
 
 /// Everything that a report shows of a run.
@@ -20,6 +21,8 @@ pub struct RunView {
     pub verdict: Verdict,
     /// The verdict of the file, where that is another than the shown one.
     pub stored: Option<Verdict>,
+    /// The cause of a difference, where it was found by experiments.
+    pub why: Option<Why>,
     /// True if the run file holds the verdict; false for a run that is interrupted or under way.
     pub is_over: bool,
     /// Name of the backend.
@@ -49,7 +52,7 @@ pub(crate) struct Counts {
 pub(crate) struct StepColumn {
     /// `STEP.METRIC`.
     pub(crate) metric: String,
-    /// A metric that the lab defines, and not the usual one of its step.
+    /// A metric that the lab defines, or the wear, and not the usual one of its step.
     own: bool,
 }
 
@@ -119,6 +122,11 @@ impl RunView {
     /// The other measured steps, each with its foremost metric, in the order in which they run.
     pub(crate) fn other_steps(&self) -> Vec<StepColumn> {
         other_steps(&self.plan, &self.verdict.metric)
+    }
+
+    /// The wear of the judged step, of runs on modelled flash.
+    pub(crate) fn wear(&self) -> [StepColumn; 2] {
+        wear(&self.verdict.metric)
     }
 
     /// Facts below the title: backend, machine, and extent of the run.
@@ -249,7 +257,13 @@ impl<'a> ByStack<'a> {
 /// Metrics of other steps than the judged one that the texts of a run show, as `STEP.METRIC`.
 #[must_use]
 pub fn shown_metrics(plan: &Plan, verdict: &Verdict) -> Vec<String> {
-    other_steps(plan, &verdict.metric).into_iter().map(|column| column.metric).collect()
+    let columns = other_steps(plan, &verdict.metric).into_iter().chain(wear(&verdict.metric));
+    columns.map(|column| column.metric).collect()
+}
+
+fn wear(judged: &str) -> [StepColumn; 2] {
+    let step = judged.split('.').next().unwrap_or_default();
+    WEAR_METRICS.map(|name| StepColumn { metric: format!("{step}.{name}"), own: true })
 }
 
 fn other_steps(plan: &Plan, judged: &str) -> Vec<StepColumn> {

@@ -65,12 +65,15 @@ fn cuts(plan: &Plan, outcomes: &Outcomes) -> Vec<Option<CutCounts>> {
 fn with_cuts(mut found: StackDurability, cuts: Option<CutCounts>) -> StackDurability {
     found.cuts = cuts;
     let Some(counts) = cuts else { return found };
+    found.known = Some(found.class);
     let all = counts.cuts;
-    let outcomes = [
+    let mut outcomes = [
         (counts.lost_synced, DurabilityClass::Unsafe, "lost data that a sync had returned for"),
         (counts.unmountable, DurabilityClass::Unsafe, "left a filesystem that cannot be used"),
         (counts.damaged, DurabilityClass::Unordered, "left damage that the checker finds"),
     ];
+    // The worst last, which is the reason that an answer gives.
+    outcomes.sort_by_key(|(count, class, _)| (*class, *count));
     for (count, class, what) in outcomes {
         if count > 0 {
             found.class = found.class.max(class);
@@ -110,6 +113,7 @@ fn of_stack(stack: &Stack, in_force: Option<&InForce>) -> StackDurability {
         class,
         reasons: found.into_iter().map(|(_, reason)| reason).collect(),
         cuts: None,
+        known: None,
     }
 }
 

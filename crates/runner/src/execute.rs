@@ -49,6 +49,8 @@ pub trait Keeper {
 /// Events of a run, for a display.
 #[derive(Debug)]
 pub enum Event<'a> {
+    /// Before the trials: replays run on the stack of their capture.
+    CheckingReplays,
     /// A trial begins.
     Began {
         /// The trial.

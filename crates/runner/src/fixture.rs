@@ -39,7 +39,8 @@ pub fn plan(labels: &[&str], effort: Effort) -> Plan {
 /// Makes every device of a plan a model, whose values are exact.
 pub fn on_models(mut plan: Plan) -> Plan {
     for stack in &mut plan.stacks {
-        stack.device.backing = Backing::Model { model: "sata-2tb-5400".into(), size: None };
+        stack.device.backing =
+            Backing::Model { model: "sata-2tb-5400".into(), size: None, start: None };
     }
     plan
 }

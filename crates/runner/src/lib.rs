@@ -18,4 +18,6 @@ pub mod question;
 pub mod records;
 pub mod staged;
 pub mod steady;
+pub mod traffic;
 pub mod values;
+pub mod why;

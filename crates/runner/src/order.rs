@@ -96,6 +96,7 @@ pub fn plan(lab: &Lab, expanded: Expanded, facts: &BackendFacts) -> Result<Plan,
         race: None,
         control,
         prolonged: None,
+        replay_checks: vec![],
     };
     if starts_in_final(&plan) {
         plan.race = Some(finals(&plan));

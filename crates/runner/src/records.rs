@@ -9,12 +9,8 @@ use seekwell_model::record::{DeviceInForce, InForce, QueueSettings, Record, Stat
 use seekwell_model::shared::{Pool, Shared};
 use std::collections::BTreeMap;
 
-pub(crate) mod quantities;
-
 #[cfg(test)]
 mod tests;
-
-use quantities::Quantities;
 
 /// A candidate whose trials failed so many times in a row is not tried again in this run.
 pub const FAILURES_BEFORE_QUARANTINE: u32 = 3;
@@ -72,8 +68,8 @@ pub(crate) struct JudgedStep {
     pub(crate) durable: Option<f32>,
     /// CPU time of the workload, s.
     pub(crate) cpu: Option<f32>,
-    /// Quantities that may explain the value.
-    pub(crate) quantities: Quantities,
+    /// Time in calls of all threads of a replay, s.
+    pub(crate) in_calls: Option<f32>,
 }
 
 /// Takes outcomes out of the records of one run. Settings in force, of which a run has few, are kept once.
@@ -110,14 +106,13 @@ impl Extractor {
             moved_bytes: moved_bytes(record),
             cuts: CutCounts::of(&record.steps).map(Box::new),
             judged: judged.filter(|_| record.status == Status::Ok).map(|step| {
-                let quantities = Quantities::of(record, step);
                 let metric = |name: &str| step.metrics.get(name).map(|value| *value as f32);
                 Box::new(JudgedStep {
                     busy: busy(step),
                     elapsed: metric("elapsed"),
                     durable: metric("elapsed_durable"),
                     cpu: metric("cpu"),
-                    quantities,
+                    in_calls: metric("time_in_calls"),
                 })
             }),
         }

@@ -6,12 +6,11 @@ use crate::tried::{duration, quoted};
 use seekwell_host::confine::{Reach, read_confined};
 use seekwell_model::filesystems::{FilesystemDefinition, filesystem};
 use seekwell_model::units::{Bytes, Nanos};
+use seekwell_recordings::info::{Matters, Summary};
 use seekwell_replay::{Plan, ReplayError};
-use seekwell_trace::info::{Matters, Summary};
 use seekwell_trace::{Trace, TraceError};
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::time::Duration;
 
 #[cfg(test)]
 mod tests;
@@ -68,22 +67,6 @@ impl Advice {
             )
         })
     }
-
-    /// The times of the replays of a run, in seconds, with that of the recording; `None` without a replay.
-    #[must_use]
-    pub fn compared(&self, elapsed_s: &[f64]) -> Option<String> {
-        let ns = |seconds: &f64| {
-            Duration::try_from_secs_f64(*seconds).map_or(0, |time| Nanos::from_duration(time).0)
-        };
-        let times = || elapsed_s.iter().map(ns);
-        let (shortest, longest) = (times().min()?, times().max()?);
-        Some(format!(
-            "the load took {} where it was recorded, and {} to {} in its replays",
-            seconds(self.recorded.0),
-            seconds(shortest),
-            seconds(longest)
-        ))
-    }
 }
 
 /// Rounds that a verdict needs at least.
@@ -128,7 +111,7 @@ impl Advised {
         let trials = stacks * rounds;
         sentences.push(self.cost(stacks, rounds, &plan));
         sentences.extend(elsewhere(matters));
-        let room = room(&summary, &plan);
+        let room = room(&summary, &plan).max(uncramped(&filesystems));
         let lab = Some(self.lab_text(only.as_deref(), &filesystems, schedulers, room));
         let recorded = Nanos(plan.recorded().elapsed_ns);
         let trials = if self.is_virtual { 0 } else { trials };
@@ -209,6 +192,12 @@ impl Advised {
     }
 }
 
+/// The smallest device whose size hampers none of the filesystems.
+fn uncramped(filesystems: &[Drafted<'_>]) -> Bytes {
+    let least = |one: &Drafted<'_>| filesystem(one.kind)?.cramped.map(|(least, _)| least);
+    filesystems.iter().filter_map(least).max().unwrap_or_default()
+}
+
 /// A mount option that can matter, and the filesystems that have it.
 #[derive(Clone, Copy, Debug)]
 struct Variant {
@@ -238,11 +227,14 @@ struct Drafted<'a> {
     variant: Option<Variant>,
 }
 
-/// Time of all threads between recorded calls; no stack changes it.
+/// Time of all threads between recorded calls.
 #[derive(Clone, Copy, Debug, Default)]
 struct Between {
     computing_ns: u64,
+    /// Asleep, and no thread of the load ended that.
     asleep_ns: u64,
+    /// Asleep until another thread of the load came: as long as that one's calls take.
+    awaited_ns: u64,
 }
 
 impl Between {
@@ -255,20 +247,29 @@ impl Between {
             };
             let sum = between.get_or_insert_default();
             sum.computing_ns = sum.computing_ns.saturating_add(cpu_ns);
-            sum.asleep_ns = sum.asleep_ns.saturating_add(waited_ns);
+            let awaited_ns = event.awaited_ns.unwrap_or(0).min(waited_ns);
+            sum.asleep_ns = sum.asleep_ns.saturating_add(waited_ns - awaited_ns);
+            sum.awaited_ns = sum.awaited_ns.saturating_add(awaited_ns);
             Ok(())
         })?;
         Ok(between)
     }
 
     fn sentence(self, summary: &Summary) -> Option<String> {
-        let all_ns = self.computing_ns + self.asleep_ns + summary.in_calls_ns;
+        let Self { computing_ns, asleep_ns, awaited_ns } = self;
+        let all_ns = computing_ns + asleep_ns + awaited_ns + summary.in_calls_ns;
+        let awaited = match percent(awaited_ns, all_ns) {
+            none if none == "0 %" => String::new(),
+            share => format!(
+                " They wait {share} for each other, which is shorter where the calls of the others are."
+            ),
+        };
         (all_ns > 0).then(|| {
             format!(
                 "Between calls its threads compute {} of their time and sleep {}: no stack changes \
-                 that part.",
-                percent(self.computing_ns, all_ns),
-                percent(self.asleep_ns, all_ns)
+                 that part.{awaited}",
+                percent(computing_ns, all_ns),
+                percent(asleep_ns, all_ns)
             )
         })
     }
@@ -287,8 +288,8 @@ fn room(summary: &Summary, plan: &Plan) -> Bytes {
 
 /// The sentence about a load that storage does not hold back.
 fn no_help(summary: &Summary, between: Option<Between>) -> String {
-    if let Some(Between { computing_ns, asleep_ns }) = between {
-        let waiting_ns = asleep_ns.saturating_add(summary.elsewhere_ns);
+    if let Some(Between { computing_ns, asleep_ns, awaited_ns }) = between {
+        let waiting_ns = asleep_ns.saturating_add(awaited_ns).saturating_add(summary.elsewhere_ns);
         let all_ns = computing_ns + waiting_ns + summary.in_calls_ns;
         let does = match computing_ns >= waiting_ns {
             true => format!("compute {} of their time", percent(computing_ns, all_ns)),

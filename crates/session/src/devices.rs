@@ -5,6 +5,8 @@ use crate::options::Change;
 use seekwell_device::{DeviceFile, catalogue};
 use seekwell_model::lab::Lab;
 use seekwell_model::stack::Backing;
+use seekwell_model::units::Bytes;
+use seekwell_model::why::{MODEL, WRITE_CACHE};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -18,6 +20,9 @@ const SUFFIX: &str = ".toml";
 
 /// Longest device file that is read.
 const MOST_BYTES: u64 = 1 << 20;
+
+/// Keys of the write caches of device files.
+const CACHE_KEYS: [&str; 2] = ["rotating.buffer.write_kib", "ssd.buffer_kib"];
 
 /// Key of the device files in the environment of a run.
 const TEXTS: &str = "device_files";
@@ -130,6 +135,29 @@ impl Devices {
             .into_iter()
             .map(|((name, key), range)| range.map(|value| Change::new(name, &key, value)));
         Ok(changes.collect())
+    }
+
+    /// Models that could take the place of this one: with twice the write cache, and every other real device that is
+    /// as large. Part, new value and model word of each.
+    pub(crate) fn improved(
+        &self,
+        model: &str,
+        size: Option<Bytes>,
+    ) -> Result<Vec<(&'static str, String, String)>, SessionError> {
+        let Some(own) = self.find(model)? else { return Err(self.none_named(model)) };
+        let values = own.values();
+        let larger = CACHE_KEYS.iter().filter_map(|key| {
+            let kib = 2 * values.get(*key)?.parse::<u64>().ok()?;
+            let word = format!("{model},{key}={kib}");
+            (kib > 0).then(|| (WRITE_CACHE, Bytes(kib << 10).to_string(), word))
+        });
+        let sectors = |file: &DeviceFile| seekwell_device::build(file, 1).geometry().sectors_512;
+        let needed = size.map_or_else(|| sectors(&own), |size| size.0 / 512);
+        let others = self.files.values().filter(|file| {
+            !file.is_abstract() && file.name() != own.name() && sectors(file) >= needed
+        });
+        let others = others.map(|file| (MODEL, file.name().to_owned(), file.name().to_owned()));
+        Ok(larger.chain(others).collect())
     }
 
     /// Adds the device of a text that comes from this path, and returns its name.

@@ -2,6 +2,7 @@
 
 use crate::error::SessionError;
 use crate::machine::Machine;
+use crate::replay_check::replayed;
 use seekwell_host::filesystem::{Layout, mkfs_commands};
 use seekwell_host::planned;
 use seekwell_model::filesystems::filesystem;
@@ -26,6 +27,8 @@ pub struct Effects {
     pub exports: Vec<String>,
     /// New images: they have no name and end with the run.
     pub images: Vec<String>,
+    /// Folders whose recorded load is replayed next to them.
+    pub replayed: Vec<String>,
     /// Commands as a shell takes them, each with its origin before it.
     pub commands: Vec<String>,
 }
@@ -39,6 +42,10 @@ impl Effects {
         let mut effects = Self::default();
         for stack in &plan.stacks {
             effects.add_stack(stack)?;
+        }
+        for (_, params) in replayed(&plan.workloads) {
+            let folder = params.only.as_deref().unwrap_or("the folder with most of its files");
+            push_new(&mut effects.replayed, folder.to_owned());
         }
         for workload in &plan.workloads {
             for part in workload.parts.iter().chain(&workload.beside) {
@@ -61,7 +68,13 @@ impl Effects {
             .exports
             .iter()
             .map(|from| format!("makes a directory in {from}, and removes that at the end"));
-        disks.chain(exports).chain(images).chain(commands).collect()
+        let replayed = self.replayed.iter().map(|folder| {
+            format!(
+                "replays the recording in a new folder next to {folder}, where its filesystem is mounted here, and \
+                 removes that before the trials"
+            )
+        });
+        disks.chain(exports).chain(replayed).chain(images).chain(commands).collect()
     }
 
     fn add_stack(&mut self, stack: &Stack) -> Result<(), SessionError> {

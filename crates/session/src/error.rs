@@ -10,6 +10,7 @@ use seekwell_model::units::Bytes;
 use seekwell_replay::ReplayError;
 use seekwell_runner::execute::RunError;
 use seekwell_runner::order::PlanError;
+use seekwell_runner::why::WhyError;
 use seekwell_spec::Diagnostic;
 use seekwell_store::StoreError;
 use seekwell_virtual::labs::LabError;
@@ -56,6 +57,23 @@ pub enum SessionError {
     /// A replacement for the lab's devices that cannot be used.
     #[error("{0}")]
     Device(String),
+    /// Laws of a backend that cannot be switched off.
+    #[error(
+        "causes on a real machine are tested on scratch images alone, and this run was made on disks or other nodes; run its lab with --device loop:SIZE, or with --place virtual --model NAME (seekwell device list names the models), then ask why of that run"
+    )]
+    NoLaws,
+    /// Rounds for the cause that the user ended.
+    #[error("stopped; the run file is as before")]
+    CausesStopped,
+    /// A difference that cannot be explained.
+    #[error(transparent)]
+    Why(#[from] WhyError),
+    /// A run without a verdict.
+    #[error("{path} has no verdict yet; finish the run first: seekwell run --resume -o {path}")]
+    NoVerdict {
+        /// The run file.
+        path: PathBuf,
+    },
     /// Arguments of `try` that make no lab.
     #[error("{0}")]
     Tried(String),

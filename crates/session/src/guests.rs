@@ -10,15 +10,21 @@ use crate::setup::{Opened, Setup};
 use rustix::thread::{CpuSet, sched_getaffinity};
 use seekwell_model::lab::{Lab, Workload};
 use seekwell_model::plan::{BackendFacts, Plan};
+use seekwell_model::stack::{Backing, MemoryLimit, Stack};
+use seekwell_model::units::Bytes;
 use seekwell_model::workloads::WorkloadParams;
+use seekwell_runner::why::Changed;
+use seekwell_virtual::backend::memory;
 use seekwell_virtual::kernel::{self, Kernel, KernelSet};
 use seekwell_virtual::labs::{Checked, LabError};
 use seekwell_virtual::{
-    CpuCharge, Lanes, RootImage, VirtualBackend, VirtualOptions, WorkCharge, labs,
+    CpuCharge, Experiments, Lanes, RootImage, VirtualBackend, VirtualOptions, WorkCharge, labs,
 };
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Guests as a backend.
 pub(crate) struct Guests {
@@ -48,16 +54,8 @@ impl Guests {
             return Ok(kernel);
         }
         let cache = self.machine.kernels.as_deref().ok_or(SessionError::NoHome)?;
-        let needed = |set: KernelSet| {
-            let records = set == KernelSet::Recording || self.options.record.is_none();
-            records && labs::has_layers(set, lab)
-        };
+        let needed = |set: KernelSet| labs::has_layers(set, lab);
         let chosen = choose_kernel(cache, self.options.kernel.as_deref(), lab, &needed)?;
-        if self.options.record.is_some() && chosen.set != KernelSet::Recording {
-            let build = KernelSet::Recording.build_advice();
-            let text = format!("--record needs a lab kernel that records calls; {build}");
-            return Err(SessionError::Kernel(text));
-        }
         if self.charge().work != WorkCharge::default() && !chosen.set.has_layers() {
             let build = KernelSet::Layers.build_advice();
             let text = format!("this lab kernel does not charge the work of layers; {build}");
@@ -209,6 +207,30 @@ impl Setup for Guests {
             )
         };
         reduced.then(note).into_iter().collect()
+    }
+
+    fn experiments(
+        &self,
+        plan: &Plan,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Option<Experiments>, SessionError> {
+        let cpus = cpus(self.options.jobs);
+        Ok(Some(Experiments::new(self.backend(&plan.lab)?, plan, &cpus, stop.clone())?))
+    }
+
+    fn improved(&self, stack: &Stack) -> Result<Vec<Changed>, SessionError> {
+        let twice = Bytes(2 * memory(stack).0);
+        let mut more = stack.clone();
+        more.memory.limit = MemoryLimit::Limit(twice);
+        let mut all = vec![Changed { part: "memory", to: twice.to_string(), stack: more }];
+        if let Backing::Model { model, size, start } = &stack.device.backing {
+            for (part, to, model) in self.devices.improved(model, *size)? {
+                let mut stack = stack.clone();
+                stack.device.backing = Backing::Model { model, size: *size, start: *start };
+                all.push(Changed { part, to, stack });
+            }
+        }
+        Ok(all)
     }
 
     fn open(&self, plan: &Plan, run_file: &Path) -> Result<Opened, SessionError> {

@@ -205,6 +205,13 @@ impl Setup for Host {
         effects::note_seen(&self.machine, &Effects::of(plan)?, self.disks())
     }
 
+    fn check_causes(&self, plan: &Plan) -> Result<(), SessionError> {
+        let is_elsewhere = self.options.cluster.is_some()
+            || plan.stacks.iter().any(|stack| stack.filesystem.export.is_some());
+        let is_possible = !is_elsewhere && disks(plan).is_empty();
+        is_possible.then_some(()).ok_or(SessionError::NoLaws)
+    }
+
     fn open(&self, plan: &Plan, run_file: &Path) -> Result<Opened, SessionError> {
         self.check_start(plan, run_file)?;
         if let Some(on) = &self.options.cluster {

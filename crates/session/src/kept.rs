@@ -67,7 +67,7 @@ pub(crate) fn difference(then: &Value, now: &Value) -> Option<String> {
 
 /// The first difference between the environments of two runs that affects results: its name, the
 /// old and the new value. The programs of guests do not count: every build has others.
-fn differs(then: &Value, now: &Value) -> Option<String> {
+pub(crate) fn differs(then: &Value, now: &Value) -> Option<String> {
     let parts = [("place", "backend"), ("kernel", "kernel"), ("cpu", "CPU"), ("ram", "memory")];
     let part = parts.iter().find_map(|(key, name)| differs_in(then, now, key, name));
     part.or_else(|| other_model(then, now)).or_else(|| other_behaviour(then, now))

@@ -20,6 +20,7 @@
 //! shown (`report`, `cli`).
 
 mod advised;
+pub mod atlas;
 pub mod backends;
 mod devices;
 mod earlier;
@@ -40,6 +41,7 @@ mod own_cpu;
 mod prices;
 mod probed;
 mod process;
+mod replay_check;
 mod resolved;
 mod run;
 mod served;
@@ -49,6 +51,7 @@ mod sizing;
 mod slurm_doctor;
 mod traces;
 mod tried;
+mod why;
 mod worker;
 
 pub use advised::{Advice, Advised};
@@ -63,7 +66,7 @@ pub use machine::Machine;
 pub use marked::all_marked;
 pub use merged::merge;
 pub use options::{Change, More, OnCluster, Options, Price, Wait, Workers};
-pub use probed::{Health, ProbedDevice, ProbedError, ProbedWrites, health};
+pub use probed::{ProbedDevice, ProbedError, ProbedWrites};
 pub use process::{ServeError, serve};
 pub use resolved::{LabText, Resolved};
 pub use run::{Done, Finished, Planned, Run, outcomes};
@@ -77,3 +80,4 @@ pub use setup::{Opened, Setup};
 pub use sizing::{Amounts, Seen};
 pub use slurm_doctor::{ClusterQuestion, slurm_findings};
 pub use tried::{Tried, TriedTrace};
+pub use why::{Asked, AskedTwin, Step};

@@ -1,9 +1,9 @@
 //! The folder that a replay is limited to, told from the recorded calls.
 
 use crate::traces;
+use seekwell_recordings::info::Summary;
 use seekwell_replay::{Plan, ReplayError};
 use seekwell_trace::Trace;
-use seekwell_trace::info::Summary;
 
 /// Folders of programs, libraries and settings, which stay where they are.
 const OF_THE_SYSTEM: [&str; 13] = [

@@ -3,14 +3,14 @@
 
 use rustix::fs::{FileType, Mode, OFlags};
 use seekwell_device::Geometry;
-use seekwell_device::probe::{
-    Direction, ProbeError, ReadFailed, Span, Target, Timed, WriteFailed, WriteTarget,
-};
 use seekwell_engine::buffer::{Aligned, Arena, ArenaShape, DataShape};
 use seekwell_engine::{Clock as _, MonotonicClock};
 use seekwell_host::guard::{self, Context, Purpose};
 use seekwell_host::queue;
 use seekwell_host::sysfs::{self, System};
+use seekwell_probe::{
+    Direction, ProbeError, ReadFailed, Span, Target, Timed, WriteFailed, WriteTarget,
+};
 use std::fs::File;
 use std::io::{Seek as _, SeekFrom};
 use std::os::unix::fs::FileExt as _;
@@ -18,10 +18,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::{io, thread};
-
-mod health;
-
-pub use health::{Health, health};
 
 /// Most reads in flight.
 const MOST_DEPTH: u32 = 32;
@@ -69,9 +65,9 @@ pub struct ProbedDevice {
     geometry: Geometry,
     scheduler: Option<String>,
     buffers: Vec<Buffers>,
-    /// Counters of the whole disk, which other programs share.
+    /// Counters of the whole disk, which other programs share; `None` where there are none.
     stat: PathBuf,
-    begun: Counters,
+    begun: Option<Counters>,
     own: Own,
 }
 
@@ -149,7 +145,7 @@ impl ProbedDevice {
         let buffer = |_| Buffers { incoming: incoming(), outgoing: None };
         let buffers = (0..geometry.queue_depth.min(MOST_DEPTH)).map(buffer).collect();
         let stat = system.block(&whole).join("stat");
-        let begun = counters(&stat)?;
+        let begun = counters(&stat);
         let (scheduler, own) = (settings.scheduler, Own::default());
         Ok(Self { file, geometry, scheduler, buffers, stat, begun, own })
     }
@@ -180,10 +176,10 @@ impl Target for ProbedDevice {
     }
 
     fn disturbance(&self) -> Option<String> {
-        let now = counters(&self.stat).ok()?;
-        let read = now.sectors_read.saturating_sub(self.begun.sectors_read);
+        let (now, begun) = (counters(&self.stat)?, self.begun?);
+        let read = now.sectors_read.saturating_sub(begun.sectors_read);
         let read = read.saturating_sub(self.own.read.load(Ordering::Relaxed));
-        let written = now.sectors_written.saturating_sub(self.begun.sectors_written);
+        let written = now.sectors_written.saturating_sub(begun.sectors_written);
         let written = written.saturating_sub(self.own.written.load(Ordering::Relaxed));
         let text = format!(
             "other programs read {} KiB from the disk and wrote {} KiB to it meanwhile, which spoils the times; \
@@ -359,12 +355,12 @@ fn sectors(requests: &[Span]) -> u64 {
     requests.iter().map(|span| u64::from(span.sectors)).sum()
 }
 
-fn counters(stat: &Path) -> Result<Counters, seekwell_host::Error> {
-    let text = sysfs::read(stat)?;
-    let mut fields = text.split_whitespace().map(|field| field.parse().unwrap_or(0));
+/// The counters of a disk; `None` where the kernel tells none.
+fn counters(stat: &Path) -> Option<Counters> {
+    let text = sysfs::read(stat).ok()?;
+    let mut fields = text.split_whitespace().map(|field| field.parse().ok());
     // Reads, merged reads, sectors read, milliseconds of reading; then the same of writes.
-    let sectors_read = fields.nth(2).unwrap_or(0);
-    Ok(Counters { sectors_read, sectors_written: fields.nth(3).unwrap_or(0) })
+    Some(Counters { sectors_read: fields.nth(2)??, sectors_written: fields.nth(3)?? })
 }
 
 fn take<R: Copy>(next: &AtomicUsize, requests: &[R]) -> Option<(usize, R)> {

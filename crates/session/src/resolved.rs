@@ -57,19 +57,31 @@ impl Session {
     /// # Errors
     /// A mistake in options or lab, or something that the backend lacks.
     pub fn resolve(&self, lab: &LabText<'_>, options: &Options) -> Result<Resolved, SessionError> {
-        let mut backend = backends::choose(self, options)?;
-        let mut file = seekwell_spec::read_lab_bytes(&lab.bytes, &lab.name)?;
-        backend.adapt(&mut file.lab, &lab.directory)?;
+        let backend = backends::choose(self, options)?;
+        let file = seekwell_spec::read_lab_bytes(&lab.bytes, &lab.name)?;
+        self.resolve_with(backend, file, &lab.directory, options)
+    }
+
+    /// Lets a backend adapt a lab of this directory.
+    pub(crate) fn resolve_with(
+        &self,
+        mut backend: Box<dyn Setup>,
+        mut file: LabFile,
+        directory: &Path,
+        options: &Options,
+    ) -> Result<Resolved, SessionError> {
+        backend.adapt(&mut file.lab, directory)?;
         prices::set(&mut file.lab, &options.prices)?;
         traces::check(&file.lab)?;
-        let kept = kept_result(&lab.directory, &file.lab.name);
+        let kept = kept_result(directory, &file.lab.name);
         let facts = backend.facts(&file.lab).map_err(|error| match (error, &kept) {
             (SessionError::Kernel(text), Some(kept)) => {
                 SessionError::Kernel(format!("{text}; meanwhile, {}", of_kept(kept)))
             }
             (other, _) => other,
         })?;
-        Ok(Resolved { file, facts, backend, kept, options: options.clone() })
+        let lists = self.machine().undo();
+        Ok(Resolved { file, facts, backend, kept, options: options.clone(), lists })
     }
 
     /// The plan of a run file, to continue it on the backend that the options name.
@@ -83,7 +95,8 @@ impl Session {
         let mut plan = file.plan()?;
         // Prices are part of a lab: others than those of the run make it another one.
         prices::set(&mut plan.lab, &options.prices)?;
-        Ok(Planned::new(plan, backend, options.clone(), Vec::new()))
+        let lists = self.machine().undo();
+        Ok(Planned::new(plan, backend, options.clone(), Vec::new(), lists))
     }
 }
 
@@ -98,6 +111,7 @@ pub struct Resolved {
     /// A result of the same lab that comes with Seekwell.
     kept: Option<PathBuf>,
     options: Options,
+    lists: PathBuf,
 }
 
 /// A result of a lab in the folder `labs` of a source tree, which is kept next to it.
@@ -138,7 +152,7 @@ impl Resolved {
         let kept = self.kept.filter(|_| plan.left_out.iter().any(lacks_kernel));
         let notes = kept.iter().map(|kept| of_kept(kept)).collect();
         let draws_seed = !self.file.gives_seed();
-        let planned = Planned::new(plan, self.backend, self.options, notes);
+        let planned = Planned::new(plan, self.backend, self.options, notes, self.lists);
         Ok(if draws_seed { planned.drawing_seed() } else { planned })
     }
 

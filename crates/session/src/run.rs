@@ -4,6 +4,7 @@ use crate::effects::Effects;
 use crate::error::SessionError;
 use crate::kept::{self, Standing};
 use crate::options::{Change, More, Options};
+use crate::replay_check::{self, Bounds};
 use crate::setup::{Opened, Setup};
 use seekwell_cluster::ClusterError;
 use seekwell_model::backend::{Backend, BackendError};
@@ -31,6 +32,8 @@ pub struct Planned {
     /// True if the run draws its seed, because the lab sets none.
     draws_seed: bool,
     notes: Vec<String>,
+    /// Folder of the undo lists.
+    lists: PathBuf,
 }
 
 impl Planned {
@@ -39,8 +42,9 @@ impl Planned {
         backend: Box<dyn Setup>,
         options: Options,
         notes: Vec<String>,
+        lists: PathBuf,
     ) -> Self {
-        Self { plan, backend, options, draws_seed: false, notes }
+        Self { plan, backend, options, draws_seed: false, notes, lists }
     }
 
     /// The same, with a seed that is drawn when the run is created.
@@ -52,6 +56,10 @@ impl Planned {
     #[must_use]
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    pub(crate) fn backend(&self) -> &dyn Setup {
+        &*self.backend
     }
 
     /// Effects of the plan on the machine.
@@ -204,7 +212,8 @@ impl Planned {
         };
         let scratch = self.options.scratch_directory(path);
         let more = self.options.more;
-        Ok(Run { plan: self.plan, backend, file, kept, is_new, notes, scratch, more })
+        let lists = self.lists;
+        Ok(Run { plan: self.plan, backend, file, kept, is_new, notes, scratch, more, lists })
     }
 }
 
@@ -241,6 +250,7 @@ pub struct Run {
     notes: Vec<String>,
     scratch: PathBuf,
     more: Option<More>,
+    lists: PathBuf,
 }
 
 /// End of a run.
@@ -329,12 +339,35 @@ impl Run {
         })
     }
 
+    /// Compares replays with their recordings before the first trial; false if it was stopped.
+    fn check_replays(
+        &mut self,
+        stop: &AtomicBool,
+        on_event: &mut dyn FnMut(Event<'_>),
+    ) -> Result<bool, SessionError> {
+        let has_begun = !self.kept.is_empty() || !self.plan.replay_checks.is_empty();
+        if has_begun || replay_check::replayed(&self.plan.workloads).next().is_none() {
+            return Ok(true);
+        }
+        on_event(Event::CheckingReplays);
+        let bounds = Bounds { lists: &self.lists, effort: self.plan.lab.judge.effort, stop };
+        let Some(checks) = replay_check::check(&self.plan.workloads, &bounds) else {
+            return Ok(false);
+        };
+        self.plan.replay_checks = checks;
+        self.file.replace_plan(&self.plan)?;
+        Ok(true)
+    }
+
     /// Runs and judges until no more rounds are wanted; `None` if it was stopped before.
     fn until_over(
         &mut self,
         stop: &AtomicBool,
         on_event: &mut dyn FnMut(Event<'_>),
     ) -> Result<Option<Judged>, SessionError> {
+        if !self.check_replays(stop, on_event)? {
+            return Ok(None);
+        }
         loop {
             let ended = self.leg(stop, on_event)?;
             if ended == Ended::Stopped && self.plan.prolonged.is_none() {

@@ -5,7 +5,12 @@ use crate::options::Change;
 use seekwell_model::backend::Backend;
 use seekwell_model::lab::{Lab, Workload};
 use seekwell_model::plan::{BackendFacts, Plan};
+use seekwell_model::stack::Stack;
+use seekwell_runner::why::Changed;
+use seekwell_virtual::Experiments;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// A backend as it is configured, before there is a plan. Nothing is touched until [`Self::open`].
 pub trait Setup {
@@ -95,6 +100,36 @@ pub trait Setup {
     /// Remarks for the user so far.
     fn notes(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// Opens the backend for experiments that switch laws of its machines off; `stop` ends them. `None` on a backend
+    /// whose laws cannot be switched.
+    ///
+    /// # Errors
+    /// When it cannot be used.
+    fn experiments(
+        &self,
+        _plan: &Plan,
+        _stop: &Arc<AtomicBool>,
+    ) -> Result<Option<Experiments>, SessionError> {
+        Ok(None)
+    }
+
+    /// Stacks that differ from this one in a single part that could be bought: of modelled devices a larger write
+    /// cache, more memory, another device.
+    ///
+    /// # Errors
+    /// When the device is not there.
+    fn improved(&self, _stack: &Stack) -> Result<Vec<Changed>, SessionError> {
+        Ok(Vec::new())
+    }
+
+    /// Checks that causes can be tested on this machine and with the plan's devices.
+    ///
+    /// # Errors
+    /// [`SessionError::NoLaws`] where disks are written whole, or the trials run elsewhere.
+    fn check_causes(&self, _plan: &Plan) -> Result<(), SessionError> {
+        Ok(())
     }
 
     /// Opens the backend for the trials of a plan.

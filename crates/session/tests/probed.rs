@@ -4,16 +4,16 @@
 
 use rustix::fs::{Mode, OFlags, open};
 use seekwell_device::model::Geometry;
-use seekwell_device::probe::{
-    Direction, FlashKind, Label, News, ProbeError, ReadFailed, Span, Tape, Target, Timed,
-    WriteFailed, WriteTarget, flash_file, judge_flash, probe, probe_flash,
-};
 use seekwell_device::{build, load};
 use seekwell_host::claim::{confirm, describe};
 use seekwell_host::guard::Context;
 use seekwell_host::loop_device::attach;
 use seekwell_host::refusal::RefusalKind;
 use seekwell_model::units::Bytes;
+use seekwell_probe::{
+    Direction, FlashKind, Label, News, ProbeError, ReadFailed, Span, Tape, Target, Timed,
+    WriteFailed, WriteTarget, flash_file, judge_flash, probe, probe_flash,
+};
 use seekwell_session::{ProbedDevice, ProbedError, ProbedWrites, System};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};

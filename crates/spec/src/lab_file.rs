@@ -22,6 +22,12 @@ pub struct LabFile {
 }
 
 impl LabFile {
+    /// A lab without a text, such as one that a run file holds. Messages about it have this name and no line.
+    #[must_use]
+    pub fn without_text(lab: Lab, name: &str) -> Self {
+        Self { lab, source: Source::new(name, ""), positions: Positions::default() }
+    }
+
     /// Returns true if the lab sets its seed.
     #[must_use]
     pub fn gives_seed(&self) -> bool {

@@ -1,7 +1,7 @@
 //! The tables of a lab: their fields, limits and meanings.
 
 use crate::definition::{Entry, Form, TableDefinition};
-use seekwell_model::field::{Field, FieldKind};
+use seekwell_model::field::{Field, FieldKind, integer, size};
 use seekwell_model::filesystems::FILESYSTEMS;
 use seekwell_model::layers::{LAYER_NAMES, MOST_LAYER_DEVICES, layer_kind};
 use seekwell_model::units::Bytes;
@@ -37,14 +37,6 @@ pub const SCHEDULERS: &[&str] = &["none", "mq-deadline", "kyber", "bfq", "adios"
 pub const MIN_ROUNDS: u64 = 6;
 
 const TEXT: FieldKind = FieldKind::Text;
-
-const fn integer(min: u64, max: u64) -> FieldKind {
-    FieldKind::Integer { min, max }
-}
-
-const fn size(min: Bytes, max: Bytes) -> FieldKind {
-    FieldKind::Size { min, max }
-}
 
 const IMAGE_SIZE: FieldKind = size(Bytes::mib(1), Bytes(1 << 50));
 
@@ -109,6 +101,7 @@ const MODEL: TableDefinition = TableDefinition {
     entries: &[
         Entry::new("name", TEXT, "Name of a device model, see `seekwell device list`, or the path of a device file such as `mine.toml`, relative to the lab.").required(),
         Entry::new("size", IMAGE_SIZE, "Size, when it is not to be the model's own."),
+        Entry::new("start", IMAGE_SIZE, "With `size`: offset of a partition of that size. Without it the partition is at the beginning, where cards are fastest."),
     ],
     by_kind: None,
 };
@@ -577,7 +570,7 @@ pub const TRIAL: TableDefinition = TableDefinition {
         Entry::new("fsck", FieldKind::Bool, "Check the filesystem after the steps; the step `fsck` reports its time.").default("false"),
         Entry::new("fsck_torn", FieldKind::Bool, "Simulate a crash at the end: mount the filesystem again, write 1,000 small files, sync every tenth, and end the filesystem during the writes. Its driver sends nothing more to the device, as in a power cut with a disk that keeps everything it was sent. The step `mount_torn` reports the time of the recovery mount, `fsck_torn` that of the check after it. For ext3, ext4 and xfs; for other filesystems a warning gives the reason.").default("false"),
         Entry::new("freeze", FieldKind::Bool, "On the virtual backend: make the filesystem and the files before the first measured step once per stack, with the lab's seed, and start every trial from a copy. Rounds then differ in their accesses, not in the layout. On the host every trial makes its own.").default("false"),
-        Entry::new("power_cut", integer(0, 10_000), "On the virtual backend: after each trial, cut the power of the stack at so many instants of a workload that syncs files, blocks, a log and renames. A cut keeps what the device had flushed and loses what was in its cache or under way, as its model says. Each state is mounted, compared with what was synced before the cut, and checked; the step `power_cut` counts the outcomes, and the verdict names the stacks that may lose synced data. 100 cuts take about a minute of a CPU per trial. The host backend refuses it.").default("0"),
+        Entry::new("power_cut", integer(0, 10_000), "On the virtual backend: repeat each trial's workload with its calls recorded, and cut the power at this number of instants of its measured steps. A cut keeps what the device had flushed and loses what was in its cache or under way, as its model says. Each state is mounted, compared with what `fsync`, `fdatasync`, `sync`, `syncfs` and synchronous writes had acknowledged, checked, and repaired where the checker finds damage; the database of `sqlite` is checked too. The step `power_cut` counts the outcomes and has the loss of the worst cut, and the verdict names the stacks that may lose synced data. The host backend refuses it.").default("0"),
         Entry::new("make_once", FieldKind::Bool, "On the virtual backend: make the filesystem once per stack, with the lab's seed, and start every trial from a copy of the disk. `false` makes it anew in every trial, as the host does, and so does a lab that is judged by a metric of `mkfs`.").default("true"),
     ],
     by_kind: None,

@@ -71,19 +71,5 @@ pub fn skewness(values: &[f64]) -> Option<f64> {
     (second > 0.0).then(|| third / second.powf(1.5))
 }
 
-/// Correlation of a series with itself `lag` steps later, about the series' mean. `None` when
-/// the series is not longer than the lag or constant.
-#[must_use]
-pub fn autocorrelation(series: &[f64], lag: usize) -> Option<f64> {
-    let centre = mean(series)?;
-    if series.len() <= lag {
-        return None;
-    }
-    let total: f64 = series.iter().map(|v| (v - centre).powi(2)).sum();
-    let shifted: f64 =
-        series.iter().zip(&series[lag..]).map(|(a, b)| (a - centre) * (b - centre)).sum();
-    (total > 0.0).then(|| shifted / total)
-}
-
 #[cfg(test)]
 mod tests;

@@ -26,6 +26,7 @@
 //! ```
 
 pub mod additive;
+pub mod attribution;
 pub mod axis;
 pub mod checks;
 pub mod dependence;
@@ -43,7 +44,6 @@ pub mod pilot;
 pub mod question;
 pub mod race;
 pub mod rng;
-pub mod sensitivity;
 pub mod serial;
 pub mod shrink;
 pub mod special;

@@ -26,9 +26,6 @@ pub struct Pilot {
     /// Standard deviation of a single trial's logarithm inside rounds (about the coefficient of
     /// variation), with its interval at 95 %. `None` without a stack tried twice.
     pub spread: Option<Interval>,
-    /// Change of the metric from one round to the next, as a factor; `None` with one round. With
-    /// two rounds it cannot be told from noise and is shown as an observation.
-    pub drift_per_round: Option<f64>,
     /// Predicted time of a trial of every stack of the design, in s.
     pub seconds: Vec<f64>,
 }
@@ -61,14 +58,12 @@ pub fn pilot_stacks(design: &Design) -> Vec<usize> {
 /// left out.
 #[must_use]
 pub fn evaluate(design: &Design, trials: &[PilotTrial]) -> Pilot {
-    let (spread, drift_per_round) = noise(trials);
     let positive = |value: f64| value > 0.0 && value.is_finite();
     let log = |trial: &PilotTrial, value: f64| (trial.stack, value.ln());
     let times: Vec<(usize, f64)> =
         trials.iter().filter(|t| positive(t.seconds)).map(|t| log(t, t.seconds)).collect();
     Pilot {
-        spread,
-        drift_per_round,
+        spread: spread(trials),
         seconds: by_axes(design, &times).into_iter().map(f64::exp).collect(),
     }
 }
@@ -87,8 +82,8 @@ pub fn screen_rounds(stacks: usize, config: &RaceConfig) -> Vec<usize> {
     rounds
 }
 
-/// Pooled spread inside rounds with a chi-squared interval, and the change between rounds.
-fn noise(trials: &[PilotTrial]) -> (Option<Interval>, Option<f64>) {
+/// Pooled spread inside rounds with a chi-squared interval.
+fn spread(trials: &[PilotTrial]) -> Option<Interval> {
     let rounds = 1 + trials.iter().map(|t| t.round).max().unwrap_or(0);
     let stacks = 1 + trials.iter().map(|t| t.stack).max().unwrap_or(0);
     let mut logs = vec![vec![None; rounds]; stacks];
@@ -100,15 +95,14 @@ fn noise(trials: &[PilotTrial]) -> (Option<Interval>, Option<f64>) {
     let full: Vec<Vec<f64>> =
         logs.iter().filter_map(|row| row.iter().copied().collect::<Option<Vec<f64>>>()).collect();
     if rounds < 2 || full.is_empty() {
-        return (None, None);
+        return None;
     }
     let round_means: Vec<f64> = (0..rounds)
         .filter_map(|r| mean(&full.iter().map(|row| row[r]).collect::<Vec<_>>()))
         .collect();
-    let drift = ((round_means[rounds - 1] - round_means[0]) / (rounds - 1) as f64).exp();
     let freedom = ((full.len() - 1) * (rounds - 1)) as f64;
     if freedom < 1.0 {
-        return (None, Some(drift));
+        return None;
     }
     let grand = round_means.iter().sum::<f64>() / rounds as f64;
     let squares: f64 = full
@@ -121,9 +115,7 @@ fn noise(trials: &[PilotTrial]) -> (Option<Interval>, Option<f64>) {
     let centre = (squares / freedom).sqrt();
     let end = |z: f64| (squares / chi_squared_quantile(z, freedom)).sqrt();
     let reach = normal_quantile(0.975);
-    let spread =
-        Interval { low: end(reach), centre, high: end(-reach), method: Method::ChiSquared };
-    (Some(spread), Some(drift))
+    Some(Interval { low: end(reach), centre, high: end(-reach), method: Method::ChiSquared })
 }
 
 /// Chi-squared quantile at a normal score (Wilson, Hilferty 1931); within 1 % from 3 degrees of

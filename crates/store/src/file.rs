@@ -4,6 +4,7 @@ mod integrity;
 mod merge;
 mod prolong;
 mod repair;
+mod why;
 
 use crate::attempt::{Kept, Parts, Reader, Wanted, Writing};
 use crate::error::StoreError;

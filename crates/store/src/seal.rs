@@ -73,6 +73,14 @@ impl Seal {
         Self::of(&digest)
     }
 
+    /// The seal of an explanation over all attempts.
+    pub(crate) fn why(&self, why: &str) -> Self {
+        let mut digest = Digest::of("why");
+        digest.add(self.0.as_bytes());
+        digest.add(why.as_bytes());
+        Self::of(&digest)
+    }
+
     /// As it was kept.
     pub(crate) fn kept(text: String) -> Self {
         Self(text)

@@ -23,15 +23,7 @@ const FOLDERS: [&str; 3] = ["README.md", "docs", "devices"];
 /// Pages in `docs` that the program writes itself, and the arguments before `--markdown PAGE`.
 const PAGES: [(&str, &[&str]); 1] = [(
     "replications.md",
-    &[
-        "replicate",
-        "--kept",
-        "--ranges",
-        "--output",
-        "benches/runs/replicate",
-        "--introduction",
-        "labs/replicate/introduction.md",
-    ],
+    &["replicate", "--kept", "--ranges", "--output", "benches/runs/replicate"],
 )];
 
 const START: &str = "<!-- printed: ";
@@ -70,7 +62,7 @@ impl Printer<'_> {
             let scratch = self.scratch.join(name).display().to_string();
             self.run(&[arguments, &["--markdown", &scratch]].concat())?;
         }
-        // A page brings its drawings along.
+        // A page brings its pictures and tables along.
         for entry in entries(self.scratch)? {
             let name = entry.file_name().unwrap_or_default();
             documents.push((page(name), read(&entry)?));
@@ -106,7 +98,7 @@ impl Printer<'_> {
     }
 }
 
-/// Path of a page, or of a drawing that it shows.
+/// Path of a page, or of a picture or table that belongs to it.
 fn page(name: &OsStr) -> PathBuf {
     Path::new("docs").join(name)
 }

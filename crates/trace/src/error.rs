@@ -34,7 +34,7 @@ pub enum TraceError {
         source: serde_json::Error,
     },
     /// The folder has no description.
-    #[error("{} is not a trace: trace.json not found; give the folder that capture or import wrote, or the file of `trace pack`", path.display())]
+    #[error("{} is not a trace: trace.json not found; give the folder that capture or import wrote", path.display())]
     NotATrace {
         /// Folder.
         path: PathBuf,
@@ -50,14 +50,6 @@ pub enum TraceError {
         first: String,
         /// Name of the last.
         last: String,
-    },
-    /// A packed trace is shorter than it was.
-    #[error("{}: the pack ends inside of {member}; copy it again, or pack the folder again", path.display())]
-    CutShort {
-        /// File.
-        path: PathBuf,
-        /// Member, or the end of the archive.
-        member: String,
     },
     /// The description is too long for one.
     #[error("{} is longer than {} MiB: it is not the description of a trace", path.display(), limit_bytes >> 20)]
@@ -122,7 +114,8 @@ pub enum TraceError {
 }
 
 impl TraceError {
-    pub(crate) fn io(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+    /// An error of a file operation, `what` its verb.
+    pub fn io(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         let path = seekwell_trust::shown(path);
         move |source| Self::Io { what, path, source }
     }

@@ -1,23 +1,16 @@
-//! Traces: recorded file system calls and block requests, and what kind of load they are.
+//! Traces: the format of recorded file system calls and block requests.
 //!
-//! A trace is a folder of complete Parquet segments with a description, [`meta`]. This room reads,
-//! writes, cuts and summarizes it, and imports the records of other programs. It records nothing
-//! itself: that is the room `capture`.
+//! A trace is a folder of complete Parquet segments with a description, [`meta`]. This room reads
+//! and writes it. What records is the room `capture`; what is done with recordings is `recordings`.
 
 mod anonymous;
 pub mod calls;
-pub mod caused;
 mod columns;
 mod encode;
 mod error;
 mod event;
 pub mod fast;
-pub mod filter;
-pub mod import;
-pub mod info;
-pub mod merge;
 pub mod meta;
-pub mod pack;
 mod part;
 mod read;
 mod write;

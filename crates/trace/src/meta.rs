@@ -9,7 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// Version of the format, `MAJOR.MINOR`. A newer major version is refused.
-pub const FORMAT: &str = "1.5";
+pub const FORMAT: &str = "1.6";
 /// Name of the description in the folder.
 pub const FILE: &str = "trace.json";
 
@@ -68,6 +68,10 @@ pub struct Meta {
     /// True when page faults of mapped files were recorded, even if there were none.
     #[serde(default)]
     pub faults: bool,
+    /// Devices whose requests are those of the load's files, each once: major number << 20 | minor number. Empty when
+    /// not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<u32>,
     /// Directory trees whose state before the start is in the trace.
     #[serde(default)]
     pub initial: Vec<Tree>,
@@ -143,6 +147,7 @@ impl Meta {
             paths: Vec::new(),
             requests: false,
             faults: false,
+            devices: Vec::new(),
             initial: Vec::new(),
             mounts: Vec::new(),
             anonymous: false,

@@ -8,13 +8,12 @@ use crate::event::{
     Content, DataRange, Event, FileEntry, FileId, InitialAttribute, InitialEntry, Operation,
     ProcessEntry, Request, RequestFlags,
 };
-use crate::meta::{self, Meta};
-use crate::part::{Pack, Part};
+use crate::meta::Meta;
+use crate::part::Part;
 use crate::write::{CALLS, FILES, INITIAL, PROCESSES, REQUESTS};
 use parquet::data_type::ByteArray;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 
 /// Most segments of a table that are looked for: a day has some ten thousand, and a hostile description may
@@ -26,11 +25,10 @@ const NOT_ENDED: &str = "the end: the recording still runs or was killed; what c
 /// Row groups that are decoded while another one is read: each is 25 MiB.
 const AHEAD: usize = 2;
 
-/// A trace on disk: a folder, which may still grow, or a file of `trace pack`.
+/// A trace on disk: a folder, which may still grow.
 #[derive(Clone, Debug)]
 pub struct Trace {
     path: PathBuf,
-    packed: Option<Arc<Pack>>,
     meta: Meta,
     /// First and last segment of each row of them that is missing.
     missing: Vec<(String, String)>,
@@ -40,22 +38,17 @@ pub struct Trace {
 type Named = (PathBuf, Part);
 
 impl Trace {
-    /// Opens the trace at `path`: its folder, or the file that it was packed into.
+    /// Opens the trace in the folder `path`.
     ///
     /// # Errors
     /// When it is no trace or of a newer format.
     pub fn open(path: &Path) -> Result<Self, TraceError> {
         let path = path.to_owned();
-        if !path.is_file() {
-            let meta = Meta::read(&path)?;
-            return Self { path, packed: None, meta, missing: Vec::new() }.completed();
-        }
-        let pack = Pack::open(&path)?;
-        let Some(part) = pack.part(meta::FILE) else {
+        if path.is_file() {
             return Err(TraceError::NotATrace { path });
-        };
-        let meta = Meta::of(part.from(0), &path)?;
-        Self { path, packed: Some(Arc::new(pack)), meta, missing: Vec::new() }.completed()
+        }
+        let meta = Meta::read(&path)?;
+        Self { path, meta, missing: Vec::new() }.completed()
     }
 
     /// Finds the segments that are missing, and adds what the trace lacks to the gaps of its description.
@@ -108,7 +101,7 @@ impl Trace {
         self.meta.source != "capture" || self.meta.duration_ns.is_some()
     }
 
-    /// Its folder or file.
+    /// Its folder.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -120,15 +113,11 @@ impl Trace {
         &self.meta
     }
 
-    /// Bytes of the folder, segments and description, or of the packed file.
+    /// Bytes of the folder, segments and description.
     ///
     /// # Errors
     /// When it cannot be listed.
     pub fn bytes(&self) -> Result<u64, TraceError> {
-        if self.packed.is_some() {
-            let metadata = std::fs::metadata(&self.path);
-            return Ok(metadata.map_err(TraceError::io("read", &self.path))?.len());
-        }
         let entries = std::fs::read_dir(&self.path);
         let entries = entries.map_err(TraceError::io("list", &self.path))?;
         Ok(entries.flatten().filter_map(|entry| entry.metadata().ok()).map(|m| m.len()).sum())
@@ -147,7 +136,10 @@ impl Trace {
     }
 
     /// The same, with these columns unknown: reading a column takes time.
-    pub(crate) fn events_without(
+    ///
+    /// # Errors
+    /// As those of [`Self::events`].
+    pub fn events_without(
         &self,
         left_out: &[&str],
         mut each: impl FnMut(Event) -> Result<(), TraceError>,
@@ -329,33 +321,18 @@ impl Trace {
 
     /// Names of the complete segments, in order.
     fn names(&self) -> Result<Vec<String>, TraceError> {
-        let mut names: Vec<String> = match &self.packed {
-            Some(pack) => pack.names().map(str::to_owned).collect(),
-            None => {
-                let entries = std::fs::read_dir(&self.path);
-                let entries = entries.map_err(TraceError::io("list", &self.path))?;
-                entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect()
-            }
-        };
+        let entries = std::fs::read_dir(&self.path);
+        let entries = entries.map_err(TraceError::io("list", &self.path))?;
+        let mut names: Vec<String> =
+            entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
         names.retain(|name| name.ends_with(".parquet"));
         names.sort();
         Ok(names)
     }
 
-    /// The description and the complete segments, by name.
-    pub(crate) fn parts(&self) -> Result<Vec<(String, Part)>, TraceError> {
-        let mut names = self.names()?;
-        names.insert(0, meta::FILE.to_owned());
-        names.into_iter().map(|name| Ok((name.clone(), self.part(&name)?.1))).collect()
-    }
-
     fn part(&self, name: &str) -> Result<Named, TraceError> {
         let path = self.path.join(name);
-        let part = match &self.packed {
-            Some(pack) => pack.part(name).ok_or_else(|| std::io::ErrorKind::NotFound.into()),
-            None => Part::whole(&path),
-        };
-        let part = part.map_err(TraceError::io("open", &path))?;
+        let part = Part::whole(&path).map_err(TraceError::io("open", &path))?;
         Ok((path, part))
     }
 

@@ -344,9 +344,8 @@ fn repeat(repeats: usize) {
             }
         });
         let kinds: &[&str] = match stage.kernel.set {
-            KernelSet::Full => &FILESYSTEMS,
             KernelSet::Reduced => &FEW_FILESYSTEMS,
-            KernelSet::Layers | KernelSet::Recording => &FILESYSTEMS,
+            KernelSet::Full | KernelSet::Layers => &FILESYSTEMS,
         };
         for kind in kinds {
             let begun = WallClock::now();

@@ -5,7 +5,7 @@ mod transcript;
 
 pub use transcript::was_ended_by_host;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -19,6 +19,8 @@ use seekwell_model::FORMAT;
 use seekwell_model::agent::{DeviceHandle, QueueDefaults, TrialPart, TrialRequest};
 use seekwell_model::filesystems::{FILESYSTEMS, FilesystemDefinition, filesystem};
 use seekwell_model::lab::TrialSettings;
+use seekwell_model::laws::{Law, LawSet};
+use seekwell_model::origin::{OriginKind, TracedStep};
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::{Record, Status};
 use seekwell_model::stack::{Backing, MemoryLimit, Stack};
@@ -31,6 +33,7 @@ use seekwell_stats::derive_seed;
 use crate::check::{Difference, difference};
 use crate::content::Keeping;
 use crate::cuts::CutError;
+use crate::cuts::changes::RecordsError;
 use crate::end::End;
 use crate::kernel::Kernel;
 use crate::machine::{
@@ -38,6 +41,7 @@ use crate::machine::{
 };
 use crate::mailbox::Task;
 use crate::memory_capacity::{self, MemoryCapacity};
+use crate::origins::{self, Step};
 use crate::partition::Partition;
 use crate::preparations::{Preparations, Prepared, Start};
 use crate::root::{RootBuilder, RootError, RootImage};
@@ -108,6 +112,14 @@ pub enum VirtualBackendError {
         label: String,
         /// Cause.
         source: CutError,
+    },
+    /// The recorded calls of a guest could not be read.
+    #[error("cannot read the recorded calls of {label}")]
+    Calls {
+        /// The stack.
+        label: String,
+        /// Cause.
+        source: RecordsError,
     },
     /// A model does not fit the lab.
     #[error("the model of {name} cannot be built")]
@@ -262,12 +274,62 @@ impl VirtualBackend {
         lane: &Lane,
         progress: &mut dyn FnMut(&str),
     ) -> Result<Record, VirtualBackendError> {
-        let guest = Guest { plan, trial, lane, part: TrialPart::Whole };
+        let off = LawSet::NONE;
+        let guest = Guest { plan, trial, lane, part: TrialPart::Whole, off, trace: None };
         let mut record = self.run_steps(&guest, progress)?;
         if plan.lab.trial.power_cut > 0 {
             self.cut_power(&guest, &mut record, progress)?;
         }
         Ok(record)
+    }
+
+    /// Runs one trial with laws switched off, without power cuts. What the trial starts from is that of the
+    /// whole machine, where the lab makes it once: the empty filesystem, or the frozen files.
+    ///
+    /// # Errors
+    ///
+    /// When the backend fails. A failed trial is a record.
+    pub fn run_without(
+        &self,
+        plan: &Plan,
+        trial: &PlannedTrial,
+        lane: &Lane,
+        off: LawSet,
+    ) -> Result<Record, VirtualBackendError> {
+        let guest = Guest { plan, trial, lane, part: TrialPart::Whole, off, trace: None };
+        self.run_steps(&guest, &mut |_| {})
+    }
+
+    /// Runs one trial without power cuts and returns the requests of a step with their origins; `None` if the trial
+    /// failed or the kernel does not record origins. The record is that of [`Self::run_without`] with every law on.
+    ///
+    /// # Errors
+    ///
+    /// When the backend fails. A failed trial is a record.
+    pub fn run_traced(
+        &self,
+        plan: &Plan,
+        trial: &PlannedTrial,
+        lane: &Lane,
+        step: &str,
+    ) -> Result<(Record, Option<TracedStep>), VirtualBackendError> {
+        let seen = RefCell::default();
+        let trace = Some(Trace { step, seen: &seen });
+        let (off, part) = (LawSet::NONE, TrialPart::Whole);
+        let record = self.run_steps(&Guest { plan, trial, lane, part, off, trace }, &mut |_| {})?;
+        Ok((record, seen.take()))
+    }
+
+    /// Laws of a stack's devices and of the machine.
+    ///
+    /// # Errors
+    ///
+    /// When the stack has a device that this backend cannot model.
+    pub fn laws(&self, stack: &Stack) -> Result<LawSet, VirtualBackendError> {
+        let disks = self.disks(stack, 1, &Settings::new(&self.options.scratch))?;
+        let laws = disks.iter().map(|disk| disk.parts.model.laws());
+        let cpu = self.options.charge != CpuCharge::default();
+        Ok(laws.fold(LawSet::NONE.with(Law::Cpu, cpu), LawSet::union))
     }
 
     /// Runs a trial without power cuts.
@@ -345,7 +407,7 @@ impl VirtualBackend {
         let plan = guest.plan;
         // One seed for all rounds: accesses differ from round to round, the layout does not.
         let trial = PlannedTrial { seed: derive_seed(plan.lab.seed, FROZEN), ..*guest.trial };
-        let guest = Guest { trial: &trial, ..*guest };
+        let guest = Guest { trial: &trial, off: LawSet::NONE, trace: None, ..*guest };
         let keeping = self.settings(&guest).keeping();
         self.preparations.start(&self.depends_on(&guest)?, &keeping, || {
             let disks = |settings: &Settings| self.disks(guest.stack(), trial.seed, settings);
@@ -408,12 +470,16 @@ impl VirtualBackend {
         progress: &mut dyn FnMut(&str),
     ) -> Result<(Record, Outcome), VirtualBackendError> {
         let settings = self.settings(guest);
-        let disks = disks(&settings)?;
+        let mut disks = disks(&settings)?;
+        disks.iter_mut().for_each(|disk| disk.parts.model.switch_off(guest.off));
         let mut request = guest.request();
         request.record = self.options.record.is_some() && guest.is_recorded();
         let (mut record, mut outcome) = self.run_agent(&request, disks, settings, progress)?;
         if let (true, Some(records)) = (record.status == Status::Ok, outcome.records.take()) {
             self.keep_trace(guest, records)?;
+        }
+        if let Some(trace) = guest.trace {
+            trace.take(guest.stack(), &record, &mut outcome)?;
         }
         record.in_force.memory_limit = Some(memory(guest.stack()));
         if self.options.charge == CpuCharge::default() {
@@ -466,8 +532,13 @@ impl VirtualBackend {
             seed: trial.seed,
             cpu: lane.cpu,
             stop: lane.stop.clone(),
-            charge: self.options.charge,
-            keep_events: self.options.check,
+            charge: if guest.off.contains(Law::Cpu) {
+                CpuCharge::default()
+            } else {
+                self.options.charge
+            },
+            keep_events: self.options.check || guest.trace.is_some(),
+            keep_origins: guest.trace.is_some(),
             memory_directory: self.memory_directory.clone(),
             ..Settings::new(&self.options.scratch)
         };
@@ -510,7 +581,7 @@ impl VirtualBackend {
         backing: &Backing,
         seed: u64,
     ) -> Result<Box<dyn Model>, VirtualBackendError> {
-        let Backing::Model { model, size } = backing else {
+        let Backing::Model { model, size, start } = backing else {
             return Err(VirtualBackendError::Stack(format!(
                 "{name} is a device of the host, and the virtual backend needs a modelled one: write model = \"NAME\" (seekwell device list)"
             )));
@@ -525,7 +596,10 @@ impl VirtualBackend {
         let whole = seekwell_device::build(&file, seed);
         Ok(match size {
             None => whole,
-            Some(size) => Box::new(Partition::new(whole, size.0 / 512)),
+            Some(size) => {
+                let start = start.map_or(0, |start| start.0 / 512);
+                Box::new(Partition::new(whole, start, size.0 / 512))
+            }
         })
     }
 }
@@ -540,6 +614,50 @@ struct Guest<'a> {
     trial: &'a PlannedTrial,
     lane: &'a Lane,
     part: TrialPart,
+    /// Laws that are switched off.
+    off: LawSet,
+    trace: Option<Trace<'a>>,
+}
+
+/// The step whose requests are kept, and the place for them.
+#[derive(Clone, Copy)]
+struct Trace<'a> {
+    step: &'a str,
+    seen: &'a RefCell<Option<TracedStep>>,
+}
+
+impl Trace<'_> {
+    fn take(
+        &self,
+        stack: &Stack,
+        record: &Record,
+        outcome: &mut Outcome,
+    ) -> Result<(), VirtualBackendError> {
+        let step = record.steps.iter().find(|step| step.name == self.step);
+        let begin_ns = transcript::begin_ns(outcome, self.step);
+        let (Some(step), Some(begin_ns)) = (step, begin_ns) else { return Ok(()) };
+        let (Some(file), Some(events)) = (outcome.origins.take(), &outcome.events) else {
+            return Ok(());
+        };
+        let failed = |source| MachineError::System { what: "read origins of requests", source };
+        let origins = origins::read(file).map_err(failed)?;
+        let durable = step.metrics.get("elapsed_durable").map_or(0, |s| (s * 1e9) as u64);
+        let is_raw = filesystem(&stack.filesystem.kind).is_some_and(FilesystemDefinition::is_raw);
+        let only = outcome.disks.iter().map(|disk| match disk.role.as_str() {
+            "journal" => Some(OriginKind::Journal),
+            _ => is_raw.then_some(OriginKind::Data),
+        });
+        let devices = outcome.disks.iter().map(|disk| disk.parts.model.geometry().sectors_512);
+        let window = Step {
+            begin_ns,
+            elapsed_ns: (step.ended_ns - step.started_ns).max(durable),
+            devices: devices.collect(),
+            only: only.collect(),
+        };
+        // A kernel that records nothing leaves the file empty.
+        *self.seen.borrow_mut() = (!origins.is_empty()).then(|| window.of(events, &origins));
+        Ok(())
+    }
 }
 
 impl<'a> Guest<'a> {
@@ -604,7 +722,8 @@ impl<'a> Guest<'a> {
             undo: None,
             work: PathBuf::from(WORK),
             hidden: None,
-            synced: Vec::new(),
+            surveys: 0,
+            record_data: false,
             record: false,
         }
     }
@@ -640,7 +759,8 @@ pub(crate) fn tools() -> Vec<&'static str> {
 }
 
 /// Returns the guest's RAM for a stack. A quarter of the machine has no meaning for a machine made to measure.
-fn memory(stack: &Stack) -> Bytes {
+#[must_use]
+pub fn memory(stack: &Stack) -> Bytes {
     match stack.memory.limit {
         MemoryLimit::Limit(bytes) => bytes,
         MemoryLimit::Quarter | MemoryLimit::Unlimited => DEFAULT_MEMORY,

@@ -59,6 +59,8 @@ pub struct Frame {
     pub status_address: u64,
     /// Bytes of data in the direction of the command.
     pub data_bytes: u64,
+    /// Number that the guest gave to the request's origin, in the field of its priority; 0 for none.
+    pub origin: u32,
 }
 
 /// A chain that is not even the frame of a request, so that no status can be written.
@@ -86,7 +88,7 @@ pub enum FrameFault {
 pub fn parse(memory: &impl GuestMemory, segments: &mut Vec<Segment>) -> Result<Frame, FrameFault> {
     let header = take_header(memory, segments)?;
     let status_address = take_status(segments)?;
-    let [t0, t1, t2, t3, _, _, _, _, s0, s1, s2, s3, s4, s5, s6, s7] = header;
+    let [t0, t1, t2, t3, o0, o1, o2, o3, s0, s1, s2, s3, s4, s5, s6, s7] = header;
     let kind = u32::from_le_bytes([t0, t1, t2, t3]);
     let sector = u64::from_le_bytes([s0, s1, s2, s3, s4, s5, s6, s7]);
     let writable = matches!(kind, 0 | 8);
@@ -102,7 +104,8 @@ pub fn parse(memory: &impl GuestMemory, segments: &mut Vec<Segment>) -> Result<F
         13 => range(memory, Operation::WriteZeroes, segments, data_bytes)?,
         _ => Command::Unknown,
     };
-    Ok(Frame { command, status_address, data_bytes })
+    let origin = u32::from_le_bytes([o0, o1, o2, o3]);
+    Ok(Frame { command, status_address, data_bytes, origin })
 }
 
 fn transfer(operation: Operation, sector: u64, bytes: u64) -> Command {

@@ -14,9 +14,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use seekwell_device::SectorRange;
 use seekwell_device::evidence::Evidence;
 
 use crate::clock::{FOREVER_NS, Running, SharedClock, TimeMessage, TimeOperation, Transport};
+use crate::content::Content;
 use crate::fingerprint::{Event, Fingerprint};
 use crate::link::{self, LinkFault, TimeLink};
 use crate::mailbox::{Kind, Reader, Saying};
@@ -68,6 +70,12 @@ impl Notes {
         }
     }
 }
+
+/// New contents of the measured disks, in their order, with the sectors that cannot be read.
+pub type Replacement = Vec<(Content, Vec<SectorRange>)>;
+
+/// Hears a guest's messages.
+pub type Hear<'a> = dyn FnMut(Saying) -> Option<Replacement> + 'a;
 
 /// The disk that is the mailbox.
 #[derive(Debug)]
@@ -162,8 +170,9 @@ impl<'a> Controller<'a> {
         }
     }
 
-    /// Controls the clock until the trial is over; `hear` gets the guest's messages.
-    pub fn run(&mut self, hear: &mut dyn FnMut(Saying)) -> Halt {
+    /// Controls the clock until the trial is over; `hear` gets the guest's messages, and may answer with new
+    /// contents of the measured disks.
+    pub fn run(&mut self, hear: &mut Hear<'_>) -> Halt {
         loop {
             let outcome = match self.turn {
                 Turn::Guest => self.listen(),
@@ -355,7 +364,7 @@ impl<'a> Controller<'a> {
     }
 
     /// The guest waits: the next event is a disk's, or its own.
-    fn decide(&mut self, hear: &mut dyn FnMut(Saying)) -> Result<(), Halt> {
+    fn decide(&mut self, hear: &mut Hear<'_>) -> Result<(), Halt> {
         let wanted = if self.shared { self.scene.clock.request_ns() } else { self.requested_ns };
         let wanted = wanted.filter(|wanted| *wanted < FOREVER_NS);
         let wanted = if self.rung { Some(self.now_ns) } else { wanted };
@@ -370,7 +379,7 @@ impl<'a> Controller<'a> {
         }
     }
 
-    fn let_disks_answer(&mut self, at_ns: u64, hear: &mut dyn FnMut(Saying)) -> Result<(), Halt> {
+    fn let_disks_answer(&mut self, at_ns: u64, hear: &mut Hear<'_>) -> Result<(), Halt> {
         self.pass_to(at_ns)?;
         if self.shared {
             self.scene.clock.set_now(self.now_ns);
@@ -433,9 +442,11 @@ impl<'a> Controller<'a> {
         }
     }
 
-    fn empty_mailbox(&mut self, hear: &mut dyn FnMut(Saying)) -> Result<(), Halt> {
-        let content = self.scene.ports[self.scene.mailbox.port].disk().content();
-        while let Some(saying) = self.scene.mailbox.reader.next(content).map_err(Halt::System)? {
+    fn empty_mailbox(&mut self, hear: &mut Hear<'_>) -> Result<(), Halt> {
+        loop {
+            let Mailbox { port, reader } = &mut self.scene.mailbox;
+            let content = self.scene.ports[*port].disk().content();
+            let Some(saying) = reader.next(content).map_err(Halt::System)? else { return Ok(()) };
             self.first_word.get_or_insert_with(|| self.started.elapsed());
             if saying.kind == Kind::Output {
                 let measured = self.scene.ports.iter().take(self.scene.measured);
@@ -443,9 +454,11 @@ impl<'a> Controller<'a> {
                 let heard = OutputPart { at_ns: self.now_ns, bytes: saying.bytes.len(), evidence };
                 self.scene.notes.heard.push(heard);
             }
-            hear(saying);
+            let replaced = hear(saying).into_iter().flatten();
+            for (port, (content, damaged)) in self.scene.ports.iter_mut().zip(replaced) {
+                port.disk_mut().replace(content, damaged);
+            }
         }
-        Ok(())
     }
 
     fn let_guest_run(&mut self, at_ns: u64) -> Result<(), Halt> {

@@ -4,6 +4,9 @@
 //! pure function of requests and times, so a fresh one that is given the same does the same; it is
 //! stopped at the event in question and asked what is lost. A thousand cuts cost one guest.
 
+pub(crate) mod changes;
+pub(crate) mod promised;
+
 use std::io;
 
 use seekwell_device::{Completion, LostWrites, Model, Operation, Refused, Request};
@@ -17,6 +20,9 @@ mod tests;
 const MOST_IDLE_EVENTS: u32 = 1_000_000;
 
 const SECTOR_BYTES: usize = 512;
+
+/// Data of a recording that are kept in memory.
+const MAX_DATA_BYTES: u64 = 2 << 30;
 
 /// Errors of a power cut.
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +50,9 @@ pub enum CutError {
         /// Now.
         found: Completion,
     },
+    /// The recording stopped.
+    #[error("the workload writes more than {MAX_DATA_BYTES} bytes")]
+    TooMuch,
     /// A model wants to be advanced without end.
     #[error("the model makes no progress at {at_ns} ns")]
     Stuck {
@@ -71,6 +80,7 @@ struct Recorded {
 pub struct Recording {
     requests: Vec<Recorded>,
     completions: Vec<Completion>,
+    data_bytes: u64,
 }
 
 /// State of a disk after a power cut.
@@ -90,7 +100,8 @@ impl Recording {
     /// Takes a request that the model took at `at_ns`; `data` is what a write brings.
     pub(crate) fn submitted(&mut self, at_ns: u64, request: &Request, data: &[u8]) {
         let is_data = request.operation == Operation::Write && data.iter().any(|byte| *byte != 0);
-        let data = is_data.then(|| data.into());
+        self.data_bytes += data.len() as u64;
+        let data = (is_data && self.data_bytes <= MAX_DATA_BYTES).then(|| data.into());
         self.requests.push(Recorded { at_ns, request: *request, data });
     }
 
@@ -119,6 +130,9 @@ impl Recording {
         mut content: Content,
         after: u64,
     ) -> Result<Cut, CutError> {
+        if self.data_bytes > MAX_DATA_BYTES {
+            return Err(CutError::TooMuch);
+        }
         if after == 0 {
             return Ok(Cut { content, lost: LostWrites::default(), at_ns: 0, submitted: 0 });
         }

@@ -223,6 +223,11 @@ impl Disk {
         &self.content
     }
 
+    /// Changes the content under a guest that uses none of it.
+    pub fn replace(&mut self, content: Content, damaged: Vec<SectorRange>) {
+        (self.content, self.damaged) = (content, damaged);
+    }
+
     /// Returns the work that the model has done so far.
     #[must_use]
     pub fn evidence(&self) -> Evidence {
@@ -405,6 +410,7 @@ impl Disk {
             complete_ns: 0,
             status,
             data,
+            origin: frame.origin,
         });
         self.outstanding.push(answer);
         Ok(Admission::Taken)

@@ -31,6 +31,9 @@ pub struct Event {
     pub status: u8,
     /// Hash of the data read or written; 0 where none moved.
     pub data: u64,
+    /// Number of the request's origin, which the hash leaves out; 0 for none.
+    #[serde(default)]
+    pub origin: u32,
 }
 
 impl Event {

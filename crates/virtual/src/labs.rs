@@ -92,7 +92,7 @@ pub fn use_model(lab: &mut Lab, model: &str) {
     let replace = |backing: &mut Backing| {
         let name = if matches!(backing, Backing::Ram { .. }) { RAM } else { model };
         let size = backing.size();
-        *backing = Backing::Model { model: name.to_owned(), size };
+        *backing = Backing::Model { model: name.to_owned(), size, start: None };
     };
     for device in &mut lab.devices {
         replace(&mut device.backing);
@@ -136,7 +136,8 @@ pub fn use_models(lab: &mut Lab, models: &[String]) -> Result<(), LabError> {
         for device in &own {
             let base = if alone { model.clone() } else { format!("{model}-{}", device.base) };
             let suffix = device.name.strip_prefix(&device.base).unwrap_or_default();
-            let backing = Backing::Model { model: model.clone(), size: device.backing.size() };
+            let backing =
+                Backing::Model { model: model.clone(), size: device.backing.size(), start: None };
             let is_new =
                 |other: &Device| (&other.backing, &other.settings) != (&backing, &device.settings);
             if kept.iter().all(is_new) {
@@ -148,7 +149,7 @@ pub fn use_models(lab: &mut Lab, models: &[String]) -> Result<(), LabError> {
         lab.devices.extend(kept);
     }
     lab.devices.extend(ram.into_iter().map(|device| Device {
-        backing: Backing::Model { model: RAM.to_owned(), size: device.backing.size() },
+        backing: Backing::Model { model: RAM.to_owned(), size: device.backing.size(), start: None },
         ..device
     }));
     Ok(())
@@ -162,7 +163,7 @@ pub fn use_models(lab: &mut Lab, models: &[String]) -> Result<(), LabError> {
 pub fn check(lab: &Lab, devices: &BTreeMap<String, DeviceFile>) -> Result<(), LabError> {
     for (name, backing) in backings(lab) {
         let name = name.to_owned();
-        let Backing::Model { model, size } = backing else {
+        let Backing::Model { model, size, start } = backing else {
             return Err(LabError::HostDevice { name });
         };
         let found = catalogue::find(devices, model);
@@ -170,7 +171,8 @@ pub fn check(lab: &Lab, devices: &BTreeMap<String, DeviceFile>) -> Result<(), La
         let model = model.clone();
         let Some(file) = found else { return Err(LabError::NoModel { name, model }) };
         let has = capacity(&file);
-        if let Some(asked) = size.filter(|asked| *asked > has) {
+        let end = size.map(|size| Bytes(size.0.saturating_add(start.map_or(0, |start| start.0))));
+        if let Some(asked) = end.filter(|asked| *asked > has) {
             return Err(LabError::TooLarge { name, model, asked, has });
         }
     }
@@ -297,7 +299,7 @@ fn has(set: KernelSet, kernels: LabKernels) -> bool {
     match set {
         KernelSet::Reduced => kernels == LabKernels::Every,
         KernelSet::Full => kernels != LabKernels::Layers,
-        KernelSet::Layers | KernelSet::Recording => true,
+        KernelSet::Layers => true,
     }
 }
 

@@ -20,7 +20,7 @@ pub use crate::clock::Transport;
 use crate::content::known::Known;
 use crate::content::{Content, Keeping};
 pub use crate::controller::OutputPart;
-use crate::controller::{Controller, Halt, Limits, Mailbox, Notes, Scene};
+use crate::controller::{Controller, Halt, Limits, Mailbox, Notes, Replacement, Scene};
 use crate::directory::GuestDirectory;
 use crate::disk::{Disk, DiskParts};
 use crate::end::{End, judge};
@@ -115,6 +115,8 @@ pub struct Settings {
     pub stop: Arc<AtomicBool>,
     /// Keep every event, to find the first difference between two runs.
     pub keep_events: bool,
+    /// Let the guest's kernel record the origin of each request. Does not change results.
+    pub keep_origins: bool,
     /// Directory for sockets and for content that does not fit in memory.
     pub scratch: PathBuf,
     /// Directory for the guest's memory: on tmpfs, or it will be written to a disk.
@@ -142,6 +144,7 @@ impl Settings {
             },
             stop: Arc::default(),
             keep_events: false,
+            keep_origins: false,
             scratch: scratch.to_path_buf(),
             memory_directory: PathBuf::from("/dev/shm"),
             content_memory_bytes: 256 << 20,
@@ -247,6 +250,8 @@ pub struct Outcome {
     pub transport: Transport,
     /// Records of the guest's kernel, if it recorded calls.
     pub records: Option<File>,
+    /// Origins of the requests, if [`Settings::keep_origins`].
+    pub origins: Option<File>,
 }
 
 impl Outcome {
@@ -288,6 +293,21 @@ fn failed<E: Into<io::Error>>(what: &'static str) -> impl FnOnce(E) -> MachineEr
 ///
 /// [`MachineError`] when this machine could not run it. Whatever the guest does is an [`Outcome`].
 pub fn run(trial: Trial<'_>, hear: &mut dyn FnMut(&[u8])) -> Result<Outcome, MachineError> {
+    run_replacing(trial, &mut |bytes| {
+        hear(bytes);
+        None
+    })
+}
+
+/// The same; `hear` may answer with new contents of the disks, while the guest uses none of them.
+///
+/// # Errors
+///
+/// As [`run`].
+pub fn run_replacing(
+    trial: Trial<'_>,
+    hear: &mut dyn FnMut(&[u8]) -> Option<Replacement>,
+) -> Result<Outcome, MachineError> {
     let started = WallClock::now();
     let cpu_before = thread_cpu();
     if trial.disks.len() > MOST_DISKS {
@@ -310,7 +330,8 @@ pub fn run(trial: Trial<'_>, hear: &mut dyn FnMut(&[u8])) -> Result<Outcome, Mac
         _ => process.end(),
     };
     let exit = exit.map_err(failed("wait for the guest"))?;
-    let records = site.records()?;
+    let records = site.written(RECORDS)?;
+    let origins = site.written(ORIGINS)?;
     let console = site.read_console()?;
     let disks = disks(ports, roles, matches!(halt, Halt::PowerCut), virtual_ns)?;
     let controller_cpu = thread_cpu().saturating_sub(cpu_before);
@@ -329,6 +350,7 @@ pub fn run(trial: Trial<'_>, hear: &mut dyn FnMut(&[u8])) -> Result<Outcome, Mac
         cost,
         transport,
         records,
+        origins,
     })
 }
 
@@ -341,11 +363,16 @@ struct Said {
 }
 
 impl Said {
-    fn take(&mut self, saying: Saying, hear: &mut dyn FnMut(&[u8])) {
+    fn take(
+        &mut self,
+        saying: Saying,
+        hear: &mut dyn FnMut(&[u8]) -> Option<Replacement>,
+    ) -> Option<Replacement> {
+        let mut replacement = None;
         match saying.kind {
             Kind::Started => {}
             Kind::Output => {
-                hear(&saying.bytes);
+                replacement = hear(&saying.bytes);
                 self.output.extend(saying.bytes);
             }
             Kind::Log => self.log.extend(saying.bytes),
@@ -353,6 +380,7 @@ impl Said {
                 self.exit = String::from_utf8(saying.bytes).ok().and_then(|text| text.parse().ok());
             }
         }
+        replacement
     }
 }
 
@@ -370,6 +398,9 @@ impl Site {
             symlink(kernel, directory.path().join("linux"))?;
             let memory = fs::canonicalize(&trial.settings.memory_directory)?;
             symlink(memory, directory.path().join("memory"))?;
+            if trial.settings.keep_origins {
+                File::create(directory.path().join(ORIGINS))?;
+            }
             let console = memfd_create(c"seekwell-console", MemfdFlags::CLOEXEC)?;
             Ok::<_, io::Error>(Self { directory, console: File::from(console) })
         };
@@ -402,9 +433,9 @@ impl Site {
         Ok((process, scene))
     }
 
-    /// The file that the kernel wrote its records to.
-    fn records(&self) -> Result<Option<File>, MachineError> {
-        match File::open(self.directory.path().join(RECORDS)) {
+    /// A file that the kernel wrote.
+    fn written(&self, name: &str) -> Result<Option<File>, MachineError> {
+        match File::open(self.directory.path().join(name)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             opened => opened.map(Some).map_err(failed("read the guest's records")),
         }
@@ -423,8 +454,11 @@ impl Site {
     }
 }
 
-/// File in the guest's directory that a kernel of the set `recording` writes records to.
+/// File in the guest's directory that the kernel writes records to.
 const RECORDS: &str = "record";
+
+/// File in the guest's directory that the kernel writes the origins of requests to, if it is there.
+const ORIGINS: &str = "origins";
 
 /// Bytes kept of a guest's console.
 const CONSOLE_BYTES: u64 = 1 << 20;

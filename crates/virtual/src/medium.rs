@@ -42,19 +42,23 @@ pub(crate) fn add(steps: &mut [StepRecord], words: &[Word], heard: &[OutputPart]
             continue;
         }
         if let (Some(before), Some(after)) = (by(heard, word.ends_at), by(heard, next.ends_at)) {
-            step.metrics.extend(between(before, after));
+            step.metrics.extend(between(&before.evidence, &after.evidence));
+            let elapsed_ns = after.at_ns.saturating_sub(before.at_ns);
+            let years = years_to_rating(&before.evidence, &after.evidence, elapsed_ns);
+            let wear = [("erases_per_mb", erases_per_mb(&step.metrics)), ("time_to_rating", years)];
+            step.metrics.extend(wear.into_iter().filter_map(named));
         }
     }
 }
 
-/// Returns the work that the disks had done when so many bytes of output had arrived.
-fn by(heard: &[OutputPart], bytes: usize) -> Option<&[Evidence]> {
+/// Returns the part of the output with which this many bytes had arrived.
+pub(crate) fn by(heard: &[OutputPart], bytes: usize) -> Option<&OutputPart> {
     let mut come = 0;
     let mut enough = heard.iter().skip_while(|part| {
         come += part.bytes;
         come < bytes
     });
-    enough.next().map(|part| &part.evidence[..])
+    enough.next()
 }
 
 /// Metrics of all disks together.
@@ -75,8 +79,25 @@ fn between(before: &[Evidence], after: &[Evidence]) -> BTreeMap<String, f64> {
         ("programmed_bytes", programmed),
         ("programmed_per_byte", programmed.zip(written).and_then(|(of, over)| quotient(of, over))),
     ];
-    let named = |(name, value): (&str, Option<f64>)| Some((name.to_owned(), value?));
     found.into_iter().filter_map(named).collect()
+}
+
+fn named((name, value): (&str, Option<f64>)) -> Option<(String, f64)> {
+    Some((name.to_owned(), value?))
+}
+
+/// Erases per 10^6 bytes that the step's load wrote; `None` for a step that writes none.
+fn erases_per_mb(metrics: &BTreeMap<String, f64>) -> Option<f64> {
+    let loaded =
+        quotient(*metrics.get("device_written_bytes")?, *metrics.get("written_per_byte")?)?;
+    quotient(*metrics.get("erases")?, loaded / 1e6)
+}
+
+/// Years until the first disk reaches its rating at the rate of these nanoseconds.
+fn years_to_rating(before: &[Evidence], after: &[Evidence], elapsed_ns: u64) -> Option<f64> {
+    let pairs = before.iter().zip(after);
+    let flash = pairs.filter_map(|(before, after)| before.flash.as_ref().zip(after.flash.as_ref()));
+    flash.filter_map(|(before, after)| after.years_to_rating(before, elapsed_ns)).reduce(f64::min)
 }
 
 /// Growth of a count, summed over the disks that have it; `None` when none has.

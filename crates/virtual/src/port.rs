@@ -136,6 +136,11 @@ impl Port {
         &self.disk
     }
 
+    /// The disk, to change it.
+    pub fn disk_mut(&mut self) -> &mut Disk {
+        &mut self.disk
+    }
+
     /// The disk, without its connection.
     #[must_use]
     pub fn into_disk(self) -> Disk {

@@ -67,6 +67,7 @@ fn plan_sized(size: &str, layer: &str, filesystem: &str, workload: &str) -> Plan
         race: None,
         control: None,
         prolonged: None,
+        replay_checks: vec![],
     }
 }
 
@@ -77,7 +78,7 @@ fn kernel(test: &str, needed: LabKernels, tools: &[&str]) -> Option<Kernel> {
         return None;
     }
     let kernel = common::lab_kernel_with(test, &|set| match set {
-        KernelSet::Layers | KernelSet::Recording => true,
+        KernelSet::Layers => true,
         KernelSet::Full => needed != LabKernels::Layers,
         KernelSet::Reduced => needed == LabKernels::Every,
     })?;

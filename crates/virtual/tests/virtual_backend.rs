@@ -6,6 +6,7 @@ mod common;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use seekwell_model::origin::{OriginKind, TracedRequest, TracedStep};
 use seekwell_model::plan::{BackendFacts, Candidate, Plan, PlannedTrial};
 use seekwell_model::power_cut::CutCounts;
 use seekwell_model::record::{Record, Status};
@@ -38,7 +39,7 @@ fn plan_of(filesystems: &[&str], schedulers: &[&str], model: &str, rest: &str) -
     let expansion = seekwell_spec::expand(&file, &facts).unwrap();
     let mut stacks = expansion.stacks;
     for stack in &mut stacks {
-        stack.device.backing = Backing::Model { model: model.to_owned(), size: None };
+        stack.device.backing = Backing::Model { model: model.to_owned(), size: None, start: None };
     }
     let candidates: Vec<Candidate> = expansion.candidates;
     let trials = candidates.iter().enumerate().map(|(index, _)| PlannedTrial {
@@ -62,6 +63,7 @@ fn plan_of(filesystems: &[&str], schedulers: &[&str], model: &str, rest: &str) -
         race: None,
         control: None,
         prolonged: None,
+        replay_checks: vec![],
     }
 }
 
@@ -160,8 +162,51 @@ fn the_agent_unpacks_a_mail_store_in_a_guest_and_twice_the_same() {
         assert!(value(&first, "unpack", "elapsed_durable") >= value(&first, "unpack", "elapsed"));
         assert_eq!(first.in_force.device.queue.scheduler.as_deref(), Some("bfq"));
         assert!(first.warnings.iter().any(|warning| warning.code == "virtual-cpu-free"));
-        let second = backend.run_trial(&plan, trial, &Lane::default(), &mut |_| {}).unwrap();
+        let traced = backend.run_traced(&plan, trial, &Lane::default(), "unpack").unwrap();
+        let (second, requests) = traced;
         assert!(first == second, "{:?} {:?}", first.fingerprint, second.fingerprint);
+        let (step, stack) = (requests.unwrap(), &plan.pair(trial).0.label);
+        let all = [OriginKind::Metadata, OriginKind::Data, OriginKind::Flush, OriginKind::Journal];
+        // The tree log of btrfs is written for an fsync alone.
+        check_origins(&step, stack, &all[..if stack.contains("btrfs") { 3 } else { 4 }]);
+        let data = step.origins.iter().filter(|origin| origin.kind == OriginKind::Data);
+        let paths: Vec<&str> = data.map(|origin| origin.path.as_str()).collect();
+        assert!(paths.iter().all(|path| path.contains('/')), "{stack}: {paths:?}");
+    }
+}
+
+/// At most one request in fifty is of unknown origin, and these kinds are found.
+fn check_origins(step: &TracedStep, stack: &str, kinds: &[OriginKind]) {
+    let count = |kind: OriginKind| {
+        let is_of = |one: &&TracedRequest| step.origins[one.origin as usize].kind == kind;
+        step.requests.iter().filter(is_of).count()
+    };
+    let counts = OriginKind::ALL.map(|kind| (kind, count(kind)));
+    assert!(count(OriginKind::Unknown) * 50 <= step.requests.len(), "{stack}: {counts:?}");
+    for kind in kinds {
+        assert!(count(*kind) > 0, "{stack}: {counts:?}");
+    }
+}
+
+#[test]
+fn origins_are_known_past_the_page_cache_and_with_syncs() {
+    let test = "origins_are_known_past_the_page_cache_and_with_syncs";
+    let Some(kernel) = common::lab_kernel(test) else { return };
+    if !has_tools(test, &["mkfs.ext4", "mkfs.xfs", "mkfs.btrfs"]) {
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let backend = backend(kernel, scratch.path());
+    let seek = "[[workload]]\nkind = \"seek\"\nfile_size = \"16MiB\"\ncount = 60\nmix = 50\nsync = \"fsync\"\n[judge]\nmetric = \"seek.iops\"\n";
+    let plan = plan(&["ext4", "xfs", "btrfs", "raw"], "ide-40gb-2005", seek);
+    for trial in &plan.trials {
+        let stack = &plan.pair(trial).0.label;
+        let (record, step) = backend.run_traced(&plan, trial, &Lane::default(), "seek").unwrap();
+        let step = step.unwrap_or_else(|| panic!("{stack}: {record:?}"));
+        let is_raw = stack.contains("raw");
+        // The tree log of btrfs is the journal of its syncs.
+        let kinds = [OriginKind::Data, OriginKind::Flush, OriginKind::Journal];
+        check_origins(&step, stack, &kinds[..if is_raw { 2 } else { 3 }]);
     }
 }
 
@@ -395,32 +440,56 @@ fn a_fake_device_is_found_in_a_guest_and_an_honest_one_is_not() {
     }
 }
 
-/// The same stack with barriers and without, on a disk with a write cache.
-#[test]
-fn power_cuts_find_the_stack_that_loses_what_was_synced() {
-    let test = "power_cuts_find_the_stack_that_loses_what_was_synced";
-    let Some(kernel) = common::lab_kernel(test) else { return };
+/// Counts of power cuts of ext4 with barriers and without, on a disk with a write cache, and the records.
+fn cut_with_and_without_barriers(test: &str, workload: &str) -> Option<[(CutCounts, Record); 2]> {
+    let kernel = common::lab_kernel(test)?;
     if !has_tools(test, &["mkfs.ext4", "e2fsck"]) {
-        return;
+        return None;
     }
     let scratch = tempfile::tempdir().unwrap();
     let backend = backend(kernel, scratch.path());
-    let rest = "[trial]\npower_cut = 3\n[[workload]]\nkind = \"mail\"\nfiles = 20\n[judge]\nmetric = \"unpack.elapsed\"\n";
-    let mut plan = plan(&["ext4", "ext4-nojournal"], "ide-40gb-2005", rest);
+    let rest = format!("[trial]\npower_cut = 12\n{workload}");
+    let mut plan = plan(&["ext4", "ext4-nojournal"], "ide-40gb-2005", &rest);
     let Some(unsafe_stack) = plan.stacks.get_mut(1) else { panic!("two stacks") };
     unsafe_stack.filesystem.kind = "ext4".to_owned();
     unsafe_stack.filesystem.mount = vec!["nobarrier".to_owned()];
-    let found: Vec<Record> = plan
-        .trials
-        .iter()
-        .map(|trial| backend.run_trial(&plan, trial, &Lane::default(), &mut |_| {}).unwrap())
-        .collect();
-    let counts: Vec<CutCounts> =
-        found.iter().map(|record| CutCounts::of(&record.steps).unwrap()).collect();
-    assert_eq!((counts[0].cuts, counts[0].survived), (3, 3), "{:?}", found[0].warnings);
-    assert!(counts[1].lost_synced > 0, "{counts:?}");
-    let told = |record: &Record| record.warnings.iter().any(|one| one.code == "synced-data-lost");
-    assert_eq!(found.iter().map(told).collect::<Vec<_>>(), [false, true]);
+    let found = plan.trials.iter().map(|trial| {
+        let lane = Lane::default();
+        let record = backend.run_trial(&plan, trial, &lane, &mut |_| {}).unwrap();
+        (CutCounts::of(&record.steps).unwrap(), record)
+    });
+    found.collect::<Vec<_>>().try_into().ok()
+}
+
+#[test]
+fn power_cuts_find_the_stack_that_loses_accepted_mails() {
+    let test = "power_cuts_find_the_stack_that_loses_accepted_mails";
+    let workload = "[[workload]]\nkind = \"maildir\"\nmailboxes = 2\nmails = 8\nthreads = 2\ncount = 20\n\
+                    sync = \"directory\"\n[judge]\nmetric = \"delivery.ops\"\n";
+    let Some([with, without]) = cut_with_and_without_barriers(test, workload) else { return };
+    let (counts, record) = &with;
+    assert_eq!((counts.cuts, counts.survived), (12, 12), "{:?}", record.warnings);
+    let losses = counts.losses.unwrap();
+    assert_eq!((losses.lost_files_max, losses.lost_bytes_max, losses.torn), (0, 0, 0));
+    let (counts, _) = &without;
+    let losses = counts.losses.unwrap();
+    assert!(counts.lost_synced > 0 && losses.lost_bytes_max > 0, "{counts:?}");
+    assert_eq!(losses.lost_transactions_max, None);
+    let told = |(_, record): &(CutCounts, Record)| {
+        record.warnings.iter().any(|one| one.code == "synced-data-lost")
+    };
+    assert_eq!([told(&with), told(&without)], [false, true]);
+}
+
+#[test]
+fn power_cuts_count_the_commits_that_the_worst_one_took() {
+    let test = "power_cuts_count_the_commits_that_the_worst_one_took";
+    let workload = "[[workload]]\nkind = \"sqlite\"\njournal_mode = \"wal\"\nrows = 50\nwarm_up = 1\n\
+                    count = 30\n[judge]\nmetric = \"sqlite.transactions_per_s\"\n";
+    let Some([with, without]) = cut_with_and_without_barriers(test, workload) else { return };
+    let lost = |(counts, _): &(CutCounts, Record)| counts.losses.unwrap().lost_transactions_max;
+    assert_eq!(lost(&with), Some(0), "{:?}", with.1.warnings);
+    assert!(lost(&without).is_some_and(|lost| lost > 0), "{:?}", without.0);
 }
 
 /// Requests of all kinds, some at the same time, none at a whole microsecond: reads and writes of 4 KiB

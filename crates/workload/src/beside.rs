@@ -232,6 +232,7 @@ impl OwnedContext {
             sector_bytes: self.sector_bytes,
             scratch: self.scratch.as_deref(),
             // The background runs as long as the measured workload: the number of operations is unknown.
+            acknowledged: None,
             keep_samples: 0,
         }
     }

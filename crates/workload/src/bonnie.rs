@@ -3,7 +3,6 @@
 //! Per-character tests make one system call per byte, as version 2 does since its `putc` went past
 //! the buffers of the C library. Creating, and deleting, end with all data synced; looking does not.
 
-pub mod csv;
 mod files;
 mod stream;
 

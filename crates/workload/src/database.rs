@@ -4,7 +4,7 @@ mod db_bench;
 mod pgbench;
 mod sqlite;
 
-pub use sqlite::steps as sqlite_steps;
+pub use sqlite::{steps as sqlite_steps, survey as sqlite_survey};
 
 use crate::command::child::{self, Ended, Limits};
 use crate::command::{last_lines, replace_directory};

@@ -39,7 +39,7 @@ pub use bench::{BenchTarget, bench};
 pub use beside::{Beside, BesideStep};
 pub use error::WorkloadError;
 pub use outcome::StepOutcome;
-pub use step::{Step, StepContext};
+pub use step::{Acknowledged, Step, StepContext};
 
 /// The steps of a workload in the order in which they are to run, as
 /// [`WorkloadParams::steps`] outlines them.

@@ -52,8 +52,16 @@ pub struct StepContext<'a> {
     pub sector_bytes: u32,
     /// An empty directory in memory, for what must not touch the device.
     pub scratch: Option<&'a Path>,
+    /// Takes the number of acknowledged transactions after each; `None` where none wants it.
+    pub acknowledged: Option<&'a dyn Acknowledged>,
     /// Single operations to keep per thread of a measured step, the first ones; 0 is none.
     pub keep_samples: usize,
+}
+
+/// Takes numbers of acknowledged transactions.
+pub trait Acknowledged: std::fmt::Debug + Sync {
+    /// Takes the rows that all transactions together have acknowledged so far.
+    fn take(&self, rows: u64);
 }
 
 impl<'a> StepContext<'a> {

@@ -32,6 +32,7 @@ fn context(directory: &Path) -> StepContext<'_> {
         device_bytes: 0,
         sector_bytes: 512,
         scratch: None,
+        acknowledged: None,
         keep_samples: 0,
     }
 }

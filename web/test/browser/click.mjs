@@ -1,11 +1,11 @@
 // Clicks through every control of a page and fails on anything that a reader would call broken.
-// usage: node click.mjs CHROMIUM PAGE RUN-FILE OTHER-PAGE [--most N]
+// usage: node click.mjs CHROMIUM PAGE [--most N]
 import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Browser } from './browser.mjs';
 
-const [program, page, runFile, other] = process.argv.slice(2);
+const [program, page] = process.argv.slice(2);
 const most = Number(process.argv[process.argv.indexOf('--most') + 1]) || Infinity;
 const hostile = process.argv.includes('--hostile');
 const problems = [];
@@ -27,7 +27,6 @@ try {
     await filters();
     await state();
     await pictures();
-    await compare();
   }
   await looks();
   const violations = await browser.evaluate('violations');
@@ -70,7 +69,6 @@ async function clickAll() {
     const path = (element) => element.closest('[id]')?.id + ' ' + element.tagName + '.' + element.className + ' ' + (element.ariaLabel ?? '') + '|' + (element.textContent.slice(0, 60)) + '|' + (element.closest('tr')?.rowIndex ?? '') + ',' + (element.closest('td')?.cellIndex ?? '') + ',' + (element.closest('.side')?.className ?? '') + ',' + (element.closest('.axis-filter')?.textContent ?? '');
     const group = (element) => element.closest('[id]')?.id + ' ' + element.tagName + '.' + element.className;
     const act = async (element) => {
-      if (element.id === 'other-run') return;
       if (element.tagName === 'SELECT') {
         const values = [...element.options].map((one) => one.value);
         const chosen = element.value;
@@ -206,7 +204,7 @@ async function state() {
 async function pictures() {
   await browser.evaluate("document.getElementById('closer').scrollIntoView()");
   await idle();
-  const wanted = ['#forest-svg', '#forest-png', '#card-png', '#evidence .save button:first-child', '.timelines .save button:last-child', '.timelines .save button:first-child'];
+  const wanted = ['#forest-svg', '#forest-png', '#evidence .save button:first-child', '.timelines .save button:last-child', '.timelines .save button:first-child'];
   for (const one of wanted) {
     // A picture that was saved before has the same name.
     for (const name of await readdir(downloads)) await rm(join(downloads, name));
@@ -219,7 +217,6 @@ async function pictures() {
     if (name.endsWith('.png')) {
       const size = [bytes.readUInt32BE(16), bytes.readUInt32BE(20)];
       check(bytes.subarray(1, 4).toString() === 'PNG' && size[0] > 500 && size[1] > 200, `${name} is ${size}`);
-      if (name.includes('card')) check(size[0] === 1200 && size[1] === 630, `the card is ${size}`);
     } else {
       const found = await browser.evaluate(`(() => { const read = new DOMParser().parseFromString(${JSON.stringify(bytes.toString())}, 'image/svg+xml'); return { root: read.documentElement.nodeName, texts: read.querySelectorAll('text').length, classes: read.querySelectorAll('[class]').length }; })()`);
       check(found.root === 'svg' && found.texts > 5 && found.classes === 0, `${name}: ${JSON.stringify(found)}`);
@@ -244,19 +241,6 @@ async function filters() {
   await browser.evaluate("(() => { const s = document.getElementById('sort'); s.value = 'stack'; s.dispatchEvent(new Event('change')); })()");
   const sorted = await browser.evaluate(rows);
   check(sorted.length === before.length && sorted.every((label, index) => index === 0 || sorted[index - 1].localeCompare(label, 'en', { numeric: true }) <= 0), `not sorted: ${sorted}`);
-}
-
-/** Another run, and a file that is none. */
-async function compare() {
-  for (const [path, expected] of [[other, 'there / here'], [runFile, 'cannot be compared']]) {
-    const { root } = await browser.send('DOM.getDocument');
-    const { nodeId } = await browser.send('DOM.querySelector', { nodeId: root.nodeId, selector: '#other-run' });
-    await browser.send('DOM.setFileInputFiles', { nodeId, files: [path] });
-    await pause(50);
-    await idle();
-    const text = await browser.evaluate("document.getElementById('compared').innerText");
-    check(text.includes(expected), `comparing with ${path} says ${text.slice(0, 200)}`);
-  }
 }
 
 /** Narrow, dark, printed: nothing overflows and nothing fails. */

@@ -39,6 +39,7 @@ impl Desk<'_> {
         self.show.write_all(&output.stderr)?;
         let printed = String::from_utf8_lossy(&output.stdout);
         self.tally.add_program(name, &printed, output.status.success());
+        self.tally.add_time(name, seconds);
         self.show.flush()
     }
 }

@@ -14,11 +14,13 @@ use super::lanes::Job;
 mod tests;
 
 /// Rooms whose tests attach, mount, claim and change nothing outside their temporary folder.
-const ASIDE: [&str; 15] = [
+const ASIDE: [&str; 17] = [
     "bench",
     "device",
     "fixtures",
     "model",
+    "probe",
+    "recordings",
     "replicate",
     "report",
     "runner",
@@ -33,9 +35,26 @@ const ASIDE: [&str; 15] = [
 ];
 
 /// Rooms whose tests run no guest, not even where there is a lab kernel: they begin while it is being built.
-const WITHOUT_KERNEL: [&str; 17] = [
-    "agent", "capture", "device", "engine", "fixtures", "host", "model", "observe", "replay",
-    "report", "spec", "stats", "store", "testing", "trace", "workload", "xtask",
+const WITHOUT_KERNEL: [&str; 19] = [
+    "agent",
+    "capture",
+    "device",
+    "engine",
+    "fixtures",
+    "host",
+    "model",
+    "observe",
+    "probe",
+    "recordings",
+    "replay",
+    "report",
+    "spec",
+    "stats",
+    "store",
+    "testing",
+    "trace",
+    "workload",
+    "xtask",
 ];
 
 /// A program of which only one module touches the machine: room, target, and the path of that module. The other tests

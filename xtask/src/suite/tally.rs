@@ -19,7 +19,12 @@ pub(super) struct Tally {
     repeating: bool,
     /// Number of the failure that is repeated, and whether its panic is being told.
     repeated: Option<(usize, bool)>,
+    /// Phases and test programs with their seconds.
+    times: Vec<(String, f64)>,
 }
+
+/// Seconds below which a phase or program has no line of its own.
+const SHOWN_FROM_S: f64 = 5.0;
 
 /// A test that failed, with the words of its first panic on one line.
 #[derive(Debug)]
@@ -125,6 +130,22 @@ impl Tally {
     /// Adds a failure that is not a test's.
     pub(super) fn fail(&mut self, check: &str, reason: &str) {
         self.failed_checks.push((check.to_owned(), reason.to_owned()));
+    }
+
+    /// Adds the seconds that a phase or test program took.
+    pub(super) fn add_time(&mut self, name: &str, seconds: f64) {
+        self.times.push((name.to_owned(), seconds));
+    }
+
+    /// Seconds by phase and test program, longest first; all short ones on one line.
+    pub(super) fn times(&self) -> String {
+        let mut times: Vec<&(String, f64)> = self.times.iter().collect();
+        times.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let (long, short): (Vec<_>, Vec<_>) =
+            times.into_iter().partition(|(_, seconds)| *seconds >= SHOWN_FROM_S);
+        let rest: f64 = short.iter().map(|(_, seconds)| seconds).sum();
+        let lines = long.iter().map(|(name, seconds)| format!("{seconds:7.1} s  {name}\n"));
+        lines.chain([format!("{rest:7.1} s  {} others\n", short.len())]).collect()
     }
 
     /// Returns true if nothing failed and at least one test really ran.

@@ -13,8 +13,6 @@ pub enum Rule {
     Unwrap,
     /// A lint switched off without a reason.
     AllowReason,
-    /// An unsafe block or impl without a SAFETY comment.
-    Safety,
     /// A crate outside the workspace's lints, or a lint missing there.
     Lints,
     /// `missing_docs` switched off.
@@ -43,8 +41,6 @@ pub enum Rule {
     DocOpening,
     /// The command line's parser outside `cli`.
     Clap,
-    /// The device catalogue loaded at more than one site.
-    DeviceCatalogue,
 }
 
 /// The words of one rule.
@@ -56,7 +52,7 @@ pub(super) struct RuleText {
 }
 
 /// In the order of [`Rule`]'s variants, which a test checks.
-pub(super) const RULES: [RuleText; 21] = [
+pub(super) const RULES: [RuleText; 19] = [
     RuleText {
         rule: Rule::Syntax,
         name: "syntax",
@@ -86,12 +82,6 @@ pub(super) const RULES: [RuleText; 21] = [
         name: "allow-reason",
         why: "the next reader cannot tell whether it still holds",
         remedy: "add reason = \"...\" or remove the attribute",
-    },
-    RuleText {
-        rule: Rule::Safety,
-        name: "safety",
-        why: "an unsafe block without its conditions cannot be reviewed",
-        remedy: "write // SAFETY: and the reason directly above it",
     },
     RuleText {
         rule: Rule::Lints,
@@ -176,12 +166,6 @@ pub(super) const RULES: [RuleText; 21] = [
         name: "clap",
         why: "a program that uses the libraries has no command line",
         remedy: "pass plain values, parse them in cli",
-    },
-    RuleText {
-        rule: Rule::DeviceCatalogue,
-        name: "device-catalogue",
-        why: "two loadings in one run can disagree about a device",
-        remedy: "load it once and pass it down",
     },
 ];
 

@@ -32,8 +32,6 @@ pub(super) struct RustFile<'t> {
     pub allows: Vec<Allow>,
     tests: Vec<Range>,
     reasons: Vec<(String, Range)>,
-    /// Ranges of statements, match arms and items.
-    pub units: Vec<Range>,
 }
 
 /// One lint switched off by an attribute.
@@ -128,7 +126,6 @@ fn survey<'t>(path: &'t str, text: &'t str, syntax: syn::File) -> RustFile<'t> {
         allows: survey.allows,
         tests: survey.tests,
         reasons: survey.reasons,
-        units: survey.units,
         syntax,
     }
 }
@@ -153,14 +150,12 @@ struct Survey {
     allows: Vec<Allow>,
     tests: Vec<Range>,
     reasons: Vec<(String, Range)>,
-    units: Vec<Range>,
 }
 
 impl Survey {
     /// Notes what the attributes in front of `node` say about it.
     fn enter(&mut self, node: &impl ToTokens) {
         let range = Range::of(node.span());
-        self.units.push(range);
         let attributes = outer_attributes(node.to_token_stream());
         if attributes.iter().any(marks_test) {
             self.tests.push(range);

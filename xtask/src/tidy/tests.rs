@@ -6,7 +6,6 @@ mod circles;
 mod code;
 mod entries;
 mod language;
-mod loading;
 mod text;
 
 use super::{Finding, Rule, check};

@@ -171,7 +171,7 @@ impl Listener {
                     match message {
                         AgentMessage::Step { name } => heard.step = Some(name),
                         // Said to the virtual backend alone.
-                        AgentMessage::Synced { .. } => {}
+                        AgentMessage::Found(_) | AgentMessage::Database(_) => {}
                         AgentMessage::Record(record) => heard.record = Some(record),
                     }
                 }

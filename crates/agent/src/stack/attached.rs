@@ -285,7 +285,8 @@ fn layered(
     let request = trial.request;
     let how = match request.part {
         TrialPart::Whole | TrialPart::Prepare | TrialPart::Make => How::Make,
-        TrialPart::Measure | TrialPart::Made | TrialPart::Endure | TrialPart::Survey => How::Open,
+        TrialPart::Measure | TrialPart::Made => How::Open,
+        TrialPart::Survey => How::Recover,
     };
     let tokens: Vec<&WriteToken> = members.iter().map(Device::token).collect();
     let (data, fast) = tokens.split_at(tokens.len() - request.fast.len());

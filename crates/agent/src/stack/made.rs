@@ -6,6 +6,7 @@ use crate::error::{Fault, TrialError};
 use crate::mount::{Above, MountPlan};
 use seekwell_host::filesystem::{self, Checked};
 use seekwell_model::filesystems::FilesystemDefinition;
+use seekwell_model::power_cut::REPAIR;
 use std::path::Path;
 
 /// A device with a filesystem on it.
@@ -86,6 +87,18 @@ impl<'d> Made<'d> {
         device.into_iter().chain(memory.map(|memory| memory.0 / 2)).min()
     }
 
+    /// Repairs the filesystem, and checks it. Returns true if the checker then finds nothing.
+    ///
+    /// # Errors
+    /// When a program cannot be run.
+    pub fn repair(&self, trial: &mut Trial<'_, '_>) -> Result<bool, TrialError> {
+        let repaired = self.run_checker(REPAIR, self.definition.repair, trial)?;
+        if repaired.is_none() {
+            return Ok(false);
+        }
+        Ok(self.check("fsck", trial)?.is_some_and(|found| found.clean))
+    }
+
     /// Runs the filesystem's checker as a step; `None` where it has none.
     ///
     /// # Errors
@@ -95,7 +108,16 @@ impl<'d> Made<'d> {
         name: &'static str,
         trial: &mut Trial<'_, '_>,
     ) -> Result<Option<Checked>, TrialError> {
-        if self.definition.fsck.is_empty() {
+        self.run_checker(name, self.definition.fsck, trial)
+    }
+
+    fn run_checker(
+        &self,
+        name: &'static str,
+        checker: &'static [&'static str],
+        trial: &mut Trial<'_, '_>,
+    ) -> Result<Option<Checked>, TrialError> {
+        if checker.is_empty() {
             return Ok(None);
         }
         trial.step(name, |trial| {
@@ -103,7 +125,8 @@ impl<'d> Made<'d> {
             let device = self.devices.path();
             let mut checked = None;
             let body = || {
-                checked = filesystem::fsck(&trial.system, self.definition, device, journal)?;
+                let definition = self.definition;
+                checked = filesystem::fsck(&trial.system, definition, checker, device, journal)?;
                 Ok(())
             };
             let observer = self.devices.observer(trial.origin_ns);

@@ -139,7 +139,10 @@ impl Part<Trial<'_, '_>> for Mounted<'_> {
                 let words = beginning(&found.output);
                 format!("'{}' found damage after a clean unmount: {words}", found.command)
             };
-            check("fsck", WarningCode::FsckDamage, damage, made, trial)?;
+            let clean = check("fsck", WarningCode::FsckDamage, damage, made, trial)?;
+            if !clean && trial.request.part == TrialPart::Survey && !made.repair(trial)? {
+                trial.record.add_warning(not_repaired());
+            }
         }
         if trial.request.settings.fsck_torn {
             crash_and_check(made, trial)?;
@@ -170,18 +173,24 @@ fn timed_mount(
     Ok(mount)
 }
 
-/// Checks the filesystem; damage is a warning.
+/// Damage that the checker could not repair.
+pub(crate) fn not_repaired() -> Warning {
+    Warning::new(WarningCode::FilesystemLost, "its checker does not repair it")
+}
+
+/// Checks the filesystem; damage is a warning. Returns true if there is none.
 fn check(
     step: &'static str,
     code: WarningCode,
     words: impl FnOnce(&Checked) -> String,
     made: Made<'_>,
     trial: &mut Trial<'_, '_>,
-) -> Result<(), TrialError> {
-    if let Some(found) = made.check(step, trial)?.filter(|found| !found.clean) {
-        trial.record.add_warning(Warning::new(code, words(&found)));
+) -> Result<bool, TrialError> {
+    let damaged = made.check(step, trial)?.filter(|found| !found.clean);
+    if let Some(found) = &damaged {
+        trial.record.add_warning(Warning::new(code, words(found)));
     }
-    Ok(())
+    Ok(damaged.is_none())
 }
 
 /// Ends the filesystem during writes, then times the mount that recovers it, and its check.
@@ -214,7 +223,7 @@ fn crash_and_check(made: Made<'_>, trial: &mut Trial<'_, '_>) -> Result<(), Tria
             found.command
         )
     };
-    check(FSCK_TORN, WarningCode::FsckTornDamage, damage, made, trial)
+    check(FSCK_TORN, WarningCode::FsckTornDamage, damage, made, trial).map(drop)
 }
 
 /// The beginning of a program's output.

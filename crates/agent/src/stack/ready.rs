@@ -7,10 +7,11 @@ use crate::error::Fault;
 use crate::measure::Observer;
 use crate::mount::Mount;
 use crate::strays::end_strays;
+use crate::survey::Rows;
 use seekwell_host::caches;
 use seekwell_model::agent::TrialRequest;
 use seekwell_model::workloads::{CacheState, StepOutline};
-use seekwell_workload::StepContext;
+use seekwell_workload::{Acknowledged, StepContext};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -33,6 +34,8 @@ pub struct Ready<'s> {
     sector_bytes: u32,
     cpus: Vec<u32>,
     origin_ns: u64,
+    /// Takes the numbers of acknowledged transactions.
+    pub(crate) acknowledged: Option<Rows>,
 }
 
 impl<'s> Ready<'s> {
@@ -72,6 +75,7 @@ impl<'s> Ready<'s> {
             sector_bytes,
             cpus: trial.cpus.clone(),
             origin_ns: trial.origin_ns,
+            acknowledged: None,
         }
     }
 
@@ -134,6 +138,7 @@ impl<'s> Ready<'s> {
             device_bytes: self.devices.size().unwrap_or_default().0,
             sector_bytes: self.sector_bytes,
             scratch: None,
+            acknowledged: self.acknowledged.as_ref().map(|rows| rows as &dyn Acknowledged),
             keep_samples: if single_ios { MOST_SINGLE_IOS } else { 0 },
         }
     }

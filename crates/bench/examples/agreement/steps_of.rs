@@ -21,6 +21,7 @@ pub fn run(steps: &mut [Box<dyn Step>], name: &str, place: &Place, round: u64) -
         device_bytes: 1 << 30,
         sector_bytes: 512,
         scratch: None,
+        acknowledged: None,
         keep_samples: 0,
     };
     step.run(&context).unwrap()

@@ -158,5 +158,5 @@ fn damaged_records_are_an_error_and_leave_no_trace() {
 #[test]
 fn a_kernel_that_does_not_record_is_named_with_the_remedy() {
     let error = Recording::open().unwrap_err().to_string();
-    assert!(error.ends_with("seekwell kernel build --set recording"), "{error}");
+    assert!(error.ends_with("seekwell kernel build --set layers"), "{error}");
 }

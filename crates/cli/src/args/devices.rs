@@ -18,8 +18,12 @@ pub enum DeviceCommand {
     /// Compare a run on a device file with the same lab on the device itself, and keep the error in the
     /// file
     Compare(DeviceCompareArgs),
-    /// Learn how a rotating disk behaves, and write a device file that models it
+    /// Learn how a disk or card behaves, and write a device file that models it
     Probe(ProbeArgs),
+    /// Allow Seekwell to destroy the contents of a disk
+    Claim(super::ClaimArgs),
+    /// Take a claim back
+    Release(super::ReleaseArgs),
     /// Run the experiments of published studies, and compare the results with the published ones
     Replicate(super::ReplicateArgs),
 }

@@ -1,7 +1,7 @@
 //! Worked examples of every command: help opens with them, man pages and the reference hold them.
 
 /// Groups whose commands are also understood without the name of the group.
-const MOVED: [&str; 4] = ["file ", "cluster ", "device ", "kernel "];
+const MOVED: [&str; 4] = ["file ", "device ", "kernel ", "atlas "];
 
 /// The examples of a command by its name; the whole program's by `seekwell`.
 pub fn of(name: &str) -> Option<&'static str> {
@@ -15,12 +15,12 @@ const EXAMPLES: &[(&str, &str)] = &[
     (
         "seekwell",
         r#"Examples:
+  seekwell ask                         three questions, an answer in a second
   seekwell init                        six questions become a lab, mine.toml
   seekwell doctor                      what this machine can measure
   seekwell plan labs/demo.toml         trials, time and bytes; touches nothing
   seekwell run labs/demo.toml          on scratch images; names the verdict
   seekwell report demo.seekwell --html demo.html
-  seekwell compare before.seekwell after.seekwell
   seekwell watch /dev/sdb              what a disk does now
   seekwell bench seek /dev/sdb         random reads of a disk now, reading only
 
@@ -33,6 +33,52 @@ Exit status: 0 done or verdict reached, 1 error, 2 usage, 3 refused for safety,
   seekwell doctor                      filesystems, schedulers, programs, rights
   sudo seekwell doctor                 the same as root, who can measure more
   seekwell doctor --on slurm --nodes 40 --folder /shared/runs"#,
+    ),
+    (
+        "ask",
+        r#"Examples:
+  seekwell ask                         asks for load, device and filesystem
+  seekwell ask --load postgresql --device nvme
+  seekwell ask --load log --device /dev/sdb --now ext4
+  seekwell ask --load mail --lab mine.toml   the lab, for a disk of your own
+
+Answers come from the atlas: runs on modelled devices in virtual time, which `seekwell atlas check`
+repeats here. Nothing is measured, and a disk is not opened.
+
+Exit status: 0 answered, 4 not in the atlas: the lab is drafted, 1 error, 2 usage."#,
+    ),
+    (
+        "atlas",
+        r#"Examples:
+  seekwell atlas check log/ssd-nvme-512gb/xfs/none
+  seekwell atlas check --random 2
+  seekwell atlas run atlas --load log --device nvme
+  seekwell atlas publish site"#,
+    ),
+    (
+        "atlas run",
+        r#"Examples:
+  seekwell atlas run                   all of it, in ./atlas; continues
+  seekwell atlas run atlas --load log --device nvme
+
+Needs the lab kernel: seekwell kernel build. A build of Seekwell holds atlas/cells.jsonl."#,
+    ),
+    (
+        "atlas check",
+        r#"Examples:
+  seekwell atlas check log/ssd-nvme-512gb/xfs/none
+  seekwell atlas check --random 2
+
+A cell is the same if each of its trials sent the same number of requests and bytes in every step, and
+the median agrees to 0.01 %: the program in the guests is part of a build and shifts times by some
+256 ns. It is near if the median alone agrees: some requests depend on the nanosecond. One that is the same with another lab kernel counts, and the line says so.
+
+Exit status: 0 no cell moved, 1 a cell moved."#,
+    ),
+    (
+        "atlas publish",
+        r#"Examples:
+  seekwell atlas publish site          open site/index.html"#,
     ),
     (
         "init",
@@ -98,6 +144,20 @@ A run file that was changed after it was written is shown with a doubt and ends 
 and no table is made from it."#,
     ),
     (
+        "why",
+        r#"Examples:
+  seekwell why disks.seekwell            the pick against the best other value
+  seekwell why disks.seekwell ext4/none xfs/none
+  seekwell why disks.seekwell --what-if  what would help the pick most
+  seekwell why demo.seekwell --twin      on a model of its disk too
+  seekwell report disks.seekwell         shows the cause from then on
+
+Repeats the judged trial of both stacks with laws of disk and machine switched off, and says how much of the
+difference each of them accounts for. On a real machine it runs both stacks again on scratch images: as they are,
+without flushes, in memory, without scheduler and memory limit. With --twin it also runs all stacks in guests, on
+the model nearest to the disk, and gives the causes there if the model ranks the stacks as the run does."#,
+    ),
+    (
         "watch",
         r#"Examples:
   seekwell watch /dev/sda              a screen, or without a terminal lines
@@ -116,7 +176,7 @@ kernel's block events, which need root and tracefs; without them only the counte
   seekwell trace info /dev/shm/db.trace
 
 Needs root or CAP_BPF, CAP_PERFMON and CAP_SYS_RESOURCE, and a kernel with BTF. Paths, sizes,
-results and times are recorded, never contents or arguments."#,
+results and times are recorded, never contents or arguments. A command that fails ends it with 1."#,
     ),
     (
         "trace",
@@ -125,8 +185,7 @@ results and times are recorded, never contents or arguments."#,
   seekwell trace requests db.trace     the block requests of the longest syncs
   seekwell trace filter db.trace --from 10s --to 20s -o slow.trace
   seekwell trace import strace log -o db.trace
-  seekwell trace merge day-1.trace day-2.trace -o both.trace
-  seekwell trace pack db.trace -o db.pack"#,
+  seekwell trace merge day-1.trace day-2.trace -o both.trace"#,
     ),
     (
         "trace requests",
@@ -176,7 +235,7 @@ Exit status: 0 every stack is better, worse or the same; with --fail-above none 
 a run cannot be read. 6 a run file was changed."#,
     ),
     (
-        "claim",
+        "device claim",
         r#"Examples:
   seekwell claim /dev/disk/by-id/ata-EXAMPLE_123-part3
   seekwell claim /dev/disk/by-id/ata-EXAMPLE_123 --confirm 0123
@@ -189,7 +248,7 @@ In a claimed directory of an NFS server labs make directories of their own and r
 The claim is the file .seekwell-claim in it. A directory that is not empty is refused."#,
     ),
     (
-        "release",
+        "device release",
         r#"Examples:
   seekwell release /dev/disk/by-id/ata-EXAMPLE_123-part3"#,
     ),
@@ -231,8 +290,8 @@ A page whose run was changed gives no file: exit status 6."#,
         "file verify",
         r#"Examples:
   seekwell file verify demo.seekwell        status 6 if anything was changed
-  seekwell file verify demo.seekwell --sign ~/.ssh/id_ed25519
-  seekwell file verify demo.seekwell --key author.pub"#,
+
+To show whose it is, sign the file as any other: ssh-keygen -Y sign -n file -f KEY demo.seekwell"#,
     ),
     (
         "file merge",
@@ -319,8 +378,7 @@ No other process should use the disk meanwhile."#,
     (
         "bench bonnie",
         r#"Examples:
-  seekwell bench bonnie .
-  seekwell bench bonnie . --csv | bon_csv2html > bonnie.html"#,
+  seekwell bench bonnie ."#,
     ),
     (
         "bench mail",

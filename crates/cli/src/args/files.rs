@@ -32,12 +32,6 @@ pub struct ExtractArgs {
 pub struct VerifyArgs {
     /// Run file
     pub run: PathBuf,
-    /// Sign the file, if it is intact, with this private key of OpenSSH: writes FILE.sig
-    #[arg(long, value_name = "KEY", conflicts_with = "key")]
-    pub sign: Option<PathBuf>,
-    /// Check FILE.sig with this public key of OpenSSH (KEY.pub)
-    #[arg(long, value_name = "KEY")]
-    pub key: Option<PathBuf>,
 }
 
 /// Arguments of `repair`.

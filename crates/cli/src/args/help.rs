@@ -3,24 +3,25 @@
 
 use super::examples;
 use clap::{Arg, Command, CommandFactory};
+use seekwell_model::laws::law_table;
 
 /// Help of a command: its purpose, examples, then usage.
 const TEMPLATE: &str = "{about}{after-help}\n\n{usage-heading} {usage}\n\n{all-args}";
 
 /// Groups of commands, in the order of the help.
 const GROUPS: [(&str, &[&str]); 4] = [
-    ("Ask", &["doctor", "try", "init", "plan", "run", "advise"]),
+    ("Ask", &["ask", "doctor", "try", "init", "plan", "run", "advise"]),
     ("Measure", &["bench", "watch", "capture"]),
-    ("Understand", &["report", "compare", "trace", "device"]),
-    ("Keep", &["claim", "release", "file", "kernel"]),
+    ("Understand", &["report", "why", "compare", "trace", "device", "atlas"]),
+    ("Keep", &["file", "kernel"]),
 ];
 
 /// Flags of a kind of `bench` that its help shows; those after them are further options.
 const BENCH_FLAGS: usize = 6;
 /// Options of every kind of `bench` that its help always shows, and those that it leaves out where there are
 /// many.
-const BENCH_OUTPUTS: [&str; 4] = ["json", "html", "csv", "job-file"];
-const BENCH_FURTHER: [&str; 5] = ["seed", "svg", "force", "direct", "rounds"];
+const BENCH_OUTPUTS: [&str; 2] = ["json", "job-file"];
+const BENCH_FURTHER: [&str; 3] = ["seed", "direct", "rounds"];
 
 /// The whole command line, `bench` included; help shows the options that most runs need.
 #[must_use]
@@ -49,6 +50,14 @@ pub fn whole(words: &[String]) -> clap::Error {
 pub fn documented() -> Command {
     let all = super::Cli::command().subcommand(crate::bench_flags::command());
     each(all, &mut |path, command| match examples::of(path) {
+        Some(text) if path == "why" => {
+            let text = format!(
+                "{}\n\nLaws, what switching one off means, and the models that have it:\n{}",
+                flowing(text),
+                law_table()
+            );
+            command.help_template(TEMPLATE).after_help(text)
+        }
         Some(text) => command.help_template(TEMPLATE).after_help(flowing(text)),
         None => command,
     })
@@ -92,6 +101,9 @@ fn flowing(text: &str) -> String {
 /// Hides the further options, those below a heading and most of a kind of `bench`; the others get one
 /// sentence each.
 fn brief(path: &str, command: Command) -> Command {
+    // The laws are for those who ask for all of the help.
+    let examples = examples::of(path).filter(|_| path == "why");
+    let command = examples.into_iter().fold(command, |one, text| one.after_help(flowing(text)));
     let is_bench = path.starts_with("bench ");
     let further: Vec<String> = if is_bench {
         further_flags(&command)

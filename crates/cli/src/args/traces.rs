@@ -80,37 +80,22 @@ pub enum TraceCommand {
     Import(TraceImportArgs),
     /// Merge traces: the parts of a long one, or several of one machine
     Merge(TraceMergeArgs),
-    /// Write a trace as one file, which every command reads as it is
-    Pack(TracePackArgs),
-}
-
-/// Arguments of `trace pack`.
-#[derive(Args, Debug)]
-pub struct TracePackArgs {
-    /// Folder of the trace; it stays as it is
-    pub trace: PathBuf,
-    /// File to write, a tar archive of the folder; it must not exist
-    #[arg(short, long, value_name = "FILE")]
-    pub output: PathBuf,
 }
 
 /// Arguments of `trace info`.
 #[derive(Args, Debug)]
 pub struct TraceInfoArgs {
-    /// Trace: its folder, or the file of `trace pack`
+    /// Folder of the trace
     pub trace: PathBuf,
     /// Print the numbers as JSON
     #[arg(long)]
     pub json: bool,
-    /// Write a page with pictures as well: throughput over time, places on the devices, cache sizes
-    #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
 }
 
 /// Arguments of `trace requests`.
 #[derive(Args, Debug)]
 pub struct TraceRequestsArgs {
-    /// Trace: its folder, or the file of `trace pack`
+    /// Folder of the trace
     pub trace: PathBuf,
     /// Look at this call, such as write; may be given more than once [default: fsync and all others that
     /// wait until data is on the device]
@@ -153,26 +138,12 @@ pub enum TraceFormat {
     Blktrace,
     /// Text of `blkparse -i DEVICE`
     Blkparse,
-    /// MSR Cambridge: filetime,host,disk,Read|Write,offset,bytes,response time
-    Msr,
-    /// Alibaba (2020): device,R|W,offset,bytes,microseconds
-    Alibaba,
-    /// Tencent: seconds,sector,sectors,0|1,volume
-    Tencent,
-    /// SPC, as UMass: unit,sector,bytes,r|w,seconds
-    Spc,
-    /// MQSim: nanoseconds, device, sector, sectors, 0 for a write or 1 for a read
-    Mqsim,
-    /// SNIA Systor '17: seconds,response,R|W,LUN,offset,bytes
-    Systor,
-    /// FIU: nanoseconds, process, its name, sector, sectors, R|W, major, minor, hash
-    Fiu,
 }
 
 /// Arguments of `trace merge`.
 #[derive(Args, Debug)]
 pub struct TraceMergeArgs {
-    /// Traces: their folders, or files of `trace pack`
+    /// Folders of the traces
     #[arg(required = true, num_args = 2.., value_name = "TRACE")]
     pub traces: Vec<PathBuf>,
     /// Folder of the trace to write; it must not exist or be empty
@@ -183,7 +154,7 @@ pub struct TraceMergeArgs {
 /// Arguments of `trace filter`.
 #[derive(Args, Debug)]
 pub struct TraceFilterArgs {
-    /// Trace: its folder, or the file of `trace pack`; it stays as it is
+    /// Folder of the trace; it stays as it is
     pub trace: PathBuf,
     /// Folder of the trace to write; it must not exist or be empty
     #[arg(short, long, value_name = "DIR")]

@@ -33,7 +33,7 @@ pub struct TryArgs {
     #[arg(long = "for", value_name = "TIME", default_value = "2min", value_parser = some_time, allow_hyphen_values = true)]
     pub time: Nanos,
     /// Size of the scratch image
-    #[arg(long, value_name = "SIZE", default_value = "512MiB")]
+    #[arg(long, value_name = "SIZE", default_value = "2GiB")]
     pub size: Bytes,
     /// Run file to write; the lab is written next to it [default: try.seekwell, or try-2.seekwell …]
     #[arg(short, long, value_name = "FILE")]

@@ -7,7 +7,7 @@ use crate::failure::{Exit, Failure};
 use crate::terminal;
 use seekwell_model::units::Nanos;
 use seekwell_report::shell_word;
-use seekwell_session::{Advice, Options, Session, Tried};
+use seekwell_session::{Options, Session, Tried};
 use seekwell_store::RunFile;
 use std::path::Path;
 use std::time::Instant;
@@ -43,7 +43,7 @@ pub fn run(session: &Session, arguments: &AdviseArgs) -> Result<Exit, Failure> {
     let planned = Tried::resolve(session, lab.display().to_string(), text, &options)?.plan()?;
     tried::execute(planned, &path, !arguments.run.no_screen, &mut deadline)?;
     let exit = run::conclude(&path, arguments.run.json)?;
-    terminal::talk(&faithful(&path, &advice)?);
+    terminal::talk(&faithful(&path)?);
     tried::write_lab(&lab, text, &options)?;
     Ok(exit)
 }
@@ -68,24 +68,21 @@ fn again(arguments: &AdviseArgs, options: &Options, time: Nanos) -> String {
     format!("seekwell advise {}", words.join(" "))
 }
 
-/// The fidelity of the least faithful replay, and the times of the replays against that of the recording.
-fn faithful(path: &Path, advice: &Advice) -> Result<String, Failure> {
+/// The fidelity of the least faithful replay.
+fn faithful(path: &Path) -> Result<String, Failure> {
     let file = RunFile::open(path).map_err(|error| Failure::from_error(&error))?;
     // Whole records: those of a text keep the judged metrics alone.
     let view = report::view(&file)?;
-    let of_replays = |metric: &str| -> Vec<f64> {
-        view.records.iter().filter_map(|(_, record)| record.metric(metric)).collect()
-    };
-    let shares = of_replays("replay.fidelity");
+    let metric = "replay.fidelity";
+    let shares: Vec<f64> =
+        view.records.iter().filter_map(|(_, record)| record.metric(metric)).collect();
     let Some(least) = shares.iter().copied().min_by(f64::total_cmp) else {
         return Ok("fidelity unknown: no replay ended".to_owned());
     };
-    let fidelity = format!(
+    Ok(format!(
         "fidelity: at least {:.2} % of the recorded calls had their recorded result, in each of {} replays",
         // Not rounded up to a perfect replay.
         (least * 1e4).floor() / 100.0,
         shares.len()
-    );
-    let compared = advice.compared(&of_replays("replay.elapsed"));
-    Ok([Some(fidelity), compared].into_iter().flatten().collect::<Vec<_>>().join("\n"))
+    ))
 }

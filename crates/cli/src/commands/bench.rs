@@ -64,14 +64,6 @@ fn bench(
     }
     let mut result = result.map_err(|error| Failure::from_error(&error))?;
     result.warnings.splice(0..0, busy);
-    if let WorkloadParams::Bonnie(bonnie) = &params
-        && matches.get_flag("csv")
-    {
-        let machine = rustix::system::uname();
-        let machine = machine.nodename().to_string_lossy();
-        terminal::data(&seekwell_workload::bonnie::csv::line(bonnie, &result, &machine, seed));
-        return Ok(Exit::Done);
-    }
     show(&result, matches)
 }
 

@@ -1,4 +1,4 @@
-//! `seekwell calibrate`: what CPU time to charge in virtual time, as this machine's CPU takes it.
+//! `seekwell kernel calibrate`: what CPU time to charge in virtual time, as this machine's CPU takes it.
 
 use crate::args::CalibrateArgs;
 use crate::failure::{Exit, Failure};

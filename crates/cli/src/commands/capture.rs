@@ -37,7 +37,13 @@ pub fn run(arguments: &CaptureArgs) -> Result<Exit, Failure> {
     }
     let captured = recorded(&options, &stop).map_err(failure)?;
     terminal::talk(terminal::harmless(&told(&options, &captured)).trim_end());
-    Ok(Exit::Done)
+    Ok(exit(&captured))
+}
+
+/// A script that records a command learns that it failed. One that the end of the recording ended has not.
+fn exit(captured: &Captured) -> Exit {
+    let failed = captured.status.is_some_and(|status| !status.success());
+    if failed && captured.ended == Ended::Target { Exit::CommandFailed } else { Exit::Done }
 }
 
 /// Records, on a screen where there can be one. A command has its terminal for itself.
@@ -191,3 +197,6 @@ fn told(options: &Options, captured: &Captured) -> String {
     text.push_str(&format!("see what kind of load it is: seekwell trace info {trace}{part}\n"));
     text
 }
+
+#[cfg(test)]
+mod tests;

@@ -37,6 +37,12 @@ pub fn run(session: &Session, command: &DeviceCommand) -> Result<Exit, Failure> 
         }
         DeviceCommand::Serve(arguments) => serve::run(session, arguments)?,
         DeviceCommand::Compare(arguments) => compare(arguments)?,
+        DeviceCommand::Claim(arguments) => {
+            return super::claim::claim(session.machine(), arguments);
+        }
+        DeviceCommand::Release(arguments) => {
+            return super::claim::release(session.machine(), arguments);
+        }
         DeviceCommand::Probe(arguments) => return super::probe::run(session, arguments),
         DeviceCommand::Replicate(arguments) => return super::replicate::run(session, arguments),
     }

@@ -1,4 +1,4 @@
-//! `seekwell extract`: the run file out of a report.
+//! `seekwell file extract`: the run file out of a report.
 
 use crate::args::ExtractArgs;
 use crate::failure::{Exit, Failure};

@@ -8,7 +8,7 @@ use seekwell_model::record::Status;
 use seekwell_model::units::Nanos;
 use seekwell_session::{Amounts, LabText, Options, Seen, Session};
 use seekwell_spec::draft::{self, Answers, Frugality, QUESTIONS, Question};
-use std::io::{BufRead, IsTerminal, Write, stdin};
+use std::io::{BufRead, IsTerminal, StdinLock, Write, stdin};
 use std::path::Path;
 
 /// Image of the trial that is measured.
@@ -33,12 +33,7 @@ pub fn run(session: &Session, arguments: &InitArgs) -> Result<Exit, Failure> {
         &arguments.matters,
         &arguments.time,
     ];
-    let mut asker = Asker {
-        input: stdin().lock(),
-        output: terminal::Talk,
-        again: stdin().is_terminal(),
-        defaults: arguments.defaults,
-    };
+    let mut asker = Asker { defaults: arguments.defaults, ..Asker::new() };
     let answers = asker.answers(given.map(|answer| answer.as_deref()))?;
     let mut draft = fitting(session, &name, &answers);
     if !arguments.estimate {
@@ -143,13 +138,21 @@ fn least_ns(session: &Session, text: &str) -> Option<u64> {
 }
 
 /// Asks over a line-wise input.
-struct Asker<R, W> {
+pub struct Asker<R, W> {
     input: R,
     output: W,
     /// True if a user is present who can answer again.
     again: bool,
     /// Take the default of what was not given.
     defaults: bool,
+}
+
+impl Asker<StdinLock<'static>, terminal::Talk> {
+    /// One on standard input and standard error.
+    pub fn new() -> Self {
+        let again = stdin().is_terminal();
+        Self { input: stdin().lock(), output: terminal::Talk, again, defaults: false }
+    }
 }
 
 impl<R: BufRead, W: Write> Asker<R, W> {
@@ -159,13 +162,17 @@ impl<R: BufRead, W: Write> Asker<R, W> {
             *slot = match given {
                 Some(answer) => question.answer(answer).map_err(|wrong| usage(&wrong))?,
                 None if self.defaults => question.default.to_owned(),
-                None => self.ask(question)?,
+                None => self.ask(question, ", or take all defaults with --defaults")?,
             };
         }
         Ok(Answers::from_list(list))
     }
 
-    fn ask(&mut self, question: &Question) -> Result<String, Failure> {
+    /// Asks a question until the answer fits; `otherwise` names another way than its option to answer.
+    ///
+    /// # Errors
+    /// When the answer does not fit and nobody can answer again, or there is none.
+    pub fn ask(&mut self, question: &Question, otherwise: &str) -> Result<String, Failure> {
         self.say(&asked(question));
         loop {
             let mut line = String::new();
@@ -175,8 +182,7 @@ impl<R: BufRead, W: Write> Asker<R, W> {
                     // The question ends in a prompt without a line end.
                     self.say("\n");
                     return Err(Failure::Usage(format!(
-                        "no answer to the question '{}'; give it with --{} ANSWER, or take \
-                         all defaults with --defaults",
+                        "no answer to the question '{}'; give it with --{} ANSWER{otherwise}",
                         question.text, question.name
                     )));
                 }

@@ -67,7 +67,6 @@ fn set(set: KernelSetArg) -> KernelSet {
         KernelSetArg::Full => KernelSet::Full,
         KernelSetArg::Reduced => KernelSet::Reduced,
         KernelSetArg::Layers => KernelSet::Layers,
-        KernelSetArg::Recording => KernelSet::Recording,
     }
 }
 

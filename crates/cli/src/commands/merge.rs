@@ -1,4 +1,4 @@
-//! `seekwell merge`: the files of parts of one run become one.
+//! `seekwell file merge`: the files of parts of one run become one.
 
 use crate::args::MergeArgs;
 use crate::commands::run;

@@ -1,18 +1,15 @@
-//! `seekwell probe`: a device file from a disk itself.
+//! `seekwell device probe`: a device file from a disk itself.
 
 use crate::args::ProbeArgs;
 use crate::failure::{Exit, Failure};
 use crate::{output, terminal};
-use seekwell_device::probe::{
-    self, Accuracy, Findings, FlashFindings, Label, News, ProbeError, Simulated, Stage, Tape,
-    Target, Volume, WriteTarget,
-};
 use seekwell_host::guard::Context;
 use seekwell_host::output::Kind;
-use seekwell_session::{Health, ProbedDevice, ProbedError, ProbedWrites, Session};
-
-#[cfg(test)]
-mod tests;
+use seekwell_probe::{
+    Accuracy, Findings, FlashFindings, Label, News, ProbeError, Simulated, Stage, Tape, Target,
+    Volume, WriteTarget,
+};
+use seekwell_session::{ProbedDevice, ProbedError, ProbedWrites, Session};
 
 /// Seed of what is withheld, so that it differs from the requests of the experiments.
 const WITHHELD: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -27,7 +24,6 @@ pub fn run(session: &Session, arguments: &ProbeArgs) -> Result<Exit, Failure> {
         output::refuse_existing(path)?;
     }
     let (mut opened, title) = opened(session, arguments)?;
-    let before = healthy(session, arguments);
     let begun_ns = opened.target().now_ns();
     let probed = learn(&mut opened, arguments);
     if let Some(disturbance) = opened.target().disturbance() {
@@ -37,12 +33,9 @@ pub fn run(session: &Session, arguments: &ProbeArgs) -> Result<Exit, Failure> {
     let took_s = (opened.target().now_ns() - begun_ns) / 1_000_000_000;
     terminal::talk(learned.summary(&accuracy).trim_end());
     terminal::talk(&format!("{:<22}{took_s} s", "time of the device"));
-    let health = before.zip(healthy(session, arguments));
-    let (said, note) = health.map(|(before, after)| of_health(before, after)).unwrap_or_default();
-    said.iter().for_each(|line| terminal::talk(line));
     let source = format!("probe of {title}");
     let label = Label { name: &arguments.name, title: &title, source: &source };
-    let file = note + &learned.file(label, &accuracy);
+    let file = learned.file(label, &accuracy);
     seekwell_device::load(&file).map_err(|error| {
         Failure::Error(format!("the findings make no device that can be modelled: {error}"))
     })?;
@@ -51,21 +44,6 @@ pub fn run(session: &Session, arguments: &ProbeArgs) -> Result<Exit, Failure> {
         None => terminal::data(&file),
     }
     Ok(Exit::Done)
-}
-
-/// SMART data of a real disk; `None` for models, and where smartctl tells nothing.
-fn healthy(session: &Session, arguments: &ProbeArgs) -> Option<Health> {
-    seekwell_session::health(&session.machine().system, arguments.device.as_deref()?)
-}
-
-/// The disk's health during the probe: lines for people, and the same as comments for its file.
-fn of_health(before: Health, after: Health) -> (Vec<String>, String) {
-    let line = Health::line(before, after);
-    let doubts = Health::doubts(before, after);
-    let mut said = vec![format!("{:<22}{line}", "health")];
-    said.extend(doubts.iter().map(|doubt| format!("warning: {doubt}")));
-    let doubts = doubts.iter().map(|doubt| format!("# Warning: {doubt}\n"));
-    (said, format!("# Health during the probe: {line}\n{}", doubts.collect::<String>()))
 }
 
 /// The device to probe: for reading alone, or for writing, too.
@@ -93,17 +71,17 @@ enum Learned {
 impl Learned {
     fn summary(&self, accuracy: &Accuracy) -> String {
         match self {
-            Self::Disk(findings) => probe::summary(findings, accuracy),
-            Self::Flash(findings) => probe::flash_summary(findings, accuracy),
-            Self::Volume(volume) => probe::volume_summary(volume, accuracy),
+            Self::Disk(findings) => seekwell_probe::summary(findings, accuracy),
+            Self::Flash(findings) => seekwell_probe::flash_summary(findings, accuracy),
+            Self::Volume(volume) => seekwell_probe::volume_summary(volume, accuracy),
         }
     }
 
     fn file(&self, label: Label, accuracy: &Accuracy) -> String {
         match self {
-            Self::Disk(findings) => probe::device_file(label, findings, Some(accuracy)),
-            Self::Flash(findings) => probe::flash_file(label, findings, Some(accuracy)),
-            Self::Volume(volume) => probe::volume_file(label, volume, Some(accuracy)),
+            Self::Disk(findings) => seekwell_probe::device_file(label, findings, Some(accuracy)),
+            Self::Flash(findings) => seekwell_probe::flash_file(label, findings, Some(accuracy)),
+            Self::Volume(volume) => seekwell_probe::volume_file(label, volume, Some(accuracy)),
         }
     }
 }
@@ -128,7 +106,7 @@ fn learn(opened: &mut Opened, arguments: &ProbeArgs) -> Result<(Learned, Accurac
             return learn_flash(&mut **target, arguments);
         }
     }
-    let probed = probe::probe(opened.target(), &mut tape, seed, &mut tell);
+    let probed = seekwell_probe::probe(opened.target(), &mut tape, seed, &mut tell);
     let mut findings = match (probed, &mut *opened) {
         // Some sticks, readers and volumes call themselves rotating.
         (Err(ProbeError::NoRotation), opened) => {
@@ -143,12 +121,12 @@ fn learn(opened: &mut Opened, arguments: &ProbeArgs) -> Result<(Learned, Accurac
     let accuracy = match opened {
         Opened::Reads(target) => {
             tell(News::Begins(Stage::Accuracy));
-            probe::judge(&mut **target, &tape, &findings, seed ^ WITHHELD)?
+            seekwell_probe::judge(&mut **target, &tape, &findings, seed ^ WITHHELD)?
         }
         Opened::Writes(target) => {
-            probe::probe_writes(&mut **target, &mut tape, &mut findings, seed, &mut tell)?;
+            seekwell_probe::probe_writes(&mut **target, &mut tape, &mut findings, seed, &mut tell)?;
             tell(News::Begins(Stage::Accuracy));
-            probe::judge_writes(&mut **target, &tape, &findings, seed ^ WITHHELD)?
+            seekwell_probe::judge_writes(&mut **target, &tape, &findings, seed ^ WITHHELD)?
         }
     };
     Ok((Learned::Disk(Box::new(findings)), accuracy))
@@ -161,17 +139,23 @@ fn learn_volume(
 ) -> Result<Option<(Learned, Accuracy)>, ProbeError> {
     let seed = arguments.seed;
     let mut tape = Tape::new(seed ^ WITHHELD);
-    let found = probe::probe_volume(opened.target(), &mut tape, seed, &mut tell)?;
+    let found = seekwell_probe::probe_volume(opened.target(), &mut tape, seed, &mut tell)?;
     let Some(mut volume) = found else { return Ok(None) };
     let accuracy = match opened {
         Opened::Reads(target) => {
             tell(News::Begins(Stage::Accuracy));
-            probe::judge_volume(&mut **target, &tape, &volume, seed ^ WITHHELD)?
+            seekwell_probe::judge_volume(&mut **target, &tape, &volume, seed ^ WITHHELD)?
         }
         Opened::Writes(target) => {
-            probe::probe_volume_writes(&mut **target, &mut tape, &mut volume, seed, &mut tell)?;
+            seekwell_probe::probe_volume_writes(
+                &mut **target,
+                &mut tape,
+                &mut volume,
+                seed,
+                &mut tell,
+            )?;
             tell(News::Begins(Stage::Accuracy));
-            probe::judge_volume_writes(&mut **target, &tape, &volume, seed ^ WITHHELD)?
+            seekwell_probe::judge_volume_writes(&mut **target, &tape, &volume, seed ^ WITHHELD)?
         }
     };
     Ok(Some((Learned::Volume(Box::new(volume)), accuracy)))
@@ -183,9 +167,11 @@ fn learn_flash(
 ) -> Result<(Learned, Accuracy), ProbeError> {
     let most_bytes = arguments.most_written.saturating_mul(1 << 30);
     let mut tape = Tape::new(arguments.seed ^ WITHHELD);
-    let findings = probe::probe_flash(target, &mut tape, arguments.seed, most_bytes, &mut tell)?;
+    let findings =
+        seekwell_probe::probe_flash(target, &mut tape, arguments.seed, most_bytes, &mut tell)?;
     tell(News::Begins(Stage::Accuracy));
-    let accuracy = probe::judge_flash(target, &tape, &findings, arguments.seed ^ WITHHELD)?;
+    let accuracy =
+        seekwell_probe::judge_flash(target, &tape, &findings, arguments.seed ^ WITHHELD)?;
     Ok((Learned::Flash(findings), accuracy))
 }
 

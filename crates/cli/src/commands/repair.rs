@@ -1,4 +1,4 @@
-//! `seekwell repair`: saves the good trials of a damaged run file into a new one.
+//! `seekwell file repair`: saves the good trials of a damaged run file into a new one.
 
 use crate::args::RepairArgs;
 use crate::commands::run;

@@ -1,4 +1,4 @@
-//! `seekwell replicate`: runs the experiments of published studies and compares the results with the
+//! `seekwell device replicate`: runs the experiments of published studies and compares the results with the
 //! published ones.
 
 mod fit;
@@ -12,7 +12,7 @@ use labs::Labs;
 use seekwell_host::output::Kind;
 use seekwell_model::replication::Replication;
 use seekwell_replicate::judge;
-use seekwell_report::Around;
+use seekwell_report::replication_file;
 use seekwell_session::{Session, backends};
 use std::path::Path;
 use studies::Studies;
@@ -87,22 +87,21 @@ fn show(arguments: &ReplicateArgs, found: &Replication) -> Result<Exit, Failure>
     Ok(Exit::Done)
 }
 
-/// Writes the comparison as Markdown, and the charts that it shows.
+/// Writes the comparison as Markdown, with its pictures and tables next to it.
 fn markdown(path: &Path, arguments: &ReplicateArgs, found: &Replication) -> Result<(), Failure> {
-    let introduction = arguments
-        .introduction
-        .as_ref()
-        .map(|path| seekwell_trust::read_text(path, 1 << 20))
-        .transpose()
-        .map_err(|error| Failure::Error(format!("cannot read the introduction: {error}")))?;
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let write_next_to = |part: &str, extension: &str, kind, text: &str| {
+        let path = path.with_file_name(replication_file(&stem, part, extension));
+        output::write(&path, kind, text.as_bytes(), arguments.force)
+    };
     for study in &found.studies {
         if let Some(drawing) = seekwell_report::replication_chart(study) {
-            let chart = path.with_file_name(seekwell_report::chart_name(&stem, &study.key));
-            output::write(&chart, Kind::Drawing, drawing.as_bytes(), arguments.force)?;
+            write_next_to(&study.key, "svg", Kind::Drawing, &drawing)?;
         }
     }
-    let around = Around { introduction: introduction.as_deref(), charts: Some(&stem) };
-    let text = seekwell_report::replication_markdown(found, around);
+    for table in seekwell_report::replication_tables(found) {
+        write_next_to(table.name, "csv", Kind::Csv, &table.text)?;
+    }
+    let text = seekwell_report::replication_markdown(found, &stem);
     output::write(path, Kind::Markdown, text.as_bytes(), arguments.force)
 }

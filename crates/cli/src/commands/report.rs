@@ -253,6 +253,7 @@ fn view_of(
     warnings.extend(judge::dependent_rounds(&verdict));
     Ok(RunView {
         warnings,
+        why: file.why().map_err(wrong)?,
         host_ns: file.host_ns().map_err(wrong)?,
         backend: file.backend().map_err(wrong)?,
         environment: file.environment().map_err(wrong)?,

@@ -11,7 +11,9 @@ use crate::{machine, terminal};
 use seekwell_model::plan::Plan;
 use seekwell_model::record::{Record, Status};
 use seekwell_model::verdict::VerdictKind;
-use seekwell_session::{Done, Event, Finished, Options, Planned, Session, SessionError};
+use seekwell_session::{
+    Done, Event, Finished, Options, Planned, Session, SessionError, Standing, set_aside,
+};
 use seekwell_store::{RunFile, StoreError};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -130,6 +132,27 @@ pub fn carry_out(
         Finished::Complete(done) => Ok(*done),
         Finished::Stopped(path) => Err(interrupted(&path, &options)),
     }
+}
+
+/// Runs what a file lacks of a plan. A run of another lab in its place is kept under another name.
+///
+/// # Errors
+/// As [`carry_out`].
+pub fn complete(planned: Planned, path: &Path) -> Result<(), Failure> {
+    if path.is_file() {
+        match planned.standing(path)? {
+            Standing::Complete => return Ok(()),
+            Standing::Begun => {}
+            Standing::Stale(why) => terminal::talk(&format!(
+                "{} was run with another {why}; it is kept as {} and the lab runs again",
+                path.display(),
+                set_aside(path)?.display()
+            )),
+        }
+    }
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    terminal::talk(&format!("{name}:"));
+    carry_out(planned, path, true, false).map(|_| ())
 }
 
 /// As [`carry_out`]; `is_over` sees every event, and ends the run after the trial under way.

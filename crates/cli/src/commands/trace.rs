@@ -2,20 +2,18 @@
 
 use crate::args::{
     TraceCommand, TraceFilterArgs, TraceFormat, TraceImportArgs, TraceInfoArgs, TraceMergeArgs,
-    TracePackArgs, TraceRequestsArgs,
+    TraceRequestsArgs,
 };
 use crate::failure::{Exit, Failure};
-use crate::{foreign, output, terminal};
+use crate::{foreign, terminal};
 use seekwell_host::confine::Reach;
-use seekwell_host::output::Kind;
-use seekwell_model::metrics::Unit;
-use seekwell_report::{LoadPage, LoadPicture};
+use seekwell_recordings::caused::{self, Wanted};
+use seekwell_recordings::filter::Filter;
+use seekwell_recordings::import::{self, Imported};
+use seekwell_recordings::info::{Summary, text};
+use seekwell_recordings::merge;
 use seekwell_trace::calls::{CALLS, CallId};
-use seekwell_trace::caused::{self, Wanted};
-use seekwell_trace::filter::Filter;
-use seekwell_trace::import::{self, Imported, Table};
-use seekwell_trace::info::{Heat, Seeks, Summary, Timeline, text};
-use seekwell_trace::{Trace, TraceError, merge};
+use seekwell_trace::{Trace, TraceError};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
@@ -30,22 +28,13 @@ pub fn run(command: &TraceCommand) -> Result<Exit, Failure> {
         TraceCommand::Filter(arguments) => filter(arguments),
         TraceCommand::Import(arguments) => import(arguments),
         TraceCommand::Merge(arguments) => merge(arguments),
-        TraceCommand::Pack(arguments) => pack(arguments),
     }
 }
 
 fn info(arguments: &TraceInfoArgs) -> Result<Exit, Failure> {
-    let mut reach = Reach::default().reading(&arguments.trace);
-    if let Some(page) = &arguments.html {
-        reach = reach.writing(page);
-    }
-    foreign::confine(&reach);
+    foreign::confine(&Reach::default().reading(&arguments.trace));
     let trace = Trace::open(&arguments.trace).map_err(|error| Failure::from_error(&error))?;
     let summary = Summary::of(&trace).map_err(|error| Failure::from_error(&error))?;
-    if let Some(path) = &arguments.html {
-        let page = seekwell_report::load_html(&page(&arguments.trace, &summary));
-        output::write(path, Kind::LoadPage, page.as_bytes(), false)?;
-    }
     if arguments.json {
         let json = serde_json::to_string_pretty(&summary)
             .map_err(|error| Failure::Error(format!("cannot write JSON: {error}")))?;
@@ -55,97 +44,6 @@ fn info(arguments: &TraceInfoArgs) -> Result<Exit, Failure> {
         terminal::data(&terminal::fitted(&text, 0, terminal::columns()));
     }
     Ok(Exit::Done)
-}
-
-/// The summary as a page with pictures.
-fn page(trace: &Path, summary: &Summary) -> LoadPage {
-    let mut pictures = over_time("files", "Calls on files", &summary.over_time);
-    pictures.push(heat("Reads and writes of files by size and duration", &summary.sizes_and_times));
-    for file in &summary.file_places {
-        pictures.push(places(format!("Places in {}", file.name), &file.seeks));
-    }
-    if let Some(device) = summary.device.as_ref().filter(|device| !device.operations.is_empty()) {
-        pictures.extend(over_time("the devices", "Block requests", &device.over_time));
-        let title = "Reads and writes of the devices by size and duration";
-        pictures.push(heat(title, &device.sizes_and_times));
-        for (number, seeks) in &device.seeks {
-            let title = format!("Places on device {}:{}", number >> 20, number & 0xf_ffff);
-            pictures.push(places(title, seeks));
-        }
-    }
-    if let Some(reuse) = &summary.reuse {
-        pictures.push(LoadPicture::Misses {
-            title: "Share of accesses that miss, by the size of a cache".to_owned(),
-            points: reuse.misses.iter().map(|miss| (miss.cache_bytes, miss.share)).collect(),
-        });
-    }
-    LoadPage {
-        title: format!("Load of {}", trace.display()),
-        sentences: summary.sentences().to_vec(),
-        text: text(summary),
-        pictures,
-    }
-}
-
-/// Throughput, rate, mean duration and concurrency.
-fn over_time(of: &str, events: &str, timeline: &Timeline) -> Vec<LoadPicture> {
-    let durations = timeline.time_ns.iter().zip(&timeline.count);
-    let durations = durations.map(|(time_ns, count)| ratio(*time_ns, *count)).collect();
-    let at_once = timeline.in_progress_ns.iter().map(|ns| ratio(*ns, timeline.step_ns)).collect();
-    let picture = |title: String, values: Vec<f64>, unit| LoadPicture::Time {
-        title,
-        step_ns: timeline.step_ns,
-        lines: vec![(events.to_owned(), values)],
-        unit,
-    };
-    vec![
-        throughput(&format!("Reads and writes of {of}"), timeline),
-        picture(
-            format!("{events} a second"),
-            per_second(&timeline.count, timeline, 1.0),
-            Unit::PerSecond,
-        ),
-        picture(format!("{events}: mean duration"), durations, Unit::Nanoseconds),
-        picture(format!("{events} in progress at a time"), at_once, Unit::Count),
-    ]
-}
-
-#[allow(clippy::cast_precision_loss, reason = "ratios are drawn")]
-fn ratio(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
-}
-
-fn places(title: String, seeks: &Seeks) -> LoadPicture {
-    LoadPicture::Places {
-        title,
-        step_ns: seeks.step_ns,
-        step_bytes: seeks.step_bytes,
-        accesses: seeks.accesses.clone(),
-    }
-}
-
-fn heat(title: &str, heat: &Heat) -> LoadPicture {
-    let (size, duration, accesses) = heat.trimmed();
-    LoadPicture::Heat { title: title.to_owned(), size, duration, accesses }
-}
-
-#[allow(clippy::cast_precision_loss, reason = "rates are drawn")]
-fn per_second(values: &[u64], timeline: &Timeline, unit: f64) -> Vec<f64> {
-    let seconds = timeline.step_ns as f64 / 1e9;
-    values.iter().map(|value| *value as f64 / unit / seconds).collect()
-}
-
-fn throughput(title: &str, timeline: &Timeline) -> LoadPicture {
-    let line = |values: &[u64]| per_second(values, timeline, 1e6);
-    LoadPicture::Time {
-        title: title.to_owned(),
-        step_ns: timeline.step_ns,
-        lines: vec![
-            ("read".to_owned(), line(&timeline.read_bytes)),
-            ("written".to_owned(), line(&timeline.written_bytes)),
-        ],
-        unit: Unit::MegabytesPerSecond,
-    }
 }
 
 fn requests(arguments: &TraceRequestsArgs) -> Result<Exit, Failure> {
@@ -196,7 +94,7 @@ fn filter(arguments: &TraceFilterArgs) -> Result<Exit, Failure> {
     let reach = Reach::default().reading(&arguments.trace);
     let (trace, events) = filling(reach, &arguments.output, || {
         let trace = Trace::open(&arguments.trace)?;
-        let events = seekwell_trace::filter::filter(&trace, &arguments.output, &filter)?;
+        let events = seekwell_recordings::filter::filter(&trace, &arguments.output, &filter)?;
         Ok((trace, events))
     })?;
     let output = arguments.output.display();
@@ -230,13 +128,6 @@ fn import(arguments: &TraceImportArgs) -> Result<Exit, Failure> {
         TraceFormat::Strace => import::strace(input, output),
         TraceFormat::Blktrace => import::blktrace(input, output),
         TraceFormat::Blkparse => import::blkparse(input, output),
-        TraceFormat::Msr => import::table(Table::Msr, input, output),
-        TraceFormat::Alibaba => import::table(Table::Alibaba, input, output),
-        TraceFormat::Tencent => import::table(Table::Tencent, input, output),
-        TraceFormat::Spc => import::table(Table::Spc, input, output),
-        TraceFormat::Mqsim => import::table(Table::Mqsim, input, output),
-        TraceFormat::Systor => import::table(Table::Systor, input, output),
-        TraceFormat::Fiu => import::table(Table::Fiu, input, output),
     };
     let imported = filling(reach, output, || match read()? {
         Imported { events: 0, other, damaged } => {
@@ -265,17 +156,6 @@ fn merge(arguments: &TraceMergeArgs) -> Result<Exit, Failure> {
     let output = arguments.output.display();
     terminal::talk(&terminal::harmless(&format!("wrote {output}: {events} events")));
     traces.iter().for_each(tell_losses);
-    Ok(Exit::Done)
-}
-
-fn pack(arguments: &TracePackArgs) -> Result<Exit, Failure> {
-    let output = &arguments.output;
-    foreign::confine(&Reach::default().reading(&arguments.trace).writing(output));
-    let trace = Trace::open(&arguments.trace).map_err(|error| Failure::from_error(&error))?;
-    let bytes =
-        seekwell_trace::pack::pack(&trace, output).map_err(|error| Failure::from_error(&error))?;
-    terminal::talk(&terminal::harmless(&format!("wrote {}: {bytes} bytes", output.display())));
-    tell_losses(&trace);
     Ok(Exit::Done)
 }
 

@@ -37,7 +37,7 @@ fn a_recorded_command_is_summarized() {
         return;
     }
     let said = talk(&output);
-    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert_eq!(output.status.code(), Some(1), "the status of a command that failed: {said}");
     assert!(said.starts_with("wrote t.trace: "), "{said}");
     assert!(
         said.ends_with(
@@ -122,24 +122,6 @@ fn a_size_of_zero_and_a_thread_of_the_kernel_are_refused_in_words() {
 }
 
 #[test]
-fn a_trace_is_packed() {
-    let directory = tempfile::tempdir().unwrap();
-    let log = "7 1.000001 openat(AT_FDCWD</srv>, \"a\", O_RDONLY) = 3</srv/a> <0.000050>\n\
-               8 1.000100 read(3</srv/b/c>, \"x\"..., 4096) = 4096 <0.000011>\n";
-    std::fs::write(directory.path().join("log"), log).unwrap();
-    let run = |words: &str| {
-        let output = seekwell(directory.path()).args(words.split(' ')).output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{words}: {}", talk(&output));
-        (data(&output), talk(&output))
-    };
-    run("trace import strace log -o t");
-    let (_, said) = run("trace pack t -o t.pack");
-    let bytes = std::fs::metadata(directory.path().join("t.pack")).unwrap().len();
-    assert_eq!(said, format!("wrote t.pack: {bytes} bytes\n"));
-    assert_eq!(run("trace info t.pack --json").0, run("trace info t --json").0);
-}
-
-#[test]
 fn what_a_recording_lost_is_told_at_every_use() {
     let directory = tempfile::tempdir().unwrap();
     let log = "8,16 0 1 5.000003000 99 D R 4096 + 256 [cat]\n\
@@ -152,79 +134,17 @@ fn what_a_recording_lost_is_told_at_every_use() {
         (data(&output), talk(&output))
     };
     run("trace import blkparse log -o t");
-    for words in
-        ["trace filter t -o filtered", "trace merge t filtered -o merged", "trace pack t -o t.pack"]
-    {
+    for words in ["trace filter t -o filtered", "trace merge t filtered -o merged"] {
         let (_, said) = run(words);
         assert!(said.contains("\nlost by the recording: 2 blktrace events"), "{words}: {said}");
     }
-    for part in ["filtered", "t.pack"] {
-        let (shown, _) = run(&format!("trace info {part}"));
-        assert!(
-            shown.contains("\n  - 2 blktrace events: lost. Counts, bytes and times are "),
-            "{shown}"
-        );
-    }
+    let (shown, _) = run("trace info filtered");
+    assert!(
+        shown.contains("\n  - 2 blktrace events: lost. Counts, bytes and times are "),
+        "{shown}"
+    );
     let (shown, _) = run("trace requests t");
     assert!(shown.contains("\n2 events were lost: calls and requests may be missing\n"), "{shown}");
-}
-
-#[test]
-fn the_page_of_a_load_has_its_pictures() {
-    let directory = tempfile::tempdir().unwrap();
-    let calls = |nth: u32| {
-        let (time, place) = (100_000 + nth * 900, nth * 7919 % 100 * 4096);
-        format!("7 1.{time} pread64(3</srv/a>, \"\"..., 4096, {place}) = 4096 <0.000011>\n")
-    };
-    let requests = |nth: u32| {
-        let line = |time: u32, step: &str, by: &str| {
-            format!("  8,16   1 {nth} 5.{time}000  77  {step}  R {} + 8 [{by}]\n", nth * 999)
-        };
-        line(100_000 + nth * 500, "D", "dd") + &line(100_200 + nth * 500, "C", "0")
-    };
-    for (source, text, pictures) in [
-        (
-            "strace",
-            (0..100).map(calls).collect::<String>(),
-            &[
-                "Reads and writes of files",
-                "Calls on files a second",
-                "Calls on files: mean duration",
-                "Calls on files in progress at a time",
-                "Reads and writes of files by size and duration",
-                "Places in /srv/a",
-                "Share of accesses that miss, by the size of a cache",
-            ][..],
-        ),
-        (
-            "blkparse",
-            (0..100).map(requests).collect(),
-            &[
-                "Reads and writes of the devices",
-                "Block requests a second",
-                "Block requests: mean duration",
-                "Block requests in progress at a time",
-                "Reads and writes of the devices by size and duration",
-                "Places on device 8:16",
-            ],
-        ),
-    ] {
-        std::fs::write(directory.path().join("log"), text).unwrap();
-        let run = |words: &str| {
-            let output = seekwell(directory.path()).args(words.split(' ')).output().unwrap();
-            assert_eq!(output.status.code(), Some(0), "{words}: {}", talk(&output));
-            data(&output)
-        };
-        run(&format!("trace import {source} log -o {source}"));
-        let shown = run(&format!("trace info {source} --html {source}.html"));
-        let page = std::fs::read_to_string(directory.path().join(format!("{source}.html")));
-        let page = page.unwrap();
-        let first = shown.lines().next().unwrap().replace('<', "&lt;");
-        assert!(page.contains(&first), "{first}");
-        for title in pictures {
-            assert!(page.contains(&format!(">{title}<")), "{title}: {page:.3000}");
-        }
-    }
 }
 
 #[test]
@@ -239,7 +159,7 @@ fn mistakes_are_named() {
     assert_eq!(
         said,
         "seekwell: error: . is not a trace: trace.json not found; give the folder that capture or \
-         import wrote, or the file of `trace pack`\n"
+         import wrote\n"
     );
     let (code, said) = failed(&["trace", "filter", ".", "-o", "u", "--from", "10s", "--to", "5s"]);
     assert_eq!(code, Some(2));
@@ -451,8 +371,7 @@ fn a_unit_and_a_container_are_recorded_by_name() {
         until("the shell writes", || log.exists());
         let trace = format!("t{nth}.trace");
         let mut command = seekwell(directory.path());
-        // The first segment, after ten seconds, is larger.
-        command.args(["capture", "--same-device", "--no-block", "--max-size", "1000"]);
+        command.args(["capture", "--same-device", "--no-block", "--for", "1s"]);
         command.args(target).args(["-o", &trace]).stderr(Stdio::piped());
         recorded.push((cgroup, shell, log, trace, command.spawn().unwrap()));
     }
@@ -462,8 +381,7 @@ fn a_unit_and_a_container_are_recorded_by_name() {
         if possible(test, &output).is_none() {
             return;
         }
-        let said = talk(&output);
-        assert!(said.contains("ended: the trace has the size of --max-size"), "{said}");
+        assert_eq!(output.status.code(), Some(0), "{}", talk(&output));
         let mut json = seekwell(directory.path());
         let json = data(&json.args(["trace", "info", "--json", &trace]).output().unwrap());
         let json: serde_json::Value = serde_json::from_str(&json).unwrap();
@@ -484,7 +402,7 @@ fn a_recorded_command_gets_three_descriptors() {
     let test = "a_recorded_command_gets_three_descriptors";
     let directory = tempfile::tempdir().unwrap();
     let capture = "exec 7</etc/passwd 8>left; exec \"$0\" capture --same-device --no-walk -o t.trace -- \
-                   sh -c 'sleep 60 & echo $(ls /proc/$!/fd) >said; kill $!'";
+                   sh -c '(ls /proc/$$/fd >said); :'";
     let program = seekwell(directory.path());
     let output = Command::new("sh")
         .args(["-c", capture])
@@ -496,7 +414,8 @@ fn a_recorded_command_gets_three_descriptors() {
         return;
     }
     assert_eq!(output.status.code(), Some(0), "{}", talk(&output));
-    assert_eq!(lines(&directory.path().join("said")), ["0 1 2"]);
+    // The shell waits, so that nothing of its own is open at that moment.
+    assert_eq!(lines(&directory.path().join("said")), ["0", "1", "2"]);
 }
 
 #[test]

@@ -163,7 +163,7 @@ fn postgresql_runs_here() {
         ("loop = \"4GiB\"", "ram = \"1GiB\""),
         ("choose = [\"none\", \"mq-deadline\"]", "choose = [\"none\"]"),
         ("scale = 10", "scale = 1"),
-        ("time = \"20s\"", "time = \"1s\""),
+        ("time = \"20s\"", "time = \"1s\"\nwarm_up = \"1s\""),
         ("rounds = 8", "rounds = 6"),
     ];
     let lab = small("postgresql.toml", &changes);

@@ -116,11 +116,11 @@ impl Author {
 
 /// The log of a program that syncs every write of a file.
 fn synced() -> String {
-    let open = "7 1.000050 openat(AT_FDCWD</srv>, \"a\", O_WRONLY|O_CREAT|O_EXCL, 0644) = 3</srv/a> <0.00002>\n";
+    let open = "7 1700000001.000050 openat(AT_FDCWD</srv>, \"a\", O_WRONLY|O_CREAT|O_EXCL, 0644) = 3</srv/a> <0.00002>\n";
     let write = |nth: u32| {
         format!(
-            "7 1.0{nth:02}100 write(3</srv/a>, \"x\", 4096) = 4096 <0.00005>\n\
-             7 1.0{nth:02}200 fsync(3</srv/a>) = 0 <0.0007>\n"
+            "7 1700000001.0{nth:02}100 write(3</srv/a>, \"x\", 4096) = 4096 <0.00005>\n\
+             7 1700000001.0{nth:02}200 fsync(3</srv/a>) = 0 <0.0007>\n"
         )
     };
     open.to_owned() + &(0..20).map(write).collect::<String>()
@@ -176,7 +176,8 @@ fn shrink(workload: &mut toml::Table) {
 /// work is small.
 fn adapted(text: &str, place: &str, size: Option<&str>) -> String {
     let mut lab: toml::Table = toml::from_str(text).unwrap();
-    let judge = lab["judge"].as_table_mut().unwrap();
+    let judge = lab.entry("judge").or_insert_with(|| toml::Table::new().into());
+    let judge = judge.as_table_mut().unwrap();
     for key in ["budget", "rounds", "method"] {
         judge.remove(key);
     }
@@ -224,7 +225,9 @@ fn on(device: &mut toml::Table, place: &str, size: Option<&str>) {
 fn run(here: &Path, place: &str) -> Result<Value, String> {
     let mut command = seekwell(here);
     command.args(["run", "small.toml", "--no-screen", "-o", "small.seekwell", "--place", place]);
-    if place == "virtual" {
+    if place == "host" {
+        command.arg("--wait");
+    } else {
         for tool in ["cp", "dd", "mkdir", "rm"].into_iter().filter_map(seekwell_testing::tool) {
             command.arg("--bring").arg(tool);
         }

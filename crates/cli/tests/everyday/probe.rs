@@ -1,4 +1,4 @@
-//! `seekwell probe` from outside, on models: a model of a disk, and devices that cannot be probed.
+//! `seekwell device probe` from outside, on models: a model of a disk, and devices that cannot be probed.
 
 use super::{data, seekwell, talk};
 

@@ -56,7 +56,7 @@ fn a_trace_that_cannot_be_replayed_is_said_once_and_before_any_trial() {
     assert_eq!(
         said(&lab(path, "64MiB")),
         "seekwell: usage: workload load: DIR/t is not a trace: trace.json not found; give the folder \
-         that capture or import wrote, or the file of `trace pack`\n"
+         that capture or import wrote\n"
     );
     import(path, "7 1700000000.000100 read(3<pipe:[7]>, \"x\", 1) = 1 <0.000020>\n");
     assert!(
@@ -163,7 +163,10 @@ fn a_recorded_load_is_advised_and_its_lab_runs() {
     assert!(matches!(ran.status.code(), Some(0 | 4)), "{}", talk(&ran));
     let said = talk(&ran);
     assert!(said.contains("fidelity: at least 100.00 % of the recorded calls"), "{said}");
-    assert!(said.contains("\nthe load took 0.02 s where it was recorded, and "), "{said}");
+    let unchecked = "The replay's time could not be compared with your program's: the filesystem that it was recorded on is not here.";
+    let answer = String::from_utf8_lossy(&ran.stdout);
+    let in_a_line = answer.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(in_a_line.contains(unchecked), "{answer}");
     let short =
         advise(&[&words[..6], &["1ms", "--device", "ram:64MiB", "-o", "short.seekwell"]].concat());
     assert!(talk(&short).contains("a single round takes some 0.0"), "{}", talk(&short));

@@ -102,11 +102,10 @@ const INPUTS: [(&str, Make); 26] = [
     }),
 ];
 
-const READERS: [(&str, &[&str]); 7] = [
+const READERS: [(&str, &[&str]); 6] = [
     ("info", &["trace", "info", "in"]),
     ("info as JSON", &["trace", "info", "in", "--json"]),
     ("filter", &["trace", "filter", "in", "-o", "out"]),
-    ("split", &["trace", "split", "in", "--by", "path", "-o", "out"]),
     ("import", &["trace", "import", "strace", "in", "-o", "out"]),
     ("advise", &["advise", "in"]),
     ("bench", &["bench", "replay", ".", "--trace", "in"]),
@@ -156,11 +155,9 @@ const OUTPUTS: [(&str, Make); 9] = [
     ("a device", |path| symlink("/dev/null", path).unwrap()),
 ];
 
-const WRITERS: [(&str, &[&str]); 4] = [
+const WRITERS: [(&str, &[&str]); 2] = [
     ("filter", &["trace", "filter", "in", "-o", "out"]),
     ("import", &["trace", "import", "strace", "s", "-o", "out"]),
-    ("split", &["trace", "split", "in", "--by", "path", "-o", "out"]),
-    ("pack", &["trace", "pack", "in", "-o", "out"]),
 ];
 
 #[test]

@@ -292,6 +292,8 @@ fn a_folder_is_removed_while_a_worker_writes_into_it() {
                         break;
                     }
                     let _ = writes.try_send(());
+                    // A real worker pauses for seconds; one that never pauses can refill the folder endlessly.
+                    std::thread::sleep(std::time::Duration::from_millis(1));
                 }
             });
             written.recv().unwrap();

@@ -39,6 +39,23 @@ fn a_device_is_found_by_name_and_on_a_bus() {
 }
 
 #[test]
+fn laws_are_switched_off_behind_the_name() {
+    let devices = catalogue().unwrap();
+    let found = |word: &str| find(&devices, word).map(|file| file.unwrap());
+    let file = found("maxtor-6y080l0,off=seek,rotating.rpm=5400,off=flush").unwrap();
+    let off: Vec<&str> = file.off.iter().map(seekwell_model::laws::Law::name).collect();
+    assert_eq!(off, ["seek", "flush"]);
+    assert_eq!(file.values()["laws that are off"], "seek, flush");
+    let print = |word: &str| crate::fingerprint(&found(word).unwrap());
+    assert_ne!(print("maxtor-6y080l0,off=seek"), print("maxtor-6y080l0"));
+    let wrong = found("maxtor-6y080l0,off=cells").unwrap_err().to_string();
+    assert_eq!(
+        wrong,
+        "off names cells, which the file does not have; remove it or correct its name"
+    );
+}
+
+#[test]
 fn numbers_are_changed_behind_the_name() {
     let devices = catalogue().unwrap();
     let name = "cf-transcend-133x@usb2-reader,flash.open_units=5, flash.erase_us = 1500.5";

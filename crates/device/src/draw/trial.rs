@@ -13,25 +13,37 @@ mod tests;
 
 /// Requests of one kind and size, so many at a time.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Load {
-    pub(crate) operation: Operation,
-    pub(crate) bytes: u32,
-    pub(crate) depth: u32,
-    pub(crate) count: u32,
+pub struct Load {
+    /// Kind of each.
+    pub operation: Operation,
+    /// Size of each.
+    pub bytes: u32,
+    /// Requests at a time.
+    pub depth: u32,
+    /// Requests in all.
+    pub count: u32,
 }
 
 /// Offsets of the requests.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Places {
+pub enum Places {
     /// Anywhere in the first so many sectors, aligned to the request's size.
-    Random { sectors: u64 },
+    Random {
+        /// Sectors of the area.
+        sectors: u64,
+    },
     /// To `count` places in turn, `apart` sectors from one another, going on behind the last request at each.
-    InTurn { count: u32, apart: u64 },
+    InTurn {
+        /// Places.
+        count: u32,
+        /// Sectors from one to the next.
+        apart: u64,
+    },
 }
 
 /// Result of a load.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Found {
+pub struct Found {
     requests: u32,
     bytes: u64,
     latency_ns: u64,
@@ -39,11 +51,15 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    pub(crate) fn mean_ms(&self) -> f64 {
+    /// Mean latency, milliseconds.
+    #[must_use]
+    pub fn mean_ms(&self) -> f64 {
         self.latency_ns as f64 / f64::from(self.requests) / 1e6
     }
 
-    pub(crate) fn per_second(&self) -> f64 {
+    /// Requests per second.
+    #[must_use]
+    pub fn per_second(&self) -> f64 {
         f64::from(self.requests) / self.elapsed_ns.max(1) as f64 * 1e9
     }
 
@@ -53,7 +69,7 @@ impl Found {
 }
 
 /// A model under a sequence of loads.
-pub(crate) struct Trial {
+pub struct Trial {
     model: Box<dyn Model>,
     now_ns: u64,
     last_id: u64,
@@ -61,11 +77,15 @@ pub(crate) struct Trial {
 }
 
 impl Trial {
-    pub(crate) fn new(model: Box<dyn Model>) -> Self {
+    /// A trial on a model at time 0.
+    #[must_use]
+    pub fn new(model: Box<dyn Model>) -> Self {
         Self { model, now_ns: 0, last_id: 0, random: Xoshiro256PlusPlus::seed_from_u64(1) }
     }
 
-    pub(crate) fn geometry(&self) -> Geometry {
+    /// Capacity and limits of the model.
+    #[must_use]
+    pub fn geometry(&self) -> Geometry {
         self.model.geometry()
     }
 
@@ -76,7 +96,7 @@ impl Trial {
 
     /// Runs a load, from the end of the previous one; `None` if the model takes no such request or none
     /// fits.
-    pub(crate) fn run(&mut self, load: Load, places: Places) -> Option<Found> {
+    pub fn run(&mut self, load: Load, places: Places) -> Option<Found> {
         let start_ns = self.now_ns;
         let latency_ns = self.latencies(load, places)?.iter().sum();
         let bytes = u64::from(load.count) * u64::from(load.bytes);

@@ -57,7 +57,7 @@ fn one_message_for_each_mistake() {
     line 10: fixed: missing field `parallel` [fixed]
     line 6: presented.sectors: invalid type: string "many", expected u64 [presented.sectors]
     line 14: fixed.parallel: invalid value: integer `-2`, expected u32 [fixed.parallel]
-    line 3: kind: unknown variant `floppy`, expected one of `rotating`, `flash`, `ssd`, `ram`, `fixed`, `measured` [kind]
+    line 3: kind: unknown variant `floppy`, expected one of `rotating`, `flash`, `ssd`, `ram`, `fixed` [kind]
     line 10: fixed = […]: belongs to another kind of device; this one is 'ram' [fixed]
     line 13: fixed.mb_per_s = 0: must be between 0.001 and 1000000 [fixed.mb_per_s]
     line 6: presented.sectors = 4095: must be a positive whole number of logical blocks, below 2^50 sectors [presented.sectors]

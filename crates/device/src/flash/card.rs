@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 
+use seekwell_model::laws::{Law, LawSet};
+
 use super::FlashParameters;
 use super::translation::{Shape, Translation, Work};
-use super::wear::years_to_rating;
 use crate::bus::Link;
 use crate::clock::ns;
 use crate::evidence::{Evidence, FlashEvidence};
@@ -318,14 +319,14 @@ impl Model for Card {
     fn evidence(&self) -> Evidence {
         let work = &self.work;
         let programmed = work.programmed + work.copied;
-        let most_worn = u64::from(self.translation.blocks.most_worn());
+        let blocks = &self.translation.blocks;
         let flash = FlashEvidence {
             page_bytes: self.sectors_per_page * 512,
             host_pages: work.programmed,
             pages_programmed: programmed,
             pages_copied: work.copied,
             pages_read: self.pages_read + work.completed + work.copied,
-            erases: self.translation.blocks.total_erases(),
+            erases: blocks.total_erases(),
             switch_merges: work.switched,
             partial_merges: work.partial,
             full_merges: work.full,
@@ -333,10 +334,37 @@ impl Model for Card {
             buffer_hits: self.register_hits,
             write_amplification: (work.programmed > 0)
                 .then(|| programmed as f64 / work.programmed as f64),
-            most_worn_erases: most_worn,
+            most_worn_erases: blocks.most_worn().into(),
+            wear: blocks.wear(),
             rated_erases: self.rated_erases,
-            years_to_rating: years_to_rating(self.front.now_ns(), most_worn, self.rated_erases),
         };
         Evidence { flash: Some(flash), ..self.front.totals() }
+    }
+
+    fn laws(&self) -> LawSet {
+        let always = [Law::Cells, Law::Program, Law::Collect, Law::Overhead];
+        LawSet::from_iter(always)
+            .with(Law::Mapping, self.times.unit_change > 0)
+            .with(Law::Bus, self.link.moves())
+    }
+
+    fn switch_off(&mut self, laws: LawSet) {
+        let Self { times, link, .. } = self;
+        link.switch_off(laws);
+        if laws.contains(Law::Cells) {
+            times.read_page = 0;
+        }
+        if laws.contains(Law::Program) {
+            times.program_page = 0;
+        }
+        if laws.contains(Law::Collect) {
+            (times.copy_page, times.erase) = (0, 0);
+        }
+        if laws.contains(Law::Mapping) {
+            times.unit_change = 0;
+        }
+        if laws.contains(Law::Overhead) {
+            (times.read_command, times.write_command) = (0, 0);
+        }
     }
 }

@@ -76,12 +76,12 @@ impl Blocks {
     pub(crate) const fn total_erases(&self) -> u64 {
         self.total
     }
-}
 
-/// Years until the most worn block reaches its rating, if `elapsed_ns` of the load so far is typical.
-pub(crate) fn years_to_rating(elapsed_ns: u64, most_worn: u64, rated: Option<u64>) -> Option<f64> {
-    const NS_PER_YEAR: f64 = 365.25 * 86400.0 * 1e9;
-    let rated = rated.filter(|_| elapsed_ns > 0 && most_worn > 0)?;
-    let left = rated.saturating_sub(most_worn) as f64;
-    Some(elapsed_ns as f64 / NS_PER_YEAR * left / most_worn as f64)
+    /// Erases that count against the rating ([`FlashEvidence::wear`](crate::evidence::FlashEvidence)).
+    pub(crate) fn wear(&self) -> f64 {
+        match self.leveling {
+            WearLeveling::None => self.most_worn.into(),
+            WearLeveling::Dynamic => self.total as f64 / self.erases.len() as f64,
+        }
+    }
 }

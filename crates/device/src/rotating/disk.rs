@@ -1,11 +1,14 @@
 //! The disk as a whole: electronics, bus, buffer and arm, driven by events in virtual time.
 
+mod laws;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 use std::ops::Range;
 
 use rand_core::{Rng as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use seekwell_model::laws::LawSet;
 
 use super::mechanics::{Arm, Cursor, Mechanics};
 use super::segments::Segments;
@@ -104,6 +107,8 @@ pub(super) struct Times {
     write_through: Cost,
     write_sequential_ns: Option<u64>,
     pub(super) flush_ns: u64,
+    /// False if a flush forces nothing out of the buffer: an experiment.
+    flush_waits: bool,
     pub(super) read_ahead: u64,
     pub(super) read_ahead_after: u32,
     pub(super) resumes_read_ahead: bool,
@@ -185,6 +190,7 @@ impl Times {
             write_through: overhead.write_through(),
             write_sequential_ns: overhead.write_sequential_us.map(ns),
             flush_ns: ns(overhead.flush_us),
+            flush_waits: true,
             read_ahead: sectors(buffer.read_ahead_kib),
             read_ahead_after: buffer.read_ahead_after,
             resumes_read_ahead: buffer.resumes_read_ahead,
@@ -304,6 +310,7 @@ impl Disk {
                 self.admit_writes(at_ns);
             }
             What::Stored(id) => self.stored(at_ns, id),
+            What::Flush(id) if !self.times.flush_waits => self.push(at_ns, What::Complete(id)),
             What::Flush(id) => {
                 let range = 0..self.front.geometry().sectors_512;
                 let seq = self.volatile.latest_seq();
@@ -546,6 +553,14 @@ impl Model for Disk {
 
     fn evidence(&self) -> Evidence {
         Evidence { rotating: Some(self.seen.clone()), ..self.front.totals() }
+    }
+
+    fn laws(&self) -> LawSet {
+        self.laws_in_force()
+    }
+
+    fn switch_off(&mut self, laws: LawSet) {
+        self.take_away(laws);
     }
 }
 

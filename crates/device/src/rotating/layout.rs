@@ -11,14 +11,15 @@ pub(super) mod tests;
 
 /// A band of cylinders with equally many sectors on each track.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Zone {
-    pub(crate) first_lba: u64,
+pub struct Zone {
+    /// First sector.
+    pub first_lba: u64,
     /// Sectors that have an address.
     pub(crate) sectors: u64,
     pub(crate) first_cylinder: u32,
     pub(crate) cylinders: u32,
     /// Sectors of 512 bytes on a track.
-    pub(crate) sectors_per_track: u32,
+    pub sectors_per_track: u32,
     /// By how many sectors the first sector of a track lags behind that of the track before it in the cylinder.
     pub(crate) track_skew: u32,
     /// The same from the last track of a cylinder to the first of the next.
@@ -153,12 +154,12 @@ pub(crate) struct Place {
 
 /// All zones of a disk, outermost first, with tracks filled head by head and cylinder by cylinder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Layout {
+pub struct Layout {
     zones: Vec<Zone>,
     heads: u32,
     order: HeadOrder,
     /// Time of one turn.
-    pub(crate) turn_ns: u64,
+    pub turn_ns: u64,
 }
 
 /// Time by which a track or a cylinder is skewed.
@@ -187,7 +188,9 @@ impl Layout {
         Self { zones: made, heads, order, turn_ns }
     }
 
-    pub(crate) fn zones(&self) -> &[Zone] {
+    /// The zones, outermost first.
+    #[must_use]
+    pub fn zones(&self) -> &[Zone] {
         &self.zones
     }
 

@@ -15,18 +15,27 @@ pub(crate) struct Arm {
 
 /// The moving parts.
 #[derive(Clone, Debug)]
-pub(crate) struct Mechanics {
-    pub(crate) layout: Layout,
-    pub(crate) seek: SeekCurve,
+pub struct Mechanics {
+    /// Zones and time of a turn.
+    pub layout: Layout,
+    /// Time to cross cylinders.
+    pub seek: SeekCurve,
     pub(crate) head_switch_ns: u64,
     /// Extra time before a read may start after the arm moved farther than to the next cylinder.
-    pub(crate) read_settle_ns: u64,
+    pub read_settle_ns: u64,
     /// The same for a write.
     pub(crate) write_settle_ns: u64,
     /// The same after another head or the next cylinder.
     pub(crate) write_track_settle_ns: u64,
     /// Angle of the platters at time 0.
     pub(crate) phase_ns: u64,
+    /// False if every first sector is under the head at once: an experiment.
+    pub(crate) waits: bool,
+    /// False if sectors pass in no time, and the platters are then behind the last: an experiment.
+    pub(crate) transfers: bool,
+    /// The sector behind the last run, if transfer takes no time. A disk that reads on instantly stops when its
+    /// buffer is full; one that takes its time need not, so a run that continues there is not waited for.
+    pub(crate) next: Option<u64>,
 }
 
 /// Times to reach a sector.
@@ -75,9 +84,18 @@ impl Mechanics {
 
     /// Time until the platters are at `angle_ns`, seen at `at_ns`.
     fn wait_ns(&self, at_ns: u64, angle_ns: u64) -> u64 {
+        self.turn_ns(at_ns % self.layout.turn_ns + self.phase_ns, angle_ns)
+    }
+
+    /// Time in which the platters turn from one angle to another.
+    fn turn_ns(&self, from_ns: u64, to_ns: u64) -> u64 {
         let turn = self.layout.turn_ns;
-        let now = (at_ns % turn + self.phase_ns) % turn;
-        (angle_ns % turn + turn - now) % turn
+        if self.waits { (to_ns % turn + turn - from_ns % turn) % turn } else { 0 }
+    }
+
+    /// Time of one turn that has to be waited for.
+    pub(crate) fn lost_turn_ns(&self) -> u64 {
+        if self.waits { self.layout.turn_ns } else { 0 }
     }
 
     /// From the arm's place at `at_ns` to the first bit of `lba`; a write may not start before `data_ns`.
@@ -92,7 +110,8 @@ impl Mechanics {
         let place = self.layout.place(lba);
         let move_ns = self.move_ns(from, &place, write);
         let settled = (at_ns + move_ns).max(data_ns);
-        let wait_ns = self.wait_ns(settled, place.angle_ns);
+        let continues = self.next == Some(lba);
+        let wait_ns = if continues { 0 } else { self.wait_ns(settled, place.angle_ns) };
         Approach {
             cylinders: from.cylinder.abs_diff(place.cylinder),
             move_ns,
@@ -165,8 +184,7 @@ impl Mechanics {
             if lba >= limit {
                 return Cursor { lba, at_ns: end };
             }
-            let arm = Arm { cylinder: place.cylinder, head: place.head };
-            let at_ns = self.approach(arm, end, lba, write, 0).at_ns;
+            let at_ns = self.next_piece_ns(&place, count, end, lba, write);
             if at_ns > now_ns {
                 return cursor;
             }
@@ -175,11 +193,40 @@ impl Mechanics {
         cursor
     }
 
+    /// Time at which `lba` begins to pass, behind `count` sectors of one track from `place` on that end at `end_ns`.
+    fn next_piece_ns(&self, place: &Place, count: u64, end_ns: u64, lba: u64, write: bool) -> u64 {
+        let arm = Arm { cylinder: place.cylinder, head: place.head };
+        let approach = self.approach(arm, end_ns, lba, write, 0);
+        if self.transfers {
+            return approach.at_ns;
+        }
+        // The platters are behind the piece, although no time has passed.
+        let angle_ns = place.angle_ns + self.arc_ns(place, count) + approach.move_ns;
+        end_ns + approach.move_ns + self.turn_ns(angle_ns, self.layout.place(lba).angle_ns)
+    }
+
+    /// Turns the platters, if transfer takes no time, behind the last sector before `passed` of a run that began at
+    /// `first`.
+    pub(crate) fn turn_past(&mut self, now_ns: u64, first: u64, passed: u64) {
+        if self.transfers || passed <= first {
+            return;
+        }
+        self.next = Some(passed);
+        let last = self.layout.place(passed - 1);
+        let turn = self.layout.turn_ns;
+        self.phase_ns = (last.angle_ns + self.arc_ns(&last, 1) + turn - now_ns % turn) % turn;
+    }
+
     /// Time for `count` sectors of one track to pass, from the first bit of `place` on.
+    fn span_ns(&self, place: &Place, count: u64) -> u64 {
+        if self.transfers { self.arc_ns(place, count) } else { 0 }
+    }
+
+    /// The turn over `count` sectors of one track, from the first bit of `place` on.
     ///
     /// The difference of two angles, each rounded alike: a run that starts where another ended must find its
     /// first sector at that very nanosecond, not one turn later.
-    fn span_ns(&self, place: &Place, count: u64) -> u64 {
+    fn arc_ns(&self, place: &Place, count: u64) -> u64 {
         let end = (u64::from(place.slot) + count) * self.layout.turn_ns;
         end / u64::from(place.sectors_per_track) - place.angle_ns
     }

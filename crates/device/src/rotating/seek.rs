@@ -30,9 +30,18 @@ pub struct SeekParameters {
 
 /// The curve in the form the model calculates with.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum SeekCurve {
+pub enum SeekCurve {
     /// a + b·√x + c·x in nanoseconds, with the number of cylinders that makes x = 1.
-    Formula { a_ns: f64, b_ns: f64, c_ns: f64, cylinders: u32 },
+    Formula {
+        /// a.
+        a_ns: f64,
+        /// b.
+        b_ns: f64,
+        /// c.
+        c_ns: f64,
+        /// Cylinders that make x = 1.
+        cylinders: u32,
+    },
     /// Straight lines between points of (cylinders, nanoseconds).
     Table(Vec<(u32, u64)>),
 }
@@ -117,6 +126,9 @@ fn from_table(table: &[[f64; 2]]) -> Result<SeekCurve, DeviceError> {
 }
 
 impl SeekCurve {
+    /// An arm that reaches any cylinder at once.
+    pub(crate) const NONE: Self = Self::Formula { a_ns: 0.0, b_ns: 0.0, c_ns: 0.0, cylinders: 2 };
+
     /// The curve with all beyond its first cylinder `scale` times as long.
     pub(crate) fn stretched(&self, scale: f64) -> Self {
         let first_ns = self.ns(1);
@@ -138,7 +150,8 @@ impl SeekCurve {
     }
 
     /// Nanoseconds to cross `distance` cylinders and settle for reading; 0 for none.
-    pub(crate) fn ns(&self, distance: u32) -> u64 {
+    #[must_use]
+    pub fn ns(&self, distance: u32) -> u64 {
         if distance == 0 {
             return 0;
         }

@@ -77,10 +77,15 @@ impl Disk {
         match &self.motion {
             Motion::Still => {}
             Motion::Reading(stream) => {
-                let last = passed.unwrap_or(stream.limit).min(stream.limit - 1);
+                let passed = passed.unwrap_or(stream.limit);
+                let last = passed.min(stream.limit - 1);
                 self.arm = self.mechanics.arm_at(last.max(stream.cursor.lba));
+                self.mechanics.turn_past(now_ns, stream.cursor.lba, passed);
             }
-            Motion::Writing { range, .. } => self.arm = self.mechanics.arm_at(range.end - 1),
+            Motion::Writing { range, .. } => {
+                self.arm = self.mechanics.arm_at(range.end - 1);
+                self.mechanics.turn_past(now_ns, range.start, range.end);
+            }
         }
         self.motion = Motion::Still;
     }
@@ -363,7 +368,7 @@ impl Disk {
         let turns = self.missing_edges(&range);
         if turns > 0 {
             self.seen.read_modify_writes += 1;
-            cursor.at_ns += turns * self.mechanics.layout.turn_ns;
+            cursor.at_ns += turns * self.mechanics.lost_turn_ns();
         }
         let end_ns = self.mechanics.end_ns(cursor, range.end, true);
         self.seen.transfer_ns += end_ns - cursor.at_ns;

@@ -9,6 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 
+use seekwell_model::laws::{Law, LawSet};
 use serde::Deserialize;
 
 use super::{Disk, RotatingParameters};
@@ -111,6 +112,8 @@ pub(crate) struct Shingled {
     /// Bands below are cleaned after those above.
     clean_from: u64,
     idle_since_ns: u64,
+    /// Tracks do not overlap: an experiment.
+    in_place: bool,
 }
 
 impl Shingled {
@@ -148,6 +151,7 @@ impl Shingled {
             cleaning: None,
             clean_from: 0,
             idle_since_ns: 0,
+            in_place: false,
         }
     }
 
@@ -176,7 +180,7 @@ impl Shingled {
         let is_busy = self.cleaning.as_ref().is_some_and(|cleaning| cleaning.is_busy);
         let is_idle = self.front.is_idle() && !is_busy;
         let has_work = self.cleaning.is_some() || self.log.sectors() > 0;
-        (is_idle && has_work).then(|| self.idle_since_ns + self.idle_ns)
+        (is_idle && has_work && !self.in_place).then(|| self.idle_since_ns + self.idle_ns)
     }
 
     /// Hands a request to the mechanics.
@@ -324,7 +328,7 @@ impl Shingled {
             piece.start < cleaning.band.end && cleaning.band.start < piece.end
         });
         let begins = piece.start.is_multiple_of(self.band_sectors);
-        !is_cleaned && (begins || self.streams.contains(&piece.start))
+        self.in_place || !is_cleaned && (begins || self.streams.contains(&piece.start))
     }
 
     /// Notes how far a band is written.
@@ -499,5 +503,17 @@ impl Model for Shingled {
 
     fn evidence(&self) -> Evidence {
         Evidence { rotating: self.disk.evidence().rotating, ..self.front.totals() }
+    }
+
+    fn laws(&self) -> LawSet {
+        self.disk.laws().with(Law::Shingling, true)
+    }
+
+    fn switch_off(&mut self, laws: LawSet) {
+        self.disk.switch_off(laws);
+        if laws.contains(Law::Shingling) {
+            self.in_place = true;
+            self.cleaning = None;
+        }
     }
 }

@@ -1,10 +1,13 @@
 //! The disk as a whole: controller, link, buffer, channels and dies, driven by events in virtual time.
 
+mod laws;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 
 use rand_core::{Rng as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use seekwell_model::laws::LawSet;
 
 use super::die::{Die, Programming, Reading, Suspension, Work};
 use super::ftl::Ftl;
@@ -13,7 +16,6 @@ use super::{SlcParameters, SsdParameters};
 use crate::bus::Link;
 use crate::clock::{Rate, ns};
 use crate::evidence::{Evidence, FlashEvidence};
-use crate::flash::wear::years_to_rating;
 use crate::front::{Durability, Front, settled, whole};
 use crate::model::{Completion, Geometry, LostWrites, Model, Operation, Refused, Request};
 use crate::volatile::{Volatile, lost, tidy};
@@ -47,11 +49,12 @@ struct Times {
     read_page_ns: u64,
     /// Additional time by the kind of page.
     read_more_ns: Vec<u64>,
-    /// Mean time over the kinds, for pages that are read to be copied or completed.
+    /// Mean time over the kinds, for pages that are read to be completed.
     read_mean_ns: u64,
     program_ns: u64,
-    erase_ns: u64,
-    channel: Rate,
+    collect: Collecting,
+    /// `None` if data moves in no time: an experiment.
+    channel: Option<Rate>,
     suspension: Suspension,
     read_command_ns: u64,
     write_command_ns: u64,
@@ -59,6 +62,14 @@ struct Times {
     drain_delay_ns: u64,
     buffer_sectors: u64,
     unit_sectors: u64,
+}
+
+/// Times of garbage collection.
+#[derive(Clone, Copy, Debug, Default)]
+struct Collecting {
+    read_ns: u64,
+    program_ns: u64,
+    erase_ns: u64,
 }
 
 /// The cache of single-bit cells, as a level.
@@ -110,6 +121,12 @@ pub(crate) struct Drive {
     seen: FlashEvidence,
 }
 
+impl Times {
+    fn channel_ns(&self, bytes: u64) -> u64 {
+        self.channel.map_or(0, |rate| rate.ns(bytes))
+    }
+}
+
 impl Drive {
     pub(crate) fn new(
         geometry: Geometry,
@@ -123,13 +140,18 @@ impl Drive {
         )]
         let shape = parameters.shape(geometry.sectors_512).expect("parameters were checked");
         let unit_sectors = u64::from(parameters.unit_kib) * 2;
+        let read_mean_ns = ns(parameters.read_page_us + mean(&parameters.read_more_us));
         let times = Times {
             read_page_ns: ns(parameters.read_page_us),
             read_more_ns: parameters.read_more_us.iter().copied().map(ns).collect(),
-            read_mean_ns: ns(parameters.read_page_us + mean(&parameters.read_more_us)),
+            read_mean_ns,
             program_ns: ns(parameters.program_us),
-            erase_ns: ns(parameters.erase_us),
-            channel: Rate::from_mb_per_s(parameters.channel_mb_per_s),
+            collect: Collecting {
+                read_ns: read_mean_ns,
+                program_ns: ns(parameters.program_us),
+                erase_ns: ns(parameters.erase_us),
+            },
+            channel: Some(Rate::from_mb_per_s(parameters.channel_mb_per_s)),
             suspension: Suspension {
                 after_ns: parameters.suspend_us.map(ns),
                 most: parameters.most_suspensions,
@@ -437,9 +459,11 @@ impl Drive {
         let copies = u64::from(collected.units);
         let per_stripe = u64::from(shape.units_per_stripe);
         let slc = self.slc.as_mut().and_then(|slc| slc.take(per_stripe));
-        let cells_ns = (completed + u64::from(collected.pages_read)) * self.times.read_mean_ns
-            + copies * self.times.program_ns / per_stripe
-            + u64::from(collected.erased) * self.times.erase_ns
+        let collect = self.times.collect;
+        let cells_ns = completed * self.times.read_mean_ns
+            + u64::from(collected.pages_read) * collect.read_ns
+            + copies * collect.program_ns / per_stripe
+            + u64::from(collected.erased) * collect.erase_ns
             + slc.unwrap_or(self.times.program_ns);
         self.seen.pages_read += completed + u64::from(collected.pages_read);
         self.seen.pages_copied += copies + per_stripe - units.len() as u64;
@@ -473,7 +497,7 @@ impl Drive {
             // The suspended operation continues with its remaining time.
         } else if let Some(programming) = die.next_program() {
             let bytes = programming.sectors * 512;
-            let sent_ns = now_ns.max(self.channel_free_ns[channel]) + self.times.channel.ns(bytes);
+            let sent_ns = now_ns.max(self.channel_free_ns[channel]) + self.times.channel_ns(bytes);
             self.channel_free_ns[channel] = sent_ns;
             let end_ns = sent_ns + programming.cells_ns;
             die.run(Work::Program(programming), end_ns);
@@ -490,7 +514,7 @@ impl Drive {
             Some(Work::Read(reading)) => {
                 let bytes = reading.from_die * 512;
                 let arrived_ns =
-                    now_ns.max(self.channel_free_ns[channel]) + self.times.channel.ns(bytes);
+                    now_ns.max(self.channel_free_ns[channel]) + self.times.channel_ns(bytes);
                 self.channel_free_ns[channel] = arrived_ns;
                 self.push(arrived_ns, What::Arrived(reading.id, reading.sectors));
             }
@@ -682,7 +706,6 @@ impl Model for Drive {
         let seen = &self.seen;
         let folded = self.slc.map_or(0, |slc| slc.folded_units);
         let programmed = seen.pages_programmed + folded;
-        let most_worn = self.ftl.most_worn();
         let flash = FlashEvidence {
             page_bytes: per_page * self.times.unit_sectors * 512,
             host_pages: seen.host_pages / per_page,
@@ -691,11 +714,19 @@ impl Model for Drive {
             erases: self.ftl.total_erases(),
             write_amplification: (seen.host_pages > 0)
                 .then(|| programmed as f64 / seen.host_pages as f64),
-            most_worn_erases: most_worn,
+            most_worn_erases: self.ftl.most_worn(),
+            wear: self.ftl.wear(),
             rated_erases: self.rated_erases,
-            years_to_rating: years_to_rating(self.front.now_ns(), most_worn, self.rated_erases),
             ..seen.clone()
         };
         Evidence { flash: Some(flash), ..self.front.totals() }
+    }
+
+    fn laws(&self) -> LawSet {
+        self.laws_in_force()
+    }
+
+    fn switch_off(&mut self, laws: LawSet) {
+        self.take_away(laws);
     }
 }

@@ -297,4 +297,9 @@ impl Ftl {
     pub(crate) fn total_erases(&self) -> u64 {
         self.dies.iter().map(|die| die.blocks.total_erases()).sum()
     }
+
+    /// Erases that count against the rating: dies are used in turn and wear alike.
+    pub(crate) fn wear(&self) -> f64 {
+        self.dies.iter().map(|die| die.blocks.wear()).sum::<f64>() / self.dies.len() as f64
+    }
 }

@@ -9,6 +9,7 @@ mod files;
 #[path = "../../../bench/examples/disksim/fitted.rs"]
 mod fitted;
 mod harness;
+mod laws;
 mod oracle;
 mod planted;
 mod promises;

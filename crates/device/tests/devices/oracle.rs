@@ -1,4 +1,4 @@
-//! The devices that are a queue (fixed, RAM, measured) beside a slow and obvious account of the same queue, which keeps
+//! The devices that are a queue (fixed, RAM) beside a slow and obvious account of the same queue, which keeps
 //! every request it ever saw; and that account with faults planted, which the comparison must notice.
 
 use proptest::prelude::*;
@@ -53,14 +53,6 @@ impl Account {
             "ram" => {
                 Self { parallel: 1, read: |_| 0, write: |_| 0, flush_ns: 0, sector_ns: Some(512) }
             }
-            "measured" => Self {
-                parallel: 2,
-                // From 90 us for 4 KiB to 400 us for 64 KiB, and from 30 us to 200 us for 16 KiB.
-                read: |bytes| 90_000 + (bytes.max(4096) - 4096) * 310_000 / 61_440,
-                write: |bytes| 30_000 + (bytes.max(4096) - 4096) * 170_000 / 12_288,
-                flush_ns: 500_000,
-                sector_ns: None,
-            },
             other => panic!("{other} is no queue"),
         }
     }
@@ -131,7 +123,7 @@ proptest! {
 
     #[test]
     fn a_queue_does_what_the_account_of_it_says(
-        name in prop_oneof![Just("fixed"), Just("ram"), Just("measured")], steps in script(),
+        name in prop_oneof![Just("fixed"), Just("ram")], steps in script(),
     ) {
         let (found, expected) = both(name, &steps, Fault::Nothing);
         prop_assert_eq!(found, expected, "{}", name);
@@ -156,9 +148,6 @@ fn faults_planted_in_the_account_are_noticed() {
         ("fixed", Fault::FlushesAreFree),
         ("fixed", Fault::ZeroesAreCarried),
         ("ram", Fault::NoTurnsOnTheLink),
-        ("measured", Fault::OnePlaceMore),
-        ("measured", Fault::OverlapsInAnyOrder),
-        ("measured", Fault::FlushesAreFree),
     ] {
         assert!(notices(name, fault), "{fault:?} in {name} goes unnoticed");
         assert!(!notices(name, Fault::Nothing), "{name}");

@@ -5,7 +5,6 @@ pub fn all() -> Vec<(&'static str, String)> {
     vec![
         ("fixed", fixed()),
         ("ram", ram()),
-        ("measured", measured()),
         ("disk, write back", disk(true, 8, 512)),
         ("disk, write through", disk(false, 8, 512)),
         ("disk, 512e", disk(true, 8, 4096)),
@@ -57,29 +56,6 @@ mb_per_s = 1000
 [sources]
 presented = "test"
 ram = "test"
-"#
-    .to_owned()
-}
-
-fn measured() -> String {
-    r#"
-name = "measured"
-title = "measured"
-kind = "measured"
-[presented]
-sectors = 4096
-logical_block = 4096
-physical_block = 4096
-queue_depth = 5
-max_request_kib = 64
-[measured]
-read = [[4096, 90], [65536, 400]]
-write = [[4096, 30], [16384, 200]]
-flush_us = 500
-parallel = 2
-[sources]
-presented = "test"
-measured = "test"
 "#
     .to_owned()
 }

@@ -30,6 +30,33 @@ fn machine() -> Machine {
 }
 
 #[test]
+fn the_disk_below_a_folder_is_found_through_partitions_layers_and_loops() {
+    let mut machine = machine();
+    let folder = |machine: &Machine, name: &str| {
+        let path = machine.path(name);
+        fs::create_dir_all(&path).unwrap();
+        fs::canonicalize(path).unwrap()
+    };
+    let below = |machine: &Machine, path: &Path| disk_below(&machine.system(), path);
+    let (root, inner) = (folder(&machine, "a"), folder(&machine, "a/b"));
+    let sda = Some(machine.system().dev.join("sda"));
+    assert_eq!(below(&machine, &inner), sda);
+    // A volume over a disk, and in it an image that is mounted in turn.
+    machine.disk("sdb", "8:16", 8192);
+    machine.disk("dm-0", "252:0", 8192);
+    machine.stack("dm-0", "sdb");
+    machine.mount("thread-self", "252:0", root.to_str().unwrap(), "xfs", "/dev/mapper/v");
+    let sdb = Some(machine.system().dev.join("sdb"));
+    assert_eq!(below(&machine, &inner), sdb);
+    fs::write(root.join("image"), "").unwrap();
+    machine.attribute("loop0", "loop/backing_file", root.join("image").to_str().unwrap());
+    machine.mount("thread-self", "7:0", inner.to_str().unwrap(), "ext4", "/dev/loop0");
+    assert_eq!(below(&machine, &inner), sdb);
+    machine.mount("thread-self", "0:40", inner.to_str().unwrap(), "tmpfs", "tmpfs");
+    assert_eq!(below(&machine, &inner), None);
+}
+
+#[test]
 fn a_plan_gets_what_the_machine_has_and_nothing_invented() {
     let machine = machine();
     let disk = machine.path("dev/sda1");

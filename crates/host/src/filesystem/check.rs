@@ -31,17 +31,19 @@ pub struct ReadBack {
     pub mount: Option<String>,
 }
 
-/// Checks an unmounted filesystem without changing it. `None` when the catalogue has no checker.
+/// Runs a checker on an unmounted filesystem: the `fsck` of its definition, which changes nothing, or its
+/// `repair`. `None` when the catalogue has none.
 ///
 /// # Errors
 /// [`Error::MissingProgram`]; findings are no error but `clean: false`.
 pub fn fsck(
     system: &System,
     definition: &FilesystemDefinition,
+    checker: &[&'static str],
     data: &Path,
     journal_device: Option<&Path>,
 ) -> Result<Option<Checked>> {
-    let Some((name, template)) = definition.fsck.split_first() else { return Ok(None) };
+    let Some((name, template)) = checker.split_first() else { return Ok(None) };
     let mut template = template.to_vec();
     if let (Some(journal), Some(_)) = (&definition.journal, journal_device) {
         let before_device = template.len().saturating_sub(1);

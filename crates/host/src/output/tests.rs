@@ -192,21 +192,6 @@ fn a_new_file_replaces_nothing_and_a_lab_replaces_a_lab() {
     assert_eq!(fs::read(&path).unwrap(), b"root:x:0:0");
 }
 
-#[test]
-fn the_page_of_a_trace_is_its_owners_alone_and_no_option_replaces_another_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("load.html");
-    let load = |path: &Path| write(path, Kind::LoadPage, PAGE, Replace::SameKind);
-    load(&path).unwrap();
-    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-    load(&path).unwrap();
-    let other = folder.path().join("other.html");
-    fs::write(&other, "precious and not at all a page").unwrap();
-    let error = load(&other).unwrap_err().to_string();
-    assert!(error.ends_with("name another file, or remove it"), "{error}");
-    assert_eq!(fs::read(&other).unwrap(), b"precious and not at all a page");
-}
-
 /// Another user who can rename in the folder above exchanges the folder while the file is written.
 #[test]
 fn the_file_is_made_in_the_folder_that_was_opened_and_in_no_other() {

@@ -2,6 +2,7 @@
 //! itself changes: queue settings, hdparm's, its sysctls, its own memory groups and folders.
 
 use super::Target;
+use super::checked;
 use super::content::Change;
 use crate::error::{Error, Result};
 use crate::hdparm;
@@ -49,6 +50,7 @@ pub(super) fn check(system: &System, target: &Target, list: Option<&Path>) -> Re
                 && path.extension().is_some_and(|found| found == nfs_kept::EXTENSION)
         }
         Target::TrialDirectory(place) => place.is_allowed(),
+        Target::CheckDirectory { path } => is_plain(path) && checked::is_check(path),
     };
     if allowed { Ok(()) } else { Err(Error::Argument(words(target))) }
 }

@@ -2,7 +2,7 @@
 
 use super::content::Change;
 use super::settable::OF_THE_FILE;
-use super::{Restored, Target, added, layers};
+use super::{Restored, Target, added, checked, layers};
 use crate::error::{Error, Result};
 use crate::nfs_kept;
 use crate::sysfs::{self, System};
@@ -25,6 +25,7 @@ pub(super) fn present(system: &System, target: &Target) -> Result<Option<Option<
         | Target::Mapped { .. }
         | Target::Array { .. }
         | Target::Server { .. }
+        | Target::CheckDirectory { .. }
         | Target::TrialDirectory(_) => return Ok(Some(None)),
         Target::Hdparm { device, flag } => Some(hdparm::get(system, device, flag)?),
         Target::Queue { device, attribute } => {
@@ -77,6 +78,7 @@ pub(super) fn in_order(changes: &[Change]) -> Vec<&Change> {
         | Target::Mapped { .. }
         | Target::Array { .. }
         | Target::Server { .. }
+        | Target::CheckDirectory { .. }
         | Target::TrialDirectory(_) => 5,
         Target::Directory { .. } | Target::CgroupDirectory { .. } => FOLDERS,
     };
@@ -229,6 +231,7 @@ pub(super) fn put_back(
             Ok(existed.then(|| format!("removed {}", path.display())))
         }
         Target::Directory { path } => remove_folder(path),
+        Target::CheckDirectory { path } => checked::remove(path),
         Target::Added { class, device, sequence, is_known } => {
             added::remove(system, class, device, (*sequence, *is_known))
         }

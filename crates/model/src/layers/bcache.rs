@@ -1,7 +1,7 @@
 //! bcache: a cache on a fast device before a slow one, made by make-bcache.
 
 use super::{Action, Fast, LabKernels, Lasting, Layer, LayerDefinition, LayerKind, Naming, Site};
-use crate::field::{Field, FieldKind};
+use crate::field::field;
 use crate::units::Bytes;
 use crate::workloads::Program;
 
@@ -20,20 +20,10 @@ static BCACHE: LayerDefinition = LayerDefinition {
     usual_devices: 1,
     fast: Fast::Must("is the cache"),
     fields: &[
-        Field {
-            name: "mode",
-            kind: FieldKind::Choice(&["writethrough", "writeback", "writearound"]),
-            default: Some("\"writethrough\""),
-            required: false,
-            doc: "`writethrough`: a write is done when the slow device has it too. `writeback`: when the cache has it. `writearound`: writes go past the cache.",
-        },
-        Field {
-            name: "sequential_cutoff",
-            kind: FieldKind::Size { min: Bytes(0), max: Bytes::gib(1) },
-            default: Some("\"4MiB\""),
-            required: false,
-            doc: "Sequential I/O goes past the cache once it is so long; 0 caches all of it.",
-        },
+        field!("mode": Choice(&["writethrough", "writeback", "writearound"]), default "\"writethrough\"",
+            "`writethrough`: a write is done when the slow device has it too. `writeback`: when the cache has it. `writearound`: writes go past the cache."),
+        field!("sequential_cutoff": size(Bytes(0), Bytes::gib(1)), default "\"4MiB\"",
+            "Sequential I/O goes past the cache once it is so long; 0 caches all of it."),
     ],
     programs: &[Program { name: "make-bcache", package: "bcache-tools" }],
     kernel_config: "CONFIG_BCACHE",

@@ -1,7 +1,7 @@
 //! LUKS2: mapped by dmsetup in trials, made by cryptsetup to last.
 
 use super::{Action, Fast, LabKernels, Lasting, Layer, LayerDefinition, LayerKind, Site};
-use crate::field::{Field, FieldKind};
+use crate::field::field;
 use crate::units::Bytes;
 use crate::workloads::Program;
 
@@ -26,45 +26,15 @@ static CRYPT: LayerDefinition = LayerDefinition {
     usual_devices: 1,
     fast: Fast::No,
     fields: &[
-        Field {
-            name: "cipher",
-            kind: FieldKind::Choice(&[
-                "aes-xts-plain64",
-                "aes-cbc-essiv:sha256",
-                "xchacha12,aes-adiantum-plain64",
-            ]),
-            default: Some("\"aes-xts-plain64\""),
-            required: false,
-            doc: "Cipher and its mode.",
-        },
-        Field {
-            name: "key_bits",
-            kind: FieldKind::Integer { min: 256, max: 512 },
-            default: Some("512"),
-            required: false,
-            doc: "Bits of the key: 256 or 512; xts uses half of them for each of its two keys.",
-        },
-        Field {
-            name: "sector",
-            kind: FieldKind::Size { min: Bytes(512), max: Bytes(4096) },
-            default: Some("\"4KiB\""),
-            required: false,
-            doc: "Bytes that are enciphered as one: 512 or 4096.",
-        },
-        Field {
-            name: "workqueues",
-            kind: FieldKind::Bool,
-            default: Some("true"),
-            required: false,
-            doc: "`false` enciphers in the process that reads or writes (`--perf-no_read_workqueue --perf-no_write_workqueue`), which suits fast solid-state disks.",
-        },
-        Field {
-            name: "discard",
-            kind: FieldKind::Bool,
-            default: Some("false"),
-            required: false,
-            doc: "Passes discards on (`--allow-discards`).",
-        },
+        field!("cipher": Choice(&[ "aes-xts-plain64", "aes-cbc-essiv:sha256", "xchacha12,aes-adiantum-plain64", ]), default "\"aes-xts-plain64\"",
+            "Cipher and its mode."),
+        field!("key_bits": integer(256, 512), default "512",
+            "Bits of the key: 256 or 512; xts uses half of them for each of its two keys."),
+        field!("sector": size(Bytes(512), Bytes(4096)), default "\"4KiB\"",
+            "Bytes that are enciphered as one: 512 or 4096."),
+        field!("workqueues": Bool, default "true",
+            "`false` enciphers in the process that reads or writes (`--perf-no_read_workqueue --perf-no_write_workqueue`), which suits fast solid-state disks."),
+        field!("discard": Bool, default "false", "Passes discards on (`--allow-discards`)."),
     ],
     programs: &[Program { name: "dmsetup", package: "dmsetup" }],
     kernel_config: "CONFIG_DM_CRYPT",

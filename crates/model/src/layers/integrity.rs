@@ -1,7 +1,7 @@
 //! dm-integrity: mapped by dmsetup in trials, made by integritysetup to last.
 
 use super::{Action, Fast, LabKernels, Lasting, Layer, LayerDefinition, LayerKind, Site};
-use crate::field::{Field, FieldKind};
+use crate::field::field;
 use crate::units::Bytes;
 use crate::workloads::Program;
 
@@ -28,27 +28,12 @@ static INTEGRITY: LayerDefinition = LayerDefinition {
     usual_devices: 1,
     fast: Fast::No,
     fields: &[
-        Field {
-            name: "hash",
-            kind: FieldKind::Choice(&["crc32c", "sha256"]),
-            default: Some("\"crc32c\""),
-            required: false,
-            doc: "Checksum: 4 bytes a block, or 32.",
-        },
-        Field {
-            name: "sector",
-            kind: FieldKind::Size { min: Bytes(512), max: Bytes(4096) },
-            default: Some("\"4KiB\""),
-            required: false,
-            doc: "Bytes with a checksum of their own: 512 or 4096.",
-        },
-        Field {
-            name: "mode",
-            kind: FieldKind::Choice(&["journal", "bitmap", "direct"]),
-            default: Some("\"journal\""),
-            required: false,
-            doc: "`journal` writes data twice, so that data and checksum agree after a power cut; `bitmap` computes checksums of regions in use anew after one; `direct` protects neither.",
-        },
+        field!("hash": Choice(&["crc32c", "sha256"]), default "\"crc32c\"",
+            "Checksum: 4 bytes a block, or 32."),
+        field!("sector": size(Bytes(512), Bytes(4096)), default "\"4KiB\"",
+            "Bytes with a checksum of their own: 512 or 4096."),
+        field!("mode": Choice(&["journal", "bitmap", "direct"]), default "\"journal\"",
+            "`journal` writes data twice, so that data and checksum agree after a power cut; `bitmap` computes checksums of regions in use anew after one; `direct` protects neither."),
     ],
     programs: &[
         Program { name: "dmsetup", package: "dmsetup" },

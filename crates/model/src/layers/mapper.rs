@@ -3,7 +3,7 @@
 use super::{
     Action, Below, Fast, LabKernels, Lasting, Layer, LayerDefinition, LayerKind, Site, Watched,
 };
-use crate::field::{Field, FieldKind};
+use crate::field::{Field, FieldKind, field};
 use crate::units::Bytes;
 use crate::workloads::Program;
 
@@ -408,13 +408,8 @@ static CACHE: LayerDefinition = LayerDefinition {
         "dm-cache (`lvconvert --type cache`): blocks that are used often move to a small fast device. Policy smq.",
         (1, 1, 1),
         &[
-            Field {
-                name: "mode",
-                kind: FieldKind::Choice(&["writethrough", "writeback"]),
-                default: Some("\"writethrough\""),
-                required: false,
-                doc: "`writethrough`: a write is done when both devices have it. `writeback`: when the cache has it.",
-            },
+            field!("mode": Choice(&["writethrough", "writeback"]), default "\"writethrough\"",
+                "`writethrough`: a write is done when both devices have it. `writeback`: when the cache has it."),
             chunk("\"64KiB\"", "Bytes that move at once: a multiple of 32 KiB."),
         ],
         ("CONFIG_DM_CACHE_SMQ", "dm_cache_smq", LabKernels::Full),

@@ -1,7 +1,7 @@
 //! Software RAID of the kernel (md), made by mdadm.
 
 use super::{Action, Fast, LabKernels, Lasting, Layer, LayerDefinition, LayerKind, Naming, Site};
-use crate::field::{Field, FieldKind};
+use crate::field::{Field, field};
 use crate::units::Bytes;
 use crate::workloads::Program;
 
@@ -14,45 +14,20 @@ pub(super) struct Md {
 
 const PROGRAMS: &[Program] = &[Program { name: "mdadm", package: "mdadm" }];
 
-const CHUNK: Field = Field {
-    name: "chunk",
-    kind: FieldKind::Size { min: Bytes::kib(4), max: Bytes::mib(64) },
-    default: Some("\"512KiB\""),
-    required: false,
-    doc: "Bytes on one device before the next device follows: a power of two. mdadm's own default is 512 KiB.",
-};
+const CHUNK: Field = field!("chunk": size(Bytes::kib(4), Bytes::mib(64)), default "\"512KiB\"",
+    "Bytes on one device before the next device follows: a power of two. mdadm's own default is 512 KiB.");
 
-const BITMAP: Field = Field {
-    name: "bitmap",
-    kind: FieldKind::Choice(&["internal", "none"]),
-    default: Some("\"internal\""),
-    required: false,
-    doc: "Write-intent bitmap. `internal`: after a power cut only regions with writes under way are compared again; mdadm's own default above 100 GB. `none`: the whole array is.",
-};
+const BITMAP: Field = field!("bitmap": Choice(&["internal", "none"]), default "\"internal\"",
+    "Write-intent bitmap. `internal`: after a power cut only regions with writes under way are compared again; mdadm's own default above 100 GB. `none`: the whole array is.");
 
-const STRIPE_CACHE: Field = Field {
-    name: "stripe_cache",
-    kind: FieldKind::Integer { min: 17, max: 32_768 },
-    default: Some("256"),
-    required: false,
-    doc: "Stripes kept in memory, a page per device each (`stripe_cache_size`).",
-};
+const STRIPE_CACHE: Field = field!("stripe_cache": integer(17, 32_768), default "256",
+    "Stripes kept in memory, a page per device each (`stripe_cache_size`).");
 
-const LAYOUT: Field = Field {
-    name: "layout",
-    kind: FieldKind::Choice(&["near", "far", "offset"]),
-    default: Some("\"near\""),
-    required: false,
-    doc: "Places of the two copies: `near` side by side, `far` in the other half of the device, `offset` one chunk further.",
-};
+const LAYOUT: Field = field!("layout": Choice(&["near", "far", "offset"]), default "\"near\"",
+    "Places of the two copies: `near` side by side, `far` in the other half of the device, `offset` one chunk further.");
 
-const STATE: Field = Field {
-    name: "state",
-    kind: FieldKind::Choice(&["whole", "degraded", "rebuilding"]),
-    default: Some("\"whole\""),
-    required: false,
-    doc: "`degraded`: the last device has failed. `rebuilding`: an empty device has taken its place, which the array fills while the filesystem is made and the workload runs, at the kernel's own pace.",
-};
+const STATE: Field = field!("state": Choice(&["whole", "degraded", "rebuilding", "fails-in-cut"]), default "\"whole\"",
+    "`degraded`: the last device has failed. `rebuilding`: an empty device has taken its place, which the array fills while the filesystem is made and the workload runs, at the kernel's own pace. `fails-in-cut`: whole until a power cut (`[trial] power_cut`), which the last device does not survive.");
 
 const PARITY: &[Field] = &[CHUNK, BITMAP, STRIPE_CACHE, STATE];
 
@@ -182,6 +157,21 @@ impl Md {
         arguments
     }
 
+    /// Starts the array from these devices.
+    fn assemble(
+        &self,
+        site: &Site<'_>,
+        force: Option<&str>,
+        nodes: impl Iterator<Item = String>,
+    ) -> Vec<Action> {
+        let words = ["--assemble", &self.node(site), "--run", "--quiet"].map(str::to_owned);
+        let journal = site.fast.map(|journal| journal.node.clone());
+        let arguments = words.into_iter().chain(force.map(str::to_owned)).chain(nodes);
+        let mut actions = vec![Action::run("mdadm", arguments.chain(journal))];
+        actions.extend(self.settings(site));
+        actions
+    }
+
     fn settings(&self, site: &Site<'_>) -> Option<Action> {
         let stripes = site.layer.text("stripe_cache");
         let path = format!("/sys/block/md{}/md/stripe_cache_size", site.index);
@@ -240,15 +230,19 @@ impl LayerKind for Md {
     }
 
     fn open(&self, site: &Site<'_>) -> Vec<Action> {
-        let head = ["--assemble".to_owned(), self.node(site), "--run".to_owned()];
-        let journal = site.fast.map(|journal| journal.node.clone());
-        let quiet = std::iter::once("--quiet".to_owned());
         let failed = Self::late(site).filter(|_| site.layer.text("state") == "degraded");
+        self.assemble(site, None, site.nodes().filter(|node| failed.as_ref() != Some(node)))
+    }
+
+    /// The kernel refuses an array that lacks a device and was not stopped, unless it is forced.
+    fn recover(&self, site: &Site<'_>) -> Vec<Action> {
+        let failed = match site.layer.text("state") {
+            "degraded" | "fails-in-cut" => site.nodes().last(),
+            "rebuilding" => None,
+            _ => return self.open(site),
+        };
         let nodes = site.nodes().filter(|node| failed.as_ref() != Some(node));
-        let arguments = head.into_iter().chain(quiet).chain(nodes).chain(journal);
-        let mut actions = vec![Action::run("mdadm", arguments)];
-        actions.extend(self.settings(site));
-        actions
+        self.assemble(site, Some("--force"), nodes)
     }
 
     fn close(&self, site: &Site<'_>) -> Vec<Action> {

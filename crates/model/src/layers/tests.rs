@@ -116,8 +116,28 @@ fn an_array_without_a_device_is_made_without_it_and_rebuilt_on_it() {
         assert_eq!(made.get(1).map(String::as_str), added);
         let line = format!("mdadm --assemble /dev/md0 --run --quiet {open}");
         assert_eq!(lines(&kind.open(&site)), [line]);
+        let forced = format!("mdadm --assemble /dev/md0 --run --quiet --force {open}");
+        assert_eq!(lines(&kind.recover(&site)), [forced]);
         assert!(kind.lasting(&site).steps[0].1[0].ends_with(" /dev/vda /dev/vdb"));
     }
+}
+
+#[test]
+fn an_array_whose_device_fails_in_a_cut_is_whole_before_it() {
+    let devices = below(&["/dev/vda", "/dev/vdb", "/dev/vdc"], 1 << 20);
+    let of = |state: &str| {
+        let mut values = Values::default();
+        values.set("state", Value::Text(state.to_owned()));
+        Layer::new(layer_kind("raid5").unwrap(), Some(3), None, &values)
+    };
+    let (failing, whole) = (of("fails-in-cut"), of("whole"));
+    let site = |layer| Site { layer, index: 0, below: &devices, fast: None };
+    let kind = failing.find().unwrap();
+    assert_eq!(kind.make(&site(&failing)), kind.make(&site(&whole)));
+    assert_eq!(kind.open(&site(&failing)), kind.open(&site(&whole)));
+    assert_eq!(kind.recover(&site(&whole)), kind.open(&site(&whole)));
+    let recovered = "mdadm --assemble /dev/md0 --run --quiet --force /dev/vda /dev/vdb";
+    assert_eq!(lines(&kind.recover(&site(&failing)))[0], recovered);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::{
     Action, Control, Fast, LabKernels, Lasting, Layer, LayerDefinition, LayerKind, Naming, Site,
 };
-use crate::field::{Field, FieldKind};
+use crate::field::field;
 use crate::units::Bytes;
 
 /// A device in compressed memory.
@@ -18,20 +18,10 @@ static ZRAM: LayerDefinition = LayerDefinition {
     usual_devices: 1,
     fast: Fast::No,
     fields: &[
-        Field {
-            name: "algorithm",
-            kind: FieldKind::Choice(&["lzo-rle", "lz4", "zstd"]),
-            default: Some("\"lzo-rle\""),
-            required: false,
-            doc: "Compression.",
-        },
-        Field {
-            name: "size",
-            kind: FieldKind::Size { min: Bytes::mib(1), max: Bytes(1 << 44) },
-            default: None,
-            required: false,
-            doc: "Size of the device, before compression. Without it that of the stack's device.",
-        },
+        field!("algorithm": Choice(&["lzo-rle", "lz4", "zstd"]), default "\"lzo-rle\"",
+            "Compression."),
+        field!("size": size(Bytes::mib(1), Bytes(1 << 44)),
+            "Size of the device, before compression. Without it that of the stack's device."),
     ],
     programs: &[],
     kernel_config: "CONFIG_ZRAM",

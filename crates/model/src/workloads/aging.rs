@@ -3,7 +3,7 @@
 use super::{
     CacheState, Company, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams,
 };
-use crate::field::{Field, FieldKind, Values};
+use crate::field::{Field, Values, field};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::path::{Component, Path};
@@ -37,13 +37,7 @@ pub struct LayoutParams {
     pub below: Option<String>,
 }
 
-const STEP: Field = Field {
-    name: "step",
-    kind: FieldKind::Text,
-    default: None,
-    required: false,
-    doc: "Name of the step; by default the kind's name.",
-};
+const STEP: Field = field!("step": Text, "Name of the step; by default the kind's name.");
 
 /// An old filesystem.
 pub const AGE: WorkloadKind = WorkloadKind {
@@ -51,41 +45,16 @@ pub const AGE: WorkloadKind = WorkloadKind {
     doc: "Fills the filesystem and churns it: files are deleted and created again, several growing at the same time, until it is as full and as fragmented as stated. Seeded. Add the workload to measure after it with `then`.",
     fields: &[
         STEP,
-        Field {
-            name: "fullness",
-            kind: FieldKind::Integer { min: 1, max: 98 },
-            default: Some("80"),
-            required: false,
-            doc: "Part of the filesystem that is in use at the end, in percent.",
-        },
-        Field {
-            name: "extents",
-            kind: FieldKind::Number { min: 1.0, max: 10_000.0 },
-            default: Some("4.0"),
-            required: false,
-            doc: "Mean number of extents per file at which churning ends. A warning says when `churn` was not enough for it.",
-        },
-        Field {
-            name: "churn",
-            kind: FieldKind::Number { min: 0.0, max: 1_000.0 },
-            default: Some("2.0"),
-            required: false,
-            doc: "Limit of churning: rewrites at most this many times the filled amount. 0 only fills.",
-        },
-        Field {
-            name: "median_size",
-            kind: FieldKind::Size { min: Bytes::kib(4), max: Bytes::mib(64) },
-            default: Some("\"128KiB\""),
-            required: false,
-            doc: "Median size of the files.",
-        },
-        Field {
-            name: "spread",
-            kind: FieldKind::Number { min: 0.0, max: 4.0 },
-            default: Some("1.0"),
-            required: false,
-            doc: "Standard deviation of the natural logarithm of the file size. Sizes are cut at 64 MiB.",
-        },
+        field!("fullness": integer(1, 98), default "80",
+            "Part of the filesystem that is in use at the end, in percent."),
+        field!("extents": number(1.0, 10_000.0), default "4.0",
+            "Mean number of extents per file at which churning ends. A warning says when `churn` was not enough for it."),
+        field!("churn": number(0.0, 1_000.0), default "2.0",
+            "Limit of churning: rewrites at most this many times the filled amount. 0 only fills."),
+        field!("median_size": size(Bytes::kib(4), Bytes::mib(64)), default "\"128KiB\"",
+            "Median size of the files."),
+        field!("spread": number(0.0, 4.0), default "1.0",
+            "Standard deviation of the natural logarithm of the file size. Sizes are cut at 64 MiB."),
     ],
     on_raw: false,
     programs: &[],
@@ -117,13 +86,8 @@ pub const LAYOUT: WorkloadKind = WorkloadKind {
     doc: "Reports the layout of the files: extents per file, the distance between them, and the sizes of free extents. Changes nothing.",
     fields: &[
         STEP,
-        Field {
-            name: "below",
-            kind: FieldKind::Text,
-            default: None,
-            required: false,
-            doc: "Directory of the filesystem, such as `rra`, whose files are examined; by default all files. Free space is that of the whole filesystem.",
-        },
+        field!("below": Text,
+            "Directory of the filesystem, such as `rra`, whose files are examined; by default all files. Free space is that of the whole filesystem."),
     ],
     on_raw: false,
     programs: &[],

@@ -3,7 +3,7 @@
 use super::{
     CacheState, Company, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams,
 };
-use crate::field::{Field, FieldKind, Values};
+use crate::field::{Values, field};
 use serde::{Deserialize, Serialize};
 
 /// Parameters of `capacity`.
@@ -17,13 +17,8 @@ pub struct CapacityParams {
 pub const CAPACITY: WorkloadKind = WorkloadKind {
     name: "capacity",
     doc: "Tests that a device has its stated capacity: a fake wraps around, or drops data written beyond its true end. Quick: stamps at power-of-two distances and at the end, read back past the page cache, after which the old content is restored; it finds a device whose true size is a power of two or a sum of two of them, or that drops writes. `full` writes every block and reads all of it back, which destroys the content and finds every kind.",
-    fields: &[Field {
-        name: "full",
-        kind: FieldKind::Bool,
-        default: Some("false"),
-        required: false,
-        doc: "Write every block and read all of it back. Destroys the content.",
-    }],
+    fields: &[field!("full": Bool, default "false",
+        "Write every block and read all of it back. Destroys the content.")],
     on_raw: true,
     programs: &[],
     build,

@@ -4,7 +4,7 @@ use super::io::{COMPRESSIBLE_FIELD, REPEATED_FIELD, is_zero, percent};
 use super::{
     CacheState, Company, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams,
 };
-use crate::field::{Field, FieldKind, Values};
+use crate::field::{Field, Values, field};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -35,27 +35,12 @@ pub const CHUNK: WorkloadKind = WorkloadKind {
     name: "chunk",
     doc: "Writes a chunk a character at a time and calls fsync; then reads the whole chunk with one read() and writes it with one write(), again and again: data that is used over and over.",
     fields: &[
-        Field {
-            name: "size",
-            kind: FieldKind::Size { min: Bytes(1), max: Bytes::gib(1) },
-            default: Some("\"128MiB\""),
-            required: false,
-            doc: "Size of the chunk; it is held in memory once.",
-        },
-        Field {
-            name: "repeats",
-            kind: FieldKind::Integer { min: 1, max: 1_000_000_000 },
-            default: Some("10"),
-            required: false,
-            doc: "How often the chunk is read and written as a whole.",
-        },
-        Field {
-            name: "unbuffered",
-            kind: FieldKind::Bool,
-            default: Some("false"),
-            required: false,
-            doc: "One system call per character. Otherwise characters are collected in a buffer of 4 KiB, as putc of the C library does.",
-        },
+        field!("size": size(Bytes(1), Bytes::gib(1)), default "\"128MiB\"",
+            "Size of the chunk; it is held in memory once."),
+        field!("repeats": integer(1, 1_000_000_000), default "10",
+            "How often the chunk is read and written as a whole."),
+        field!("unbuffered": Bool, default "false",
+            "One system call per character. Otherwise characters are collected in a buffer of 4 KiB, as putc of the C library does."),
         COMPRESSIBLE_FIELD,
         Field {
             doc: "Percentage of the 4 KiB blocks of the chunk that have the same data. Deduplication can save it.",

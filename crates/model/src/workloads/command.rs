@@ -3,7 +3,7 @@
 use super::{
     CacheState, Company, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams,
 };
-use crate::field::{Field, FieldKind, Values};
+use crate::field::{Values, field};
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -37,62 +37,21 @@ pub const COMMAND: WorkloadKind = WorkloadKind {
     name: "command",
     doc: "Any shell command, run with /bin/sh: wall time, exit status, I/O, and metrics read from its output. `{dir}` stands for the mounted directory, `{dev}` for the block device.",
     fields: &[
-        Field {
-            name: "step",
-            kind: FieldKind::Text,
-            default: Some("\"command\""),
-            required: false,
-            doc: "Name of the measured step.",
-        },
-        Field {
-            name: "run",
-            kind: FieldKind::Text,
-            default: None,
-            required: true,
-            doc: "The command. `{dir}` is the mounted directory and also the working directory; `{dev}` is the block device, which may be written to only on a raw stack.",
-        },
-        Field {
-            name: "prepare",
-            kind: FieldKind::Text,
-            default: None,
-            required: false,
-            doc: "A command that is run before, not measured; a failure fails the trial.",
-        },
-        Field {
-            name: "cache",
-            kind: FieldKind::Choice(&["cold", "warm"]),
-            default: Some("\"cold\""),
-            required: false,
-            doc: "`cold`: remounted and caches dropped after `prepare`. `warm`: as it is.",
-        },
-        Field {
-            name: "metrics",
-            kind: FieldKind::TextTable,
-            default: None,
-            required: false,
-            doc: "Metrics by name: a regular expression whose first group is a number in the command's output. Judge them as STEP.NAME.",
-        },
-        Field {
-            name: "expect_status",
-            kind: FieldKind::Integer { min: 0, max: 255 },
-            default: Some("0"),
-            required: false,
-            doc: "Exit status that counts as success; any other fails the trial.",
-        },
-        Field {
-            name: "timeout",
-            kind: FieldKind::Duration,
-            default: None,
-            required: false,
-            doc: "Stops the command after this time and marks the trial failed.",
-        },
-        Field {
-            name: "privileged",
-            kind: FieldKind::Bool,
-            default: Some("false"),
-            required: false,
-            doc: "Runs the commands with all capabilities of root and the whole `/dev`. Without it they have the capabilities CHOWN, DAC_OVERRIDE, FOWNER, FSETID, SETUID, SETGID and KILL, and see no block device but `{dev}` and nothing in Seekwell's folder below `/var/lib`.",
-        },
+        field!("step": Text, default "\"command\"", "Name of the measured step."),
+        field!("run": Text, required,
+            "The command. `{dir}` is the mounted directory and also the working directory; `{dev}` is the block device, which may be written to only on a raw stack."),
+        field!("prepare": Text,
+            "A command that is run before, not measured; a failure fails the trial."),
+        field!("cache": Choice(&["cold", "warm"]), default "\"cold\"",
+            "`cold`: remounted and caches dropped after `prepare`. `warm`: as it is."),
+        field!("metrics": TextTable,
+            "Metrics by name: a regular expression whose first group is a number in the command's output. Judge them as STEP.NAME."),
+        field!("expect_status": integer(0, 255), default "0",
+            "Exit status that counts as success; any other fails the trial."),
+        field!("timeout": Duration,
+            "Stops the command after this time and marks the trial failed."),
+        field!("privileged": Bool, default "false",
+            "Runs the commands with all capabilities of root and the whole `/dev`. Without it they have the capabilities CHOWN, DAC_OVERRIDE, FOWNER, FSETID, SETUID, SETGID and KILL, and see no block device but `{dev}` and nothing in Seekwell's folder below `/var/lib`."),
     ],
     on_raw: true,
     programs: &[],

@@ -5,7 +5,7 @@ use super::{
     CacheState, Company, FieldConflict, OperationCost, Program, StepOutline, WorkloadKind,
     WorkloadParams,
 };
-use crate::field::{Field, FieldKind, Values};
+use crate::field::{Values, field};
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -36,67 +36,19 @@ pub const DB_BENCH: WorkloadKind = WorkloadKind {
     name: "db_bench",
     doc: "RocksDB and its own benchmark, db_bench: a database is filled inside the filesystem, then one of its benchmarks runs for a time. Operations per second and latency percentiles are db_bench's own figures.",
     fields: &[
-        Field {
-            name: "step",
-            kind: FieldKind::Text,
-            default: Some("\"db_bench\""),
-            required: false,
-            doc: "Name of the measured step.",
-        },
-        Field {
-            name: "benchmark",
-            kind: FieldKind::Choice(&[
-                "overwrite",
-                "readrandom",
-                "readrandomwriterandom",
-                "updaterandom",
-            ]),
-            default: Some("\"overwrite\""),
-            required: false,
-            doc: "Benchmark of db_bench, over the keys that the filling wrote.",
-        },
-        Field {
-            name: "keys",
-            kind: FieldKind::Integer { min: 1_000, max: 100_000_000_000 },
-            default: Some("200_000"),
-            required: false,
-            doc: "Keys that the database is filled with.",
-        },
-        Field {
-            name: "value_size",
-            kind: FieldKind::Size { min: Bytes(1), max: Bytes::mib(1) },
-            default: Some("\"400B\""),
-            required: false,
-            doc: "Bytes per value; keys have 16.",
-        },
-        Field {
-            name: "threads",
-            kind: FieldKind::Integer { min: 1, max: 1_000 },
-            default: Some("1"),
-            required: false,
-            doc: "Threads.",
-        },
-        Field {
-            name: "time",
-            kind: FieldKind::Duration,
-            default: Some("\"10s\""),
-            required: false,
-            doc: "Measured time, in whole seconds.",
-        },
-        Field {
-            name: "warm_up",
-            kind: FieldKind::Duration,
-            default: Some("\"2s\""),
-            required: false,
-            doc: "Time of the same benchmark before the measured one, in whole seconds, in a process of its own: page cache and tree are warm, RocksDB's own cache is empty. Its counters show that writes are logged and synced as asked for; with \"0s\" nothing shows it.",
-        },
-        Field {
-            name: "sync",
-            kind: FieldKind::Choice(&["on", "off"]),
-            default: Some("\"on\""),
-            required: false,
-            doc: "`on`: each write waits until the log is on the device. `off`: the last writes before a power cut may be lost.",
-        },
+        field!("step": Text, default "\"db_bench\"", "Name of the measured step."),
+        field!("benchmark": Choice(&[ "overwrite", "readrandom", "readrandomwriterandom", "updaterandom", ]), default "\"overwrite\"",
+            "Benchmark of db_bench, over the keys that the filling wrote."),
+        field!("keys": integer(1_000, 100_000_000_000), default "200_000",
+            "Keys that the database is filled with."),
+        field!("value_size": size(Bytes(1), Bytes::mib(1)), default "\"400B\"",
+            "Bytes per value; keys have 16."),
+        field!("threads": integer(1, 1_000), default "1", "Threads."),
+        field!("time": Duration, default "\"10s\"", "Measured time, in whole seconds."),
+        field!("warm_up": Duration, default "\"2s\"",
+            "Time of the same benchmark before the measured one, in whole seconds, in a process of its own: page cache and tree are warm, RocksDB's own cache is empty. Its counters show that writes are logged and synced as asked for; with \"0s\" nothing shows it."),
+        field!("sync": Choice(&["on", "off"]), default "\"on\"",
+            "`on`: each write waits until the log is on the device. `off`: the last writes before a power cut may be lost."),
     ],
     on_raw: false,
     programs: &[Program { name: "db_bench", package: "rocksdb-tools" }],

@@ -8,7 +8,7 @@ use super::{
     CacheState, Company, FieldConflict, OperationCost, Program, StepOutline, WorkloadKind,
     WorkloadParams,
 };
-use crate::field::{Field, FieldKind, Values};
+use crate::field::{Values, field};
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -188,27 +188,11 @@ pub const FIO: WorkloadKind = WorkloadKind {
     name: "fio",
     doc: "A job file of fio, run by the installed fio in the mounted directory or on the raw device; Seekwell reads its JSON and its histograms. Jobs that run at the same time are one step, named after the first of them. Options that run programs, name files elsewhere or change the machine are refused.",
     fields: &[
-        Field {
-            name: "job",
-            kind: FieldKind::Text,
-            default: None,
-            required: true,
-            doc: "The text of the job file, between three quotation marks; `bench` also takes `--job-file`. fio creates its files in the target: do not give `directory`, and give `filename` as a plain name.",
-        },
-        Field {
-            name: "cache",
-            kind: FieldKind::Choice(&["cold", "warm"]),
-            default: Some("\"cold\""),
-            required: false,
-            doc: "`cold`: remounted and caches dropped before each step. `warm`: as the step before left it.",
-        },
-        Field {
-            name: "timeout",
-            kind: FieldKind::Duration,
-            default: None,
-            required: false,
-            doc: "Ends fio after this time and marks the trial failed.",
-        },
+        field!("job": Text, required,
+            "The text of the job file, between three quotation marks; `bench` also takes `--job-file`. fio creates its files in the target: do not give `directory`, and give `filename` as a plain name."),
+        field!("cache": Choice(&["cold", "warm"]), default "\"cold\"",
+            "`cold`: remounted and caches dropped before each step. `warm`: as the step before left it."),
+        field!("timeout": Duration, "Ends fio after this time and marks the trial failed."),
     ],
     on_raw: true,
     programs: &[Program { name: "fio", package: "fio" }],

@@ -7,7 +7,7 @@ use super::durability::{
 use super::{
     CacheState, Company, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams,
 };
-use crate::field::{Field, FieldKind, Values};
+use crate::field::{Field, Values, field};
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -55,40 +55,20 @@ impl FileContent {
 }
 
 /// The field of labs that says it, the same for every kind that writes a file first.
-pub(super) const CONTENT_FIELD: Field = Field {
-    name: "content",
-    kind: FieldKind::Choice(&["random", "stamped"]),
-    default: Some("\"random\""),
-    required: false,
-    doc: "Content of the file before it is measured. `random`: data that neither compresses nor repeats, written through the page cache. `stamped`: zeros except for eight random bytes in every 4 KiB, written with O_DIRECT. The virtual backend keeps terabytes of stamped data in little memory. Use it on filesystems that do not compress.",
-};
+pub(super) const CONTENT_FIELD: Field = field!("content": Choice(&["random", "stamped"]), default "\"random\"",
+    "Content of the file before it is measured. `random`: data that neither compresses nor repeats, written through the page cache. `stamped`: zeros except for eight random bytes in every 4 KiB, written with O_DIRECT. The virtual backend keeps terabytes of stamped data in little memory. Use it on filesystems that do not compress.");
 
 /// Compressibility of written data: the field of labs, the same for every kind that writes.
-pub(super) const COMPRESSIBLE_FIELD: Field = Field {
-    name: "compressible",
-    kind: FieldKind::Integer { min: 0, max: 100 },
-    default: Some("0"),
-    required: false,
-    doc: "Percentage of each 4 KiB written (of each operation, where that is smaller) that is zeros, at its end. Compression by the filesystem or device can save it. Eight bytes of each 4 KiB stay random.",
-};
+pub(super) const COMPRESSIBLE_FIELD: Field = field!("compressible": integer(0, 100), default "0",
+    "Percentage of each 4 KiB written (of each operation, where that is smaller) that is zeros, at its end. Compression by the filesystem or device can save it. Eight bytes of each 4 KiB stay random.");
 
 /// Repetition in written data, for deduplication: the field of labs, as [`COMPRESSIBLE_FIELD`].
-pub(super) const REPEATED_FIELD: Field = Field {
-    name: "repeated",
-    kind: FieldKind::Integer { min: 0, max: 100 },
-    default: Some("0"),
-    required: false,
-    doc: "Percentage of the writes that share their data: each 4 KiB of them is the same. Deduplication can save it.",
-};
+pub(super) const REPEATED_FIELD: Field = field!("repeated": integer(0, 100), default "0",
+    "Percentage of the writes that share their data: each 4 KiB of them is the same. Deduplication can save it.");
 
 /// Share of the written data that is checked: the field of labs, the same for every kind that has it.
-pub(super) const VERIFY_FIELD: Field = Field {
-    name: "verify",
-    kind: FieldKind::Integer { min: 0, max: 100 },
-    default: Some("0"),
-    required: false,
-    doc: "Percentage of the written blocks that a step STEP-verify reads after the measured step, remounted and with dropped caches, and compares with what was written. The data of each block then follows from the seed and its offset; it compresses and repeats as without it. A trial with a wrong byte is not ranked (`wrong-data`).",
-};
+pub(super) const VERIFY_FIELD: Field = field!("verify": integer(0, 100), default "0",
+    "Percentage of the written blocks that a step STEP-verify reads after the measured step, remounted and with dropped caches, and compares with what was written. The data of each block then follows from the seed and its offset; it compresses and repeats as without it. A trial with a wrong byte is not ranked (`wrong-data`).");
 
 /// Metrics of a step that checks data.
 pub(super) const VERIFY_METRICS: [&str; 2] = ["checked_bytes", "wrong_bytes"];
@@ -181,35 +161,35 @@ pub const SNIA: &str = "snia";
 macro_rules! io_fields {
     ($size:literal, $cache:literal, $file:literal $(, $more:expr)*) => {
         &[
-            Field { name: "step", kind: FieldKind::Text, default: None, required: false,
-                doc: "Name of the measured step; by default the kind's name." },
-            Field { name: "size", kind: FieldKind::Size { min: Bytes(512), max: Bytes::mib(64) }, default: Some($size), required: false,
-                doc: "Bytes per operation, a multiple of the device's sector with `cache = \"direct\"`." },
-            Field { name: "count", kind: FieldKind::Integer { min: 1, max: 1_000_000_000_000 }, default: None, required: false,
-                doc: "Operations over all threads. Without `count` and `time`, `stream` goes over the file once and `seek` runs 2 s." },
-            Field { name: "time", kind: FieldKind::Duration, default: None, required: false,
-                doc: "Ends the step after this time, or at `count`, whichever comes first." },
-            Field { name: "threads", kind: FieldKind::IntegerList { min: 1, max: 1024 }, default: Some("1"), required: false,
-                doc: "Threads, each with offsets of its own. A list gives a curve: one step STEP-tN for each number." },
-            Field { name: "depth", kind: FieldKind::Integer { min: 1, max: 4096 }, default: Some("1"), required: false,
-                doc: "Operations in flight per thread; above 1 needs `engine = \"io_uring\"`." },
-            Field { name: "engine", kind: FieldKind::Choice(&["psync", "io_uring"]), default: Some("\"psync\""), required: false,
-                doc: "`psync`: pread and pwrite. `io_uring`: registered buffers and files, batched submission." },
-            Field { name: "write", kind: FieldKind::Bool, default: Some("false"), required: false,
-                doc: "Write instead of read." },
-            Field { name: "mix", kind: FieldKind::Integer { min: 0, max: 100 }, default: None, required: false,
-                doc: "Percentage of reads among reads and writes." },
-            Field { name: "cache", kind: FieldKind::Choice(&["direct", "cold", "warm"]), default: Some($cache), required: false,
-                doc: "`direct`: past the page cache. `cold`: through it, remounted and dropped before. `warm`: as it is." },
-            Field { name: "rate", kind: FieldKind::Integer { min: 1, max: 100_000_000 }, default: None, required: false,
-                doc: "Operations per second over all threads. Latency then counts from the time an operation was due (open loop)." },
-            Field { name: "file_size", kind: FieldKind::Size { min: Bytes::kib(4), max: Bytes(1 << 50) }, default: Some($file), required: false,
-                doc: "Size of the file that is used, written in full before the step; on a raw device how much of it is used." },
-            Field { name: "steady", kind: FieldKind::Choice(&[SNIA]), default: None, required: false,
-                doc: "Rule by which the step must be steady, judged on the timeline of the device: `snia` (over the five fifths of the step the rate has a range of at most 20 % and a slope of at most 10 % of its mean). A trial that is not steady is marked and not ranked." },
+            field!("step": Text,
+                "Name of the measured step; by default the kind's name."),
+            field!("size": size(Bytes(512), Bytes::mib(64)), default $size,
+                "Bytes per operation, a multiple of the device's sector with `cache = \"direct\"`."),
+            field!("count": integer(1, 1_000_000_000_000),
+                "Operations over all threads. Without `count` and `time`, `stream` goes over the file once and `seek` runs 2 s."),
+            field!("time": Duration,
+                "Ends the step after this time, or at `count`, whichever comes first."),
+            field!("threads": IntegerList { min: 1, max: 1024 }, default "1",
+                "Threads, each with offsets of its own. A list gives a curve: one step STEP-tN for each number."),
+            field!("depth": integer(1, 4096), default "1",
+                "Operations in flight per thread; above 1 needs `engine = \"io_uring\"`."),
+            field!("engine": Choice(&["psync", "io_uring"]), default "\"psync\"",
+                "`psync`: pread and pwrite. `io_uring`: registered buffers and files, batched submission."),
+            field!("write": Bool, default "false",
+                "Write instead of read."),
+            field!("mix": integer(0, 100),
+                "Percentage of reads among reads and writes."),
+            field!("cache": Choice(&["direct", "cold", "warm"]), default $cache,
+                "`direct`: past the page cache. `cold`: through it, remounted and dropped before. `warm`: as it is."),
+            field!("rate": integer(1, 100_000_000),
+                "Operations per second over all threads. Latency then counts from the time an operation was due (open loop)."),
+            field!("file_size": size(Bytes::kib(4), Bytes(1 << 50)), default $file,
+                "Size of the file that is used, written in full before the step; on a raw device how much of it is used."),
+            field!("steady": Choice(&[SNIA]),
+                "Rule by which the step must be steady, judged on the timeline of the device: `snia` (over the five fifths of the step the rate has a range of at most 20 % and a slope of at most 10 % of its mean). A trial that is not steady is marked and not ranked."),
             SYNC_FIELD,
-            Field { name: "fsync_every", kind: FieldKind::Integer { min: 0, max: MOST_WRITES_PER_SYNC }, default: Some("0"), required: false,
-                doc: "Syncs after this number of writes of a thread. 0: never, or after every write if `sync` is given. The latency of each write lasts until that sync has returned." },
+            field!("fsync_every": integer(0, MOST_WRITES_PER_SYNC), default "0",
+                "Syncs after this number of writes of a thread. 0: never, or after every write if `sync` is given. The latency of each write lasts until that sync has returned."),
             GROUP_COMMIT_FIELD,
             $($more,)*
             CONTENT_FIELD,

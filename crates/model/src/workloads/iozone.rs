@@ -4,7 +4,7 @@ use super::io::{COMPRESSIBLE_FIELD, REPEATED_FIELD, is_zero, percent};
 use super::{
     CacheState, Company, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams,
 };
-use crate::field::{Field, FieldKind, Values};
+use crate::field::{Values, field};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -100,76 +100,24 @@ pub const IOZONE: WorkloadKind = WorkloadKind {
     name: "iozone",
     doc: "The tests of iozone 3. Throughput mode: threads with a file each, throughput of all, of the slowest and of the fastest. Automatic mode: every record size in every file size, a surface.",
     fields: &[
-        Field {
-            name: "tests",
-            kind: FieldKind::IntegerList { min: 0, max: 12 },
-            default: Some("[0, 1, 2]"),
-            required: false,
-            doc: "Which tests, as `-i`: 0 write and rewrite (always needed), 1 read and reread, 2 random read and write, 3 backward read, 4 record rewrite, 5 strided read, 6 fwrite, 7 fread, 8 mixed, 9 pwrite, 10 pread, 11 pwritev, 12 preadv.",
-        },
-        Field {
-            name: "threads",
-            kind: FieldKind::Integer { min: 1, max: 1024 },
-            default: Some("1"),
-            required: false,
-            doc: "Threads, as `-t`, each with a file of its own.",
-        },
-        Field {
-            name: "size",
-            kind: FieldKind::SizeList { min: Bytes(512), max: Bytes(1 << 50) },
-            default: None,
-            required: false,
-            doc: "Size of each file, as `-s`: 16MiB by default. With `auto` several; by default 64KiB to 512MiB.",
-        },
-        Field {
-            name: "record",
-            kind: FieldKind::SizeList { min: Bytes(512), max: Bytes::mib(64) },
-            default: None,
-            required: false,
-            doc: "Record size, as `-r`: 4KiB by default. With `auto` several; by default 4KiB to 16MiB, and from 32MiB of file on at least 64KiB.",
-        },
-        Field {
-            name: "auto",
-            kind: FieldKind::Bool,
-            default: Some("false"),
-            required: false,
-            doc: "Automatic mode, as `-a`: one step for each pass, file size and record size.",
-        },
-        Field {
-            name: "cache",
-            kind: FieldKind::Choice(&["direct", "cold", "warm"]),
-            default: Some("\"warm\""),
-            required: false,
-            doc: "`direct`: past the page cache, as `-I`. `cold`: through it, dropped before each pass that reads. `warm`: as it is, as iozone does.",
-        },
-        Field {
-            name: "flush",
-            kind: FieldKind::Bool,
-            default: Some("false"),
-            required: false,
-            doc: "Time the fsync after writing too, as `-e`.",
-        },
-        Field {
-            name: "stonewall",
-            kind: FieldKind::Bool,
-            default: Some("true"),
-            required: false,
-            doc: "Throughput counts until the first thread has finished, as iozone does without `-x`.",
-        },
-        Field {
-            name: "mix",
-            kind: FieldKind::Integer { min: 0, max: 100 },
-            default: Some("50"),
-            required: false,
-            doc: "Percentage of reads in test 8.",
-        },
-        Field {
-            name: "stride",
-            kind: FieldKind::Integer { min: 2, max: 1_000_000 },
-            default: Some("17"),
-            required: false,
-            doc: "Records from one strided read to the next, as `-j`.",
-        },
+        field!("tests": IntegerList { min: 0, max: 12 }, default "[0, 1, 2]",
+            "Which tests, as `-i`: 0 write and rewrite (always needed), 1 read and reread, 2 random read and write, 3 backward read, 4 record rewrite, 5 strided read, 6 fwrite, 7 fread, 8 mixed, 9 pwrite, 10 pread, 11 pwritev, 12 preadv."),
+        field!("threads": integer(1, 1024), default "1",
+            "Threads, as `-t`, each with a file of its own."),
+        field!("size": SizeList { min: Bytes(512), max: Bytes(1 << 50) },
+            "Size of each file, as `-s`: 16MiB by default. With `auto` several; by default 64KiB to 512MiB."),
+        field!("record": SizeList { min: Bytes(512), max: Bytes::mib(64) },
+            "Record size, as `-r`: 4KiB by default. With `auto` several; by default 4KiB to 16MiB, and from 32MiB of file on at least 64KiB."),
+        field!("auto": Bool, default "false",
+            "Automatic mode, as `-a`: one step for each pass, file size and record size."),
+        field!("cache": Choice(&["direct", "cold", "warm"]), default "\"warm\"",
+            "`direct`: past the page cache, as `-I`. `cold`: through it, dropped before each pass that reads. `warm`: as it is, as iozone does."),
+        field!("flush": Bool, default "false", "Time the fsync after writing too, as `-e`."),
+        field!("stonewall": Bool, default "true",
+            "Throughput counts until the first thread has finished, as iozone does without `-x`."),
+        field!("mix": integer(0, 100), default "50", "Percentage of reads in test 8."),
+        field!("stride": integer(2, 1_000_000), default "17",
+            "Records from one strided read to the next, as `-j`."),
         COMPRESSIBLE_FIELD,
         REPEATED_FIELD,
     ],

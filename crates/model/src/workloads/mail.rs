@@ -4,7 +4,7 @@ use super::io::{COMPRESSIBLE_FIELD, REPEATED_FIELD, VERIFY_FIELD, is_zero, perce
 use super::{
     CacheState, Company, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams,
 };
-use crate::field::{Field, FieldKind, Values};
+use crate::field::{Field, Values, field};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -66,76 +66,25 @@ pub const MAIL: WorkloadKind = WorkloadKind {
     name: "mail",
     doc: "Unpacks a tree of many small files, reads it in archive order and in directory order, and removes it. The tree is seeded (lognormal sizes) or comes from a tar file.",
     fields: &[
-        Field {
-            name: "scale",
-            kind: FieldKind::Number { min: 0.000_01, max: 100.0 },
-            default: None,
-            required: false,
-            doc: "The seeded tree is a mail archive of 1,075,962 files, 20 GB and 100,500 files in its largest directory, times this; it replaces `files`, `directories`, `largest`, `median_size` and `spread`. Sizes are lognormal with the median of a published histogram of mails (4 KiB) and the mean of that archive (18,859 bytes).",
-        },
-        Field {
-            name: "files",
-            kind: FieldKind::Integer { min: 1, max: 100_000_000 },
-            default: Some("5_000"),
-            required: false,
-            doc: "Files of the seeded tree.",
-        },
-        Field {
-            name: "directories",
-            kind: FieldKind::Integer { min: 1, max: 10_000_000 },
-            default: Some("20"),
-            required: false,
-            doc: "Directories that the files are spread over, at most one per file. Sizes of directories differ: the first is the largest, as in a mail store.",
-        },
-        Field {
-            name: "largest",
-            kind: FieldKind::Integer { min: 1, max: 100_000_000 },
-            default: None,
-            required: false,
-            doc: "Files of the largest directory; the others fall by a power of their rank. Without it they fall as 1/rank.",
-        },
-        Field {
-            name: "median_size",
-            kind: FieldKind::Size { min: Bytes(1), max: LARGEST_FILE },
-            default: Some("\"4KiB\""),
-            required: false,
-            doc: "Median file size of the seeded tree.",
-        },
-        Field {
-            name: "spread",
-            kind: FieldKind::Number { min: 0.0, max: 4.0 },
-            default: Some("1.2"),
-            required: false,
-            doc: "Standard deviation of the natural logarithm of the file size; 0 makes all files equal. Sizes are cut at 16 MiB.",
-        },
-        Field {
-            name: "tar",
-            kind: FieldKind::Text,
-            default: None,
-            required: false,
-            doc: "Path of a tar file (not compressed) to unpack instead of the seeded tree.",
-        },
-        Field {
-            name: "steps",
-            kind: FieldKind::TextList,
-            default: Some("[\"read_archive\", \"read_directory\", \"remove\"]"),
-            required: false,
-            doc: "Which of `read_archive`, `read_directory` and `remove` run after `unpack`.",
-        },
-        Field {
-            name: "cache",
-            kind: FieldKind::Choice(&["cold", "warm"]),
-            default: Some("\"cold\""),
-            required: false,
-            doc: "`cold`: remounted and caches dropped before each step after `unpack`. `warm`: as it is.",
-        },
-        Field {
-            name: "counter",
-            kind: FieldKind::Choice(&["memory", "pipe"]),
-            default: Some("\"memory\""),
-            required: false,
-            doc: "Counter of the bytes read. `memory`: the reader itself. `pipe`: a second process behind a pipe, as in `tar c | wc -c`.",
-        },
+        field!("scale": number(0.000_01, 100.0),
+            "The seeded tree is a mail archive of 1,075,962 files, 20 GB and 100,500 files in its largest directory, times this; it replaces `files`, `directories`, `largest`, `median_size` and `spread`. Sizes are lognormal with the median of a published histogram of mails (4 KiB) and the mean of that archive (18,859 bytes)."),
+        field!("files": integer(1, 100_000_000), default "5_000", "Files of the seeded tree."),
+        field!("directories": integer(1, 10_000_000), default "20",
+            "Directories that the files are spread over, at most one per file. Sizes of directories differ: the first is the largest, as in a mail store."),
+        field!("largest": integer(1, 100_000_000),
+            "Files of the largest directory; the others fall by a power of their rank. Without it they fall as 1/rank."),
+        field!("median_size": size(Bytes(1), LARGEST_FILE), default "\"4KiB\"",
+            "Median file size of the seeded tree."),
+        field!("spread": number(0.0, 4.0), default "1.2",
+            "Standard deviation of the natural logarithm of the file size; 0 makes all files equal. Sizes are cut at 16 MiB."),
+        field!("tar": Text,
+            "Path of a tar file (not compressed) to unpack instead of the seeded tree."),
+        field!("steps": TextList, default "[\"read_archive\", \"read_directory\", \"remove\"]",
+            "Which of `read_archive`, `read_directory` and `remove` run after `unpack`."),
+        field!("cache": Choice(&["cold", "warm"]), default "\"cold\"",
+            "`cold`: remounted and caches dropped before each step after `unpack`. `warm`: as it is."),
+        field!("counter": Choice(&["memory", "pipe"]), default "\"memory\"",
+            "Counter of the bytes read. `memory`: the reader itself. `pipe`: a second process behind a pipe, as in `tar c | wc -c`."),
         COMPRESSIBLE_FIELD,
         Field {
             doc: "Percentage of the files of the seeded tree that begin with the same data, as a mail to many recipients does. Deduplication can save it.",

@@ -3,7 +3,7 @@
 use super::{
     CacheState, Company, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams,
 };
-use crate::field::{Field, FieldKind, Values};
+use crate::field::{Values, field};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -36,6 +36,9 @@ pub struct ReplayParams {
     pub zeros: bool,
     /// State of the page cache when the replay starts.
     pub cache: CacheState,
+    /// True when the replay is not compared with its recording before the trials.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unchecked: bool,
 }
 
 /// A recorded load.
@@ -43,55 +46,20 @@ pub const REPLAY: WorkloadKind = WorkloadKind {
     name: "replay",
     doc: "Rebuilds the files that a trace found (`seekwell capture`, `seekwell trace import`) and repeats its calls below the mounted directory: one thread for each recorded one, in the order that paths, descriptors, files and threads demand.",
     fields: &[
-        Field {
-            name: "trace",
-            kind: FieldKind::Text,
-            default: None,
-            required: true,
-            doc: "Absolute path of the trace: its folder, or the file of `seekwell trace pack`.",
-        },
-        Field {
-            name: "step",
-            kind: FieldKind::Text,
-            default: Some("\"replay\""),
-            required: false,
-            doc: "Name of the measured step.",
-        },
-        Field {
-            name: "only",
-            kind: FieldKind::Text,
-            default: None,
-            required: false,
-            doc: "Folder of the recorded machine, such as \"/var/lib/mysql\": calls on files elsewhere are left out, their time counts as the program's. Without it all files are replayed but those in /dev, /proc and /sys.",
-        },
-        Field {
-            name: "speed",
-            kind: FieldKind::Choice(&["recorded", "asap", "open"]),
-            default: Some("\"recorded\""),
-            required: false,
-            doc: "`recorded`: with the recorded time between calls, so that a faster stack ends earlier. `asap`: without it. `open`: each call at its recorded start, late if the stack is slow.",
-        },
-        Field {
-            name: "scale",
-            kind: FieldKind::Number { min: 0.001, max: 1000.0 },
-            default: Some("1"),
-            required: false,
-            doc: "Factor of the recorded times: 0.5 on a CPU twice as fast.",
-        },
-        Field {
-            name: "content",
-            kind: FieldKind::Choice(&["random", "zeros"]),
-            default: Some("\"random\""),
-            required: false,
-            doc: "Data of files and writes; a trace does not hold them. It matters on filesystems that compress.",
-        },
-        Field {
-            name: "cache",
-            kind: FieldKind::Choice(&["cold", "warm"]),
-            default: Some("\"cold\""),
-            required: false,
-            doc: "State of the page cache when the replay starts.",
-        },
+        field!("trace": Text, required, "Absolute path of the folder of the trace."),
+        field!("step": Text, default "\"replay\"", "Name of the measured step."),
+        field!("only": Text,
+            "Folder of the recorded machine, such as \"/var/lib/mysql\": calls on files elsewhere are left out, their time counts as the program's. Without it all files are replayed but those in /dev, /proc and /sys."),
+        field!("speed": Choice(&["recorded", "asap", "open"]), default "\"recorded\"",
+            "`recorded`: with the recorded time between calls, so that a faster stack ends earlier. `asap`: without it. `open`: each call at its recorded start, late if the stack is slow."),
+        field!("scale": number(0.001, 1000.0), default "1",
+            "Factor of the recorded times: 0.5 on a CPU twice as fast."),
+        field!("content": Choice(&["random", "zeros"]), default "\"random\"",
+            "Data of files and writes; a trace does not hold them. It matters on filesystems that compress."),
+        field!("cache": Choice(&["cold", "warm"]), default "\"cold\"",
+            "State of the page cache when the replay starts."),
+        field!("check": Bool, default "true",
+            "Replays first next to the recorded files, where their filesystem is mounted here, and compares the time with the program's. `false` writes nothing there."),
     ],
     on_raw: false,
     programs: &[],
@@ -112,6 +80,7 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
         scale: values.number("scale").unwrap_or(1.0),
         zeros: values.text("content") == Some("zeros"),
         cache: CacheState::of(values),
+        unchecked: !values.bool("check"),
     }))
 }
 
@@ -134,6 +103,8 @@ const METRICS: &[&str] = &[
     "latency_p50",
     "latency_p99",
     "latency_max",
+    "sync_latency_p50",
+    "sync_latency_p99",
     "fidelity",
     "calls_differing",
     "calls_left_out",

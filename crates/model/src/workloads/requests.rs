@@ -4,7 +4,7 @@ use super::{
     CacheState, Company, FieldConflict, OperationCost, ReplaySpeed, StepOutline, WorkloadKind,
     WorkloadParams,
 };
-use crate::field::{Field, FieldKind, Values};
+use crate::field::{Values, field};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -32,64 +32,22 @@ pub struct RequestsParams {
 /// Recorded block requests.
 pub const REQUESTS: WorkloadKind = WorkloadKind {
     name: "requests",
-    doc: "Repeats the block requests of a trace (`seekwell capture`, or a blktrace or CSV through `seekwell trace import`) on the raw device, past the page cache. On a device that is smaller than the requests reach, each MiB of the recorded range goes to the MiB at the same relative position; on any other, offsets stay.",
+    doc: "Repeats the block requests of a trace (`seekwell capture`, or a blktrace through `seekwell trace import`) on the raw device, past the page cache. On a device that is smaller than the requests reach, each MiB of the recorded range goes to the MiB at the same relative position; on any other, offsets stay.",
     fields: &[
-        Field {
-            name: "trace",
-            kind: FieldKind::Text,
-            default: None,
-            required: true,
-            doc: "Absolute path of the trace: its folder, or the file of `seekwell trace pack`.",
-        },
-        Field {
-            name: "step",
-            kind: FieldKind::Text,
-            default: Some("\"requests\""),
-            required: false,
-            doc: "Name of the measured step.",
-        },
-        Field {
-            name: "device",
-            kind: FieldKind::Text,
-            default: None,
-            required: false,
-            doc: "Recorded device as MAJOR:MINOR, such as \"8:0\". Without it the one with the most requests.",
-        },
-        Field {
-            name: "speed",
-            kind: FieldKind::Choice(&["open", "recorded", "asap"]),
-            default: Some("\"open\""),
-            required: false,
-            doc: "`open`: each request at its recorded time, late if more than 1024 are in flight. `recorded`: after the completions that were before it, with the recorded time between, so that a faster device ends earlier. `asap`: after those completions, at once.",
-        },
-        Field {
-            name: "scale",
-            kind: FieldKind::Number { min: 0.001, max: 1000.0 },
-            default: Some("1"),
-            required: false,
-            doc: "Factor of the recorded times: 0.5 for twice the rate.",
-        },
-        Field {
-            name: "stretch",
-            kind: FieldKind::Bool,
-            default: Some("false"),
-            required: false,
-            doc: "Spread the recorded range over the whole of a larger device too.",
-        },
-        Field {
-            name: "unfilled",
-            kind: FieldKind::Bool,
-            default: Some("false"),
-            required: false,
-            doc: "Leave the device as it is. By default each MiB that the requests touch is written before: devices answer reads of blocks that were never written without looking.",
-        },
-        Field {
-            name: "content",
-            kind: FieldKind::Choice(&["random", "zeros"]),
-            default: Some("\"random\""),
-            required: false,
-            doc: "Data of writes; a trace does not hold them.",
-        },
+        field!("trace": Text, required, "Absolute path of the folder of the trace."),
+        field!("step": Text, default "\"requests\"", "Name of the measured step."),
+        field!("device": Text,
+            "Recorded device as MAJOR:MINOR, such as \"8:0\". Without it the one with the most requests."),
+        field!("speed": Choice(&["open", "recorded", "asap"]), default "\"open\"",
+            "`open`: each request at its recorded time, late if more than 1024 are in flight. `recorded`: after the completions that were before it, with the recorded time between, so that a faster device ends earlier. `asap`: after those completions, at once."),
+        field!("scale": number(0.001, 1000.0), default "1",
+            "Factor of the recorded times: 0.5 for twice the rate."),
+        field!("stretch": Bool, default "false",
+            "Spread the recorded range over the whole of a larger device too."),
+        field!("unfilled": Bool, default "false",
+            "Leave the device as it is. By default each MiB that the requests touch is written before: devices answer reads of blocks that were never written without looking."),
+        field!("content": Choice(&["random", "zeros"]), default "\"random\"",
+            "Data of writes; a trace does not hold them."),
     ],
     on_raw: true,
     programs: &[],

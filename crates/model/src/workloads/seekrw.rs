@@ -6,7 +6,7 @@ use super::io::{
 use super::{
     CacheState, Durability, FieldConflict, IoParams, StepOutline, WorkloadKind, WorkloadParams,
 };
-use crate::field::{Field, FieldKind, Values};
+use crate::field::{Values, field};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -29,48 +29,16 @@ pub const SEEKRW: WorkloadKind = WorkloadKind {
     name: "seekrw",
     doc: "A number of random reads or writes of one length on a file or a raw device, with and without the page cache, and what the filesystem needed to find the blocks: requests per access, extents, pointer blocks, reads of metadata.",
     fields: &[
-        Field {
-            name: "step",
-            kind: FieldKind::Text,
-            default: None,
-            required: false,
-            doc: "Name of the measured steps, followed by -direct and -cold where both are made; by default the kind's name.",
-        },
-        Field {
-            name: "count",
-            kind: FieldKind::Integer { min: 1, max: 1_000_000_000_000 },
-            default: Some("10_000"),
-            required: false,
-            doc: "Accesses in each step.",
-        },
-        Field {
-            name: "size",
-            kind: FieldKind::Size { min: Bytes(512), max: Bytes::mib(64) },
-            default: Some("\"512B\""),
-            required: false,
-            doc: "Bytes per access, a multiple of the device's sector.",
-        },
-        Field {
-            name: "write",
-            kind: FieldKind::Bool,
-            default: Some("false"),
-            required: false,
-            doc: "Write instead of read.",
-        },
-        Field {
-            name: "cache",
-            kind: FieldKind::Choice(&["both", "direct", "cold"]),
-            default: Some("\"both\""),
-            required: false,
-            doc: "`direct`: past the page cache. `cold`: through it, remounted and dropped before. `both`: one step each.",
-        },
-        Field {
-            name: "file_size",
-            kind: FieldKind::Size { min: Bytes::kib(4), max: Bytes(1 << 50) },
-            default: Some("\"256MiB\""),
-            required: false,
-            doc: "Size of the file that is used, written in full before; on a raw device how much of it is used.",
-        },
+        field!("step": Text,
+            "Name of the measured steps, followed by -direct and -cold where both are made; by default the kind's name."),
+        field!("count": integer(1, 1_000_000_000_000), default "10_000", "Accesses in each step."),
+        field!("size": size(Bytes(512), Bytes::mib(64)), default "\"512B\"",
+            "Bytes per access, a multiple of the device's sector."),
+        field!("write": Bool, default "false", "Write instead of read."),
+        field!("cache": Choice(&["both", "direct", "cold"]), default "\"both\"",
+            "`direct`: past the page cache. `cold`: through it, remounted and dropped before. `both`: one step each."),
+        field!("file_size": size(Bytes::kib(4), Bytes(1 << 50)), default "\"256MiB\"",
+            "Size of the file that is used, written in full before; on a raw device how much of it is used."),
         CONTENT_FIELD,
         COMPRESSIBLE_FIELD,
         REPEATED_FIELD,

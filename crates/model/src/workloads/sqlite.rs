@@ -4,7 +4,7 @@ use super::pgbench::{DATABASE_METRICS, database_steps};
 use super::{
     CacheState, Company, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams,
 };
-use crate::field::{Field, FieldKind, Values};
+use crate::field::{Values, field};
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -36,69 +36,23 @@ pub const SQLITE: WorkloadKind = WorkloadKind {
     name: "sqlite",
     doc: "The real SQLite, which is built in: rows inserted into a table, a transaction at a time, as a small application does. The latency of a transaction lasts from BEGIN until COMMIT has returned.",
     fields: &[
-        Field {
-            name: "step",
-            kind: FieldKind::Text,
-            default: Some("\"sqlite\""),
-            required: false,
-            doc: "Name of the measured step.",
-        },
-        Field {
-            name: "journal_mode",
-            kind: FieldKind::Choice(&["delete", "truncate", "persist", "wal"]),
-            default: Some("\"delete\""),
-            required: false,
-            doc: "`delete` (SQLite's default), `truncate` and `persist` use a rollback journal, `wal` a write-ahead log.",
-        },
-        Field {
-            name: "synchronous",
-            kind: FieldKind::Choice(&["extra", "full", "normal", "off"]),
-            default: Some("\"full\""),
-            required: false,
-            doc: "`full`: a commit is durable when it returns. `normal` with `wal`: the last commits before a power cut may be lost. `off`: the database may be corrupt after one.",
-        },
-        Field {
-            name: "rows",
-            kind: FieldKind::Integer { min: 0, max: 1_000_000_000 },
-            default: Some("10_000"),
-            required: false,
-            doc: "Rows that the table has before.",
-        },
-        Field {
-            name: "rows_per_transaction",
-            kind: FieldKind::Integer { min: 1, max: 1_000_000 },
-            default: Some("1"),
-            required: false,
-            doc: "Rows that a transaction inserts.",
-        },
-        Field {
-            name: "row_bytes",
-            kind: FieldKind::Integer { min: 0, max: 1_000_000 },
-            default: Some("200"),
-            required: false,
-            doc: "Bytes of text in a row; they do not compress.",
-        },
-        Field {
-            name: "warm_up",
-            kind: FieldKind::Integer { min: 0, max: 1_000_000_000 },
-            default: Some("20"),
-            required: false,
-            doc: "Transactions before the measured ones.",
-        },
-        Field {
-            name: "count",
-            kind: FieldKind::Integer { min: 1, max: 1_000_000_000_000 },
-            default: None,
-            required: false,
-            doc: "Measured transactions. Without `count` and `time` the step runs 5 s.",
-        },
-        Field {
-            name: "time",
-            kind: FieldKind::Duration,
-            default: None,
-            required: false,
-            doc: "Ends the step after this time, or at `count`, whichever comes first.",
-        },
+        field!("step": Text, default "\"sqlite\"", "Name of the measured step."),
+        field!("journal_mode": Choice(&["delete", "truncate", "persist", "wal"]), default "\"delete\"",
+            "`delete` (SQLite's default), `truncate` and `persist` use a rollback journal, `wal` a write-ahead log."),
+        field!("synchronous": Choice(&["extra", "full", "normal", "off"]), default "\"full\"",
+            "`full`: a commit is durable when it returns. `normal` with `wal`: the last commits before a power cut may be lost. `off`: the database may be corrupt after one."),
+        field!("rows": integer(0, 1_000_000_000), default "10_000",
+            "Rows that the table has before."),
+        field!("rows_per_transaction": integer(1, 1_000_000), default "1",
+            "Rows that a transaction inserts."),
+        field!("row_bytes": integer(0, 1_000_000), default "200",
+            "Bytes of text in a row; they do not compress."),
+        field!("warm_up": integer(0, 1_000_000_000), default "20",
+            "Transactions before the measured ones."),
+        field!("count": integer(1, 1_000_000_000_000),
+            "Measured transactions. Without `count` and `time` the step runs 5 s."),
+        field!("time": Duration,
+            "Ends the step after this time, or at `count`, whichever comes first."),
     ],
     on_raw: false,
     programs: &[],

@@ -6,7 +6,7 @@ use super::io::{
 use super::{
     CacheState, Durability, FieldConflict, IoParams, StepOutline, WorkloadKind, WorkloadParams,
 };
-use crate::field::{Field, FieldKind, Values};
+use crate::field::{Values, field};
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -27,64 +27,21 @@ pub const SWEEP: WorkloadKind = WorkloadKind {
     name: "sweep",
     doc: "Random reads at each block size from 512 B to 4 MiB: how a device goes from being bound by its access time to being bound by its bandwidth. The smallest size estimates the seek time.",
     fields: &[
-        Field {
-            name: "step",
-            kind: FieldKind::Text,
-            default: None,
-            required: false,
-            doc: "Prefix of the names of the measured steps, STEP-SIZE; by default the kind's name.",
-        },
-        Field {
-            name: "sizes",
-            kind: FieldKind::SizeList { min: SMALLEST, max: LARGEST },
-            default: Some(
-                "[\"512B\", \"1KiB\", \"2KiB\", \"4KiB\", \"8KiB\", \"16KiB\", \"32KiB\", \"64KiB\", \"128KiB\", \"256KiB\", \"512KiB\", \"1MiB\", \"2MiB\", \"4MiB\"]",
-            ),
-            required: false,
-            doc: "Block sizes, one step each.",
-        },
-        Field {
-            name: "count",
-            kind: FieldKind::Integer { min: 1, max: 1_000_000_000_000 },
-            default: None,
-            required: false,
-            doc: "Operations at each size, over all threads. Without `count` and `time` each size takes 1 s.",
-        },
-        Field {
-            name: "time",
-            kind: FieldKind::Duration,
-            default: None,
-            required: false,
-            doc: "Ends each size after this time, or at `count`, whichever comes first.",
-        },
-        Field {
-            name: "threads",
-            kind: FieldKind::Integer { min: 1, max: 1024 },
-            default: Some("1"),
-            required: false,
-            doc: "Threads, each with offsets of its own.",
-        },
-        Field {
-            name: "write",
-            kind: FieldKind::Bool,
-            default: Some("false"),
-            required: false,
-            doc: "Write instead of read.",
-        },
-        Field {
-            name: "cache",
-            kind: FieldKind::Choice(&["direct", "cold"]),
-            default: Some("\"direct\""),
-            required: false,
-            doc: "`direct`: past the page cache. `cold`: through it, dropped before each size.",
-        },
-        Field {
-            name: "file_size",
-            kind: FieldKind::Size { min: Bytes::kib(4), max: Bytes(1 << 50) },
-            default: Some("\"256MiB\""),
-            required: false,
-            doc: "Size of the file that is used, written in full before; on a raw device how much of it is used.",
-        },
+        field!("step": Text,
+            "Prefix of the names of the measured steps, STEP-SIZE; by default the kind's name."),
+        field!("sizes": SizeList { min: SMALLEST, max: LARGEST },
+            default "[\"512B\", \"1KiB\", \"2KiB\", \"4KiB\", \"8KiB\", \"16KiB\", \"32KiB\", \"64KiB\", \"128KiB\", \"256KiB\", \"512KiB\", \"1MiB\", \"2MiB\", \"4MiB\"]",
+            "Block sizes, one step each."),
+        field!("count": integer(1, 1_000_000_000_000),
+            "Operations at each size, over all threads. Without `count` and `time` each size takes 1 s."),
+        field!("time": Duration,
+            "Ends each size after this time, or at `count`, whichever comes first."),
+        field!("threads": integer(1, 1024), default "1", "Threads, each with offsets of its own."),
+        field!("write": Bool, default "false", "Write instead of read."),
+        field!("cache": Choice(&["direct", "cold"]), default "\"direct\"",
+            "`direct`: past the page cache. `cold`: through it, dropped before each size."),
+        field!("file_size": size(Bytes::kib(4), Bytes(1 << 50)), default "\"256MiB\"",
+            "Size of the file that is used, written in full before; on a raw device how much of it is used."),
         CONTENT_FIELD,
         COMPRESSIBLE_FIELD,
         REPEATED_FIELD,

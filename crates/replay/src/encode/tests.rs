@@ -5,7 +5,7 @@ prop_compose! {
     fn operation()(
         action in 0..Action::ALL.len(),
         call in 0_u16..90,
-        [added, pauses_first]: [bool; 2],
+        [added, pauses_first, renews]: [bool; 3],
         words in proptest::array::uniform8(prop_oneof![Just(0), 1_u64..300, any::<u64>()]),
         expected in prop_oneof![Just(0), -200_i64..70_000, any::<i64>()],
         start_ns: u64,
@@ -16,7 +16,7 @@ prop_compose! {
         Operation {
             action: Action::ALL[action], call: CallId(call), added, slot, to_slot, path, to_path,
             offset, length, flags, mode, expected, start_ns, think_ns,
-            wait_ns, beside_ns, pauses_first, after,
+            wait_ns, beside_ns, pauses_first, renews, after,
         }
     }
 }

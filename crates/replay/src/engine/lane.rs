@@ -5,7 +5,7 @@ use super::debt::Debt;
 use super::gate::Gate;
 use super::progress::Progress;
 use super::tally::{CLASSES, Durations, Kept, Tally};
-use super::{Options, Speed};
+use super::{Options, STACK_BYTES, Speed};
 use crate::action::Action;
 use crate::encode::Operation;
 use crate::fidelity::Difference;
@@ -100,28 +100,85 @@ pub(super) fn run(shared: &Shared<'_>, lane: usize) -> Tally {
     runner.last_end = began;
     runner.worked_until = began;
     let plan = shared.plan;
-    let mut operations = Operations::of(&plan.lanes[lane], plan.spilled.as_ref());
-    let mut operation = Operation::new(Action::Order, CallId(0));
-    let mut number = 0;
-    loop {
-        match operations.next(&mut operation) {
-            Ok(true) => {}
-            Ok(false) => break,
+    let mut work = Work {
+        lane,
+        began,
+        runner,
+        operations: Operations::of(&plan.lanes[lane], plan.spilled.as_ref()),
+        operation: Operation::new(Action::Order, CallId(0)),
+        number: 0,
+    };
+    let mut is_handed_on = work.until_renewed();
+    while is_handed_on {
+        // btrfs and others treat the calls of one thread unlike those of several.
+        let next = std::thread::scope(|scope| {
+            let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
+            let thread = builder.spawn_scoped(scope, || work.until_renewed());
+            thread.map(std::thread::ScopedJoinHandle::join)
+        });
+        is_handed_on = match next {
+            Ok(Ok(next)) => next,
+            Ok(Err(panic)) => std::panic::resume_unwind(panic),
+            Err(error) => {
+                let errno = Errno::from_io_error(&error).unwrap_or(Errno::AGAIN);
+                shared.fail("make a thread for", errno);
+                false
+            }
+        };
+    }
+    work.runner.finish(began, work.number)
+}
+
+/// The work of a lane: that of one recorded thread after the other.
+struct Work<'a> {
+    lane: usize,
+    began: Instant,
+    runner: Runner<'a>,
+    operations: Operations<'a>,
+    /// The next one, once the thread before has ended.
+    operation: Operation,
+    number: u64,
+}
+
+impl Work<'_> {
+    /// Runs the operations of a recorded thread; true when another thread has more.
+    fn until_renewed(&mut self) -> bool {
+        let shared = self.runner.shared;
+        // The thread before read the first operation of this one.
+        let mut is_read = self.operation.renews;
+        let is_more = loop {
+            if !is_read && !self.next() {
+                break false;
+            }
+            if self.operation.renews && !is_read {
+                break true;
+            }
+            is_read = false;
+            self.runner.one(&self.operation, self.began);
+            self.number += 1;
+            let done_ns = nanoseconds(self.runner.last_end - self.began);
+            shared.progress[self.lane].publish(self.number, done_ns);
+            if shared.stopped() {
+                self.runner.result.stopped = true;
+                break false;
+            }
+        };
+        let cpu = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        self.runner.result.cpu_ns += (cpu.tv_sec * 1_000_000_000 + cpu.tv_nsec).unsigned_abs();
+        is_more
+    }
+
+    /// Reads the next operation; false at the end.
+    fn next(&mut self) -> bool {
+        match self.operations.next(&mut self.operation) {
+            Ok(is_there) => is_there,
             Err(error) => {
                 let errno = Errno::from_io_error(&error).unwrap_or(Errno::IO);
-                shared.fail("read the plan of the replay in", errno);
-                break;
+                self.runner.shared.fail("read the plan of the replay in", errno);
+                false
             }
         }
-        runner.one(&operation, began);
-        number += 1;
-        shared.progress[lane].publish(number, nanoseconds(runner.last_end - began));
-        if shared.stopped() {
-            runner.result.stopped = true;
-            break;
-        }
     }
-    runner.finish(began, number)
 }
 
 /// Sleeps end within microseconds, not within the usual 50.
@@ -330,7 +387,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Sleeps, then computes up to the end of the pause, which it returns.
-    fn spend(&self, pause: &Pause) -> Due {
+    fn spend(&mut self, pause: &Pause) -> Due {
         let known = self.shared.plan.tells_computing;
         let moved = match self.shared.options.awake {
             true => self.spend_awake(pause, known),
@@ -340,7 +397,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Computes by being awake, later than planned when others have the processor.
-    fn spend_awake(&self, pause: &Pause, known: bool) -> Instant {
+    fn spend_awake(&mut self, pause: &Pause, known: bool) -> Instant {
         let most = if known { pause.computing } else { pause.computing.min(MOST_UNKNOWN) };
         let mut now = Instant::now();
         if !self.sleep(pause.due, self.shared.awake.max(most), &mut now) {
@@ -348,10 +405,12 @@ impl<'a> Runner<'a> {
         }
         let computing = if known { pause.computing } else { Duration::ZERO };
         let mut own = Computing::begin(pause.due, computing, now);
+        let awake = now;
         while !own.is_over(now) && !self.shared.stopped() {
             std::hint::spin_loop();
             now = Instant::now();
         }
+        self.result.awake_ns += nanoseconds(now - awake);
         own.end()
     }
 
@@ -410,8 +469,6 @@ impl<'a> Runner<'a> {
             self.result.elapsed_ns =
                 nanoseconds(self.worked_until.saturating_duration_since(began));
         }
-        let cpu = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-        self.result.cpu_ns = (cpu.tv_sec * 1_000_000_000 + cpu.tv_nsec).unsigned_abs();
         self.result
     }
 }

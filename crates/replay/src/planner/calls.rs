@@ -3,6 +3,7 @@
 use super::Planner;
 use super::descriptors::HandleId;
 use super::draft::Draft;
+use super::polled::is_lock_command;
 use crate::action::Action;
 use crate::error::ReplayError;
 use crate::order::Use;
@@ -224,13 +225,12 @@ impl Planner {
     /// Calls of fcntl: copies, locks, and questions that cost little.
     fn control(&mut self, event: &Event, draft: &mut Draft) -> Planned {
         const COPIES: [u64; 2] = [0, 1030];
-        const LOCKS: [u64; 6] = [5, 6, 7, 36, 37, 38];
         match event.flags {
             Some(command) if COPIES.contains(&command) => {
                 draft.operation.action = Action::Duplicate;
                 self.duplicate(event, draft)
             }
-            Some(command) if LOCKS.contains(&command) => {
+            Some(command) if is_lock_command(command) => {
                 draft.operation.action = Action::LockRecord;
                 self.descriptor(event, draft)
             }

@@ -318,7 +318,11 @@ impl Planner {
         let reuses = self.lanes.len() >= FRESH_LANES;
         let free = if reuses { self.processes.free.pop() } else { None };
         let lane = match free {
-            Some(lane) => lane,
+            Some(lane) => {
+                let handed_on = &mut self.lanes[lane as usize];
+                handed_on.is_handed_on = handed_on.count > 0;
+                lane
+            }
             None => {
                 let lane = u32::try_from(self.lanes.len()).unwrap_or(u32::MAX);
                 if lane >= self.limits.lanes {

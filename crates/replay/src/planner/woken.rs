@@ -72,7 +72,7 @@ impl Planner {
         // From here on the thread had all that it waited for; the rest is work of either of them.
         draft.me.end_ns = other.end_ns.max(begin_ns.saturating_add(own_ns)).min(at_ns);
         let beside_ns = at_ns.saturating_sub(draft.me.end_ns);
-        self.put(&draft)?;
+        self.put(&mut draft)?;
         let rest = Pause { stalled_ns: 0, waited_ns: later_ns, beside_ns };
         self.processes.pauses(event.process, event.thread, rest);
         Ok(())

@@ -27,38 +27,6 @@ fn the_frozen_file_is_read() {
 }
 
 #[test]
-fn pairs_of_a_group_are_claims_when_they_differ_by_more_than_the_spread_and_a_tenth() {
-    let text = [
-        value("9.a", "value = 100\nuse = \"predict\""),
-        value("9.b", "value = 109\nuse = \"predict\""),
-        value("9.c", "value = 130\nspread = [99, 150]\nuse = \"predict\""),
-        value("9.d", "value = 160\nuse = \"predict\""),
-    ];
-    let claims = read("x.toml", &format!("{HEAD}{}", text.concat())).unwrap();
-    let ids: Vec<String> = claims.of_study("9").into_iter().map(|claim| claim.id).collect();
-    // a and b lie within a tenth, a and b within the range of c.
-    assert_eq!(ids, ["9.a < 9.d", "9.b < 9.d", "9.c < 9.d"]);
-}
-
-#[test]
-fn the_order_of_a_pair_is_that_of_the_published_numbers() {
-    let claims = frozen();
-    let pair = claims
-        .of_study("003")
-        .into_iter()
-        .find(|claim| claim.id == "003.ext4.direct.elapsed < 003.ext3.direct.elapsed");
-    let names = ["003.ext4.direct.elapsed", "003.ext3.direct.elapsed"].map(str::to_owned);
-    let form = Form::Order { values: names.to_vec(), best: Best::Low };
-    assert_eq!(pair.unwrap().form, form);
-    assert!(
-        claims
-            .of_study("003")
-            .iter()
-            .all(|claim| { claim.id != "003.raw.elapsed < 003.ext4.buffered.elapsed" })
-    );
-}
-
-#[test]
 fn a_fit_is_handed_nothing_that_must_be_predicted() {
     let claims = frozen();
     let values = claims.fit_values();
@@ -87,8 +55,6 @@ fn mistakes_are_said_with_their_line() {
     );
     let stray = value("8.a", "value = 1\nuse = \"fit\"");
     assert_eq!(wrong(&stray), "x.toml:9: 8.a belongs to no study in this file");
-    let spread = value("9.a", "value = 1\nspread = [2, 3]\nuse = \"fit\"");
-    assert_eq!(wrong(&spread), "x.toml:9: 9.a is outside its own `spread`");
     let known = value("9.a", "value = 1\nuse = \"fit\"");
     let claim = |rest: &str| {
         wrong(&format!("{known}[[claim]]\nid = \"9.c\"\nline = 1\nsays = \"s\"\n{rest}\n"))

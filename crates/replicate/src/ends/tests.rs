@@ -74,7 +74,8 @@ fn a_lab_without_the_model_is_none_and_one_with_it_as_both_stays() {
 fn of_models() -> Run {
     let mut run = run(2.0);
     let mut plan = plan();
-    plan.stacks[1].device.backing = Backing::Model { model: "cf@usb2".to_owned(), size: None };
+    plan.stacks[1].device.backing =
+        Backing::Model { model: "cf@usb2".to_owned(), size: None, start: None };
     run.plan = plan;
     run
 }

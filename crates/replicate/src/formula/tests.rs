@@ -42,12 +42,8 @@ fn arithmetic_is_what_it_is_at_school() {
 fn functions_take_groups() {
     assert_eq!(value("max({a.*})"), Some(9.0));
     assert_eq!(value("min({a.*}, 0.5)"), Some(0.5));
-    assert_eq!(value("sum({a.*})"), Some(14.0));
-    assert_eq!(value("median({a.*})"), Some(4.0));
-    assert_eq!(value("abs({a.1} - {a.3})"), Some(8.0));
     // Orders 1 2 3 and 1 3 2: two of three pairs agree.
     assert!((value("tau({a.*}, {b.*})").unwrap() - 1.0 / 3.0).abs() < 1e-12);
-    assert!((value("rho({a.*}, {b.*})").unwrap() - 0.5).abs() < 1e-12);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The conditions of a claim.
 
-use super::bounds::{Bounds, differs_from};
+use super::bounds::Bounds;
 use super::measured::{Measures, Rounds, quantity};
 use crate::claims::{Best, Form, Judgeable};
 use crate::formula::Formula;
@@ -33,7 +33,7 @@ impl Judge<'_> {
                 whole(vec![self.ratio(of, over, *published, *within)])
             }
             Form::Equal { values, within } => whole(self.equal(values, *within)),
-            Form::Cross { curves } => whole(self.cross(curves)),
+            Form::Cross { curves } => whole(self.cross(claim, curves)),
             Form::Range { low, high } => whole(self.range(claim, *low, *high)),
             Form::Sign { .. } => self.sign(claim),
             Form::Cannot { .. } => {
@@ -64,49 +64,6 @@ impl Judge<'_> {
         names
     }
 
-    /// Returns the ratios by which a claim agrees and that a tie would give as well: those with a bound at 1, or
-    /// nearer to 1 than the labs' tie width. A claim of another form has none.
-    pub(super) fn winning_ratios(&self, claim: &Judgeable) -> Vec<f64> {
-        let centre = |found: Option<Quantity>| found.map(|found| found.centre);
-        let tie = self.tie(claim);
-        match &claim.form {
-            Form::Order { values, best } => self
-                .order(claim, values, *best)
-                .iter()
-                .filter_map(|test| centre(test.found))
-                .collect(),
-            Form::Cross { curves } => {
-                self.cross(curves).iter().filter_map(|test| centre(test.found)).collect()
-            }
-            Form::Sign { .. } | Form::Ratio { .. } => {
-                let Some(test) = self.study.tests.get(&claim.id) else { return Vec::new() };
-                let ratio = |one: &Condition| self.winning_ratio(one, tie);
-                let mut ratios: Vec<f64> = test.all.iter().filter_map(ratio).collect();
-                // One alternative or cell is enough, so the clearest of them counts.
-                ratios.extend(farthest(test.any.iter().filter_map(ratio)));
-                let cells = test.cells.iter().filter(|cells| is_about_one_winner(cells));
-                ratios.extend(cells.filter_map(|cells| self.clearest_cell(cells)));
-                ratios
-            }
-            _ => Vec::new(),
-        }
-    }
-
-    /// The ratio of a condition that is met and that a tie would meet as well.
-    fn winning_ratio(&self, condition: &Condition, tie: f64) -> Option<f64> {
-        let near_one = |bound: Option<f64>| bound.is_some_and(|bound| !differs_from(bound, tie));
-        let test = self.condition(condition, tie);
-        let wins =
-            test.holds == Some(true) && (near_one(condition.above) || near_one(condition.below));
-        test.found.filter(|_| wins).map(|found| found.centre)
-    }
-
-    fn clearest_cell(&self, cells: &Cells) -> Option<f64> {
-        let names = references::cells(&cells.of, &self.study.measures);
-        let found = names.iter().filter_map(|name| self.measures.quantity(name));
-        farthest(found.filter(|found| found.low > cells.above).map(|found| found.centre))
-    }
-
     /// `one` over `two`, round by round.
     fn quotient(&self, one: &str, two: &str) -> Option<Quantity> {
         let (one, two) = (self.measures.rounds(one), self.measures.rounds(two));
@@ -126,13 +83,8 @@ impl Judge<'_> {
                 Best::High => (&pair[0], &pair[1]),
             };
             let found = self.quotient(one, two);
-            Tested {
-                what: format!("{one} / {two}"),
-                wanted: "above 1".to_owned(),
-                found,
-                holds: found.map(|found| found.low > 1.0),
-                agrees: found.and_then(|found| bounds.agrees(found)),
-            }
+            let holds = found.map(|found| found.low > 1.0);
+            bounds.tested(format!("{one} / {two}"), "above 1".to_owned(), found, holds)
         };
         values.windows(2).map(pair).collect()
     }
@@ -140,13 +92,9 @@ impl Judge<'_> {
     fn ratio(&self, of: &str, over: &str, published: f64, within: f64) -> Tested {
         let found = self.quotient(of, over);
         let (low, high) = (published * (1.0 - within), published * (1.0 + within));
-        Tested {
-            what: format!("{of} / {over}"),
-            wanted: format!("{published} ± {:.0} %", within * 100.0),
-            found,
-            holds: found.map(|found| found.high >= low && found.low <= high),
-            agrees: found.and_then(|found| Bounds::range(low, high).agrees(found)),
-        }
+        let holds = found.map(|found| found.high >= low && found.low <= high);
+        let wanted = format!("{published} ± {:.0} %", within * 100.0);
+        Bounds::range(low, high).tested(format!("{of} / {over}"), wanted, found, holds)
     }
 
     fn equal(&self, values: &[String], within: f64) -> Vec<Tested> {
@@ -154,23 +102,19 @@ impl Judge<'_> {
         for (index, one) in values.iter().enumerate() {
             for two in &values[index + 1..] {
                 let found = self.quotient(one, two);
-                let holds =
-                    |found: Quantity| found.low >= 1.0 - within && found.high <= 1.0 + within;
-                tests.push(Tested {
-                    what: format!("{one} / {two}"),
-                    wanted: format!("1 ± {:.0} %, the whole interval", within * 100.0),
-                    found,
-                    holds: found.map(holds),
-                    agrees: found
-                        .and_then(|found| Bounds::range(1.0 - within, 1.0 + within).agrees(found)),
-                });
+                let (low, high) = (1.0 - within, 1.0 + within);
+                let holds = found.map(|found| found.low >= low && found.high <= high);
+                let wanted = format!("1 ± {:.0} %, the whole interval", within * 100.0);
+                let bounds = Bounds::range(low, high);
+                tests.push(bounds.tested(format!("{one} / {two}"), wanted, found, holds));
             }
         }
         tests
     }
 
     /// The leader at the smallest block is not the leader at the largest.
-    fn cross(&self, curves: &[String; 2]) -> Vec<Tested> {
+    fn cross(&self, claim: &Judgeable, curves: &[String; 2]) -> Vec<Tested> {
+        let width = 1.0 + self.tie(claim);
         let ends = |curve: &String| {
             let points = self.study.curves.get(curve)?;
             Some((points.first()?.clone(), points.last()?.clone()))
@@ -182,20 +126,24 @@ impl Judge<'_> {
         let large = self.quotient(&one.1, &two.1);
         let leads = |found: Option<Quantity>| found.map(|found| found.centre > 1.0);
         let side = |found: Quantity| found.low > 1.0 || found.high < 1.0;
+        let leads_clearly = |found: Quantity| found.low > width || found.high < width.recip();
         let first = Tested {
             what: format!("{} / {}", one.0, two.0),
             wanted: "on one side of 1".to_owned(),
             found: small,
             holds: small.map(side),
-            agrees: small.filter(|found| side(*found)).map(|_| true),
+            agrees: small.filter(|found| leads_clearly(*found)).map(|_| true),
+            broken: None,
         };
         let crossed = leads(small).zip(leads(large)).map(|(small, large)| small != large);
+        let agrees = crossed.filter(|_| [small, large].into_iter().flatten().all(leads_clearly));
         let second = Tested {
             what: format!("{} / {}", one.1, two.1),
             wanted: "on the other side of 1".to_owned(),
             found: large,
             holds: large.zip(crossed).map(|(found, crossed)| side(found) && crossed),
-            agrees: crossed.filter(|_| [small, large].into_iter().flatten().all(side)),
+            agrees,
+            broken: agrees.filter(|agrees| !agrees).map(|_| 1.0),
         };
         vec![first, second]
     }
@@ -205,13 +153,9 @@ impl Judge<'_> {
         let conditions = self.study.tests.get(&claim.id).map(|test| test.all.as_slice());
         let one = |condition: &Condition| {
             let found = quantity(&self.measures.formula(&condition.formula));
-            Tested {
-                what: words(&condition.formula),
-                wanted: format!("{low} to {high}"),
-                found,
-                holds: found.map(|found| (low..=high).contains(&found.centre)),
-                agrees: found.and_then(|found| Bounds::range(low, high).agrees(found)),
-            }
+            let holds = found.map(|found| (low..=high).contains(&found.centre));
+            let wanted = format!("{low} to {high}");
+            Bounds::range(low, high).tested(words(&condition.formula), wanted, found, holds)
         };
         conditions.unwrap_or_default().iter().map(one).collect()
     }
@@ -221,19 +165,7 @@ impl Judge<'_> {
         let tie = self.tie(claim);
         let mut all: Vec<Tested> = test.all.iter().map(|one| self.condition(one, tie)).collect();
         all.extend(test.cells.iter().map(|cells| self.cells(cells, tie)));
-        let any: Vec<Tested> = test.any.iter().map(|one| self.condition(one, tie)).collect();
-        if any.is_empty() {
-            return whole(all);
-        }
-        let alternatives = one_of(any);
-        if all.is_empty() {
-            return alternatives;
-        }
-        let mut judged = whole(all);
-        judged.verdict = joined([judged.verdict, alternatives.verdict]);
-        judged.agreement = joined_agreements([judged.agreement, alternatives.agreement]);
-        judged.tests.extend(alternatives.tests);
-        judged
+        judged(all, test.any.iter().map(|one| self.condition(one, tie)).collect())
     }
 
     /// Counts the cells whose whole interval is above the bound. The quantity found is their number, or for
@@ -252,11 +184,11 @@ impl Judge<'_> {
         let wanted_in = references::cells(&cells.most_in, &self.study.measures);
         let inside = counted.iter().filter(|name| wanted_in.contains(name)).count();
         let all_known = missing == 0;
-        // A cell that might be above the bound by more than a tie.
-        let open = measured
-            .iter()
-            .filter_map(|(_, found)| *found)
-            .any(|found| found.low <= cells.above && found.high > cells.above * (1.0 + tie));
+        // By whole intervals a cell counts, does not, or may.
+        let bounds = Bounds { above: Some(cells.above), tie, ..Bounds::default() };
+        let told: Vec<Option<bool>> =
+            measured.iter().filter_map(|(_, found)| Some(bounds.agrees((*found)?))).collect();
+        let (some, open) = (told.contains(&Some(true)), told.contains(&None));
         let (wanted, number, holds) = match cells.count {
             Count::One => {
                 let holds = (!counted.is_empty()).then_some(true).or(all_known.then_some(false));
@@ -273,9 +205,12 @@ impl Judge<'_> {
                 (wanted, share, all_known.then_some(share > 0.5))
             }
         };
-        // Cells that count decide, however many others are open; no cell decides only when none is open.
-        let agrees =
-            holds.filter(|_| !open || (!counted.is_empty() && cells.count != Count::MostIn));
+        let agrees = holds.and_then(|holds| match cells.count {
+            Count::One if some || !open => Some(some),
+            Count::None if some || !open => Some(!some),
+            Count::MostIn if !open => Some(holds),
+            _ => None,
+        });
         let rounds = measured.iter().filter_map(|(_, found)| Some(found.as_ref()?.rounds)).min();
         let found = holds.zip(rounds).map(|(_, rounds)| Quantity {
             low: number,
@@ -296,6 +231,7 @@ impl Judge<'_> {
             found,
             holds,
             agrees,
+            broken: None,
         }
     }
 
@@ -311,23 +247,9 @@ impl Judge<'_> {
                 && condition.below.is_none_or(|bound| found.high < bound)
                 && condition.not_above.is_none_or(|bound| found.low <= bound)
         };
-        Tested {
-            what: words(&condition.formula),
-            wanted: wanted.join(" and "),
-            found,
-            holds: found.map(holds),
-            agrees: found.and_then(|found| Bounds::of(condition, tie).agrees(found)),
-        }
+        let bounds = Bounds::of(condition, tie);
+        bounds.tested(words(&condition.formula), wanted.join(" and "), found, found.map(holds))
     }
-}
-
-fn is_about_one_winner(cells: &Cells) -> bool {
-    cells.count == Count::One && (cells.above - 1.0).abs() < f64::EPSILON
-}
-
-/// The ratio that is farthest from 1.
-fn farthest(ratios: impl Iterator<Item = f64>) -> Option<f64> {
-    ratios.max_by(|one, two| one.ln().abs().total_cmp(&two.ln().abs()))
 }
 
 /// Names that a sentence can hold.
@@ -348,70 +270,51 @@ fn words(formula: &Formula) -> String {
     formula.text.replace(['{', '}'], "")
 }
 
-/// Combines all conditions: one that fails decides, one that is missing leaves the claim open.
+/// Combines conditions all of which must be met.
 fn whole(tests: Vec<Tested>) -> Judged {
-    let verdict = joined(tests.iter().map(|test| match test.holds {
-        Some(true) => ClaimVerdict::Confirmed,
-        Some(false) => ClaimVerdict::NotConfirmed,
+    judged(tests, Vec::new())
+}
+
+/// Combines conditions: all of the first must be met, and one of the second where there are any. The frozen rule and
+/// whole intervals are combined alike.
+fn judged(mut all: Vec<Tested>, any: Vec<Tested>) -> Judged {
+    let combined = |state: fn(&Tested) -> Option<Agreement>| {
+        let mut states: Vec<Option<Agreement>> = all.iter().map(state).collect();
+        if !any.is_empty() {
+            let any: Vec<Option<Agreement>> = any.iter().map(state).collect();
+            states.push(decisive(&any, Agreement::Agrees, Agreement::OurError));
+        }
+        decisive(&states, Agreement::OurError, Agreement::Agrees).filter(|_| !states.is_empty())
+    };
+    let verdict = match combined(|test| test.holds.map(met_or_not)) {
         None => ClaimVerdict::NotMeasured,
-    }));
-    let agreement = joined_agreements(tests.iter().map(agreement));
-    Judged { verdict, agreement, tests }
-}
-
-/// Combines alternatives: one that is met decides, one that is missing might have been met.
-fn one_of(tests: Vec<Tested>) -> Judged {
-    let has = |holds| tests.iter().any(|test| test.holds == holds);
-    let verdict = match (has(Some(true)), has(None)) {
-        (true, _) => ClaimVerdict::Confirmed,
-        (false, true) => ClaimVerdict::NotMeasured,
-        (false, false) => ClaimVerdict::NotConfirmed,
+        Some(Agreement::Agrees) => ClaimVerdict::Confirmed,
+        Some(_) => ClaimVerdict::NotConfirmed,
     };
-    let found: Vec<Option<Agreement>> = tests.iter().map(agreement).collect();
-    let agreement = if found.contains(&Some(Agreement::Agrees)) {
-        Some(Agreement::Agrees)
-    } else if found.contains(&None) {
-        None
-    } else if found.contains(&Some(Agreement::CannotTell)) {
-        Some(Agreement::CannotTell)
-    } else {
-        Some(Agreement::OurError)
-    };
-    Judged { verdict, agreement, tests }
+    let agreement =
+        combined(|test| test.found.map(|_| test.agrees.map_or(Agreement::CannotTell, met_or_not)));
+    all.extend(any);
+    Judged { verdict, agreement, tests: all }
 }
 
-/// One condition; `None` when it was not measured.
-fn agreement(test: &Tested) -> Option<Agreement> {
-    test.found.map(|_| match test.agrees {
-        Some(true) => Agreement::Agrees,
-        Some(false) => Agreement::OurError,
-        None => Agreement::CannotTell,
-    })
+fn met_or_not(met: bool) -> Agreement {
+    if met { Agreement::Agrees } else { Agreement::OurError }
 }
 
-fn joined(verdicts: impl IntoIterator<Item = ClaimVerdict>) -> ClaimVerdict {
-    let all: Vec<ClaimVerdict> = verdicts.into_iter().collect();
-    let has = |verdict| all.contains(&verdict);
-    if has(ClaimVerdict::NotConfirmed) {
-        ClaimVerdict::NotConfirmed
-    } else if has(ClaimVerdict::NotMeasured) || all.is_empty() {
-        ClaimVerdict::NotMeasured
-    } else {
-        ClaimVerdict::Confirmed
-    }
-}
-
-/// Combines agreements: a difference decides, then a missing one, then one that cannot tell.
-fn joined_agreements(agreements: impl IntoIterator<Item = Option<Agreement>>) -> Option<Agreement> {
-    let all: Vec<Option<Agreement>> = agreements.into_iter().collect();
-    let has = |agreement| all.contains(&agreement);
-    if has(Some(Agreement::OurError)) {
-        Some(Agreement::OurError)
-    } else if has(None) || all.is_empty() {
+/// One state that decides is enough; else a missing one leaves it open, and one that cannot tell comes before the other.
+fn decisive(
+    states: &[Option<Agreement>],
+    decides: Agreement,
+    other: Agreement,
+) -> Option<Agreement> {
+    let has = |state| states.contains(&state);
+    if has(Some(decides)) {
+        Some(decides)
+    } else if has(None) {
         None
     } else if has(Some(Agreement::CannotTell)) {
         Some(Agreement::CannotTell)
     } else {
-        Some(Agreement::Agrees)
+        Some(other)
     }
 }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::claims::{self, Form};
 use crate::{CLAIMS, FILES, STUDY_END};
+use seekwell_model::replication::ValueUse;
 
 fn frozen() -> Claims {
     let (name, text) = FILES.iter().find(|(name, _)| *name == CLAIMS).unwrap();
@@ -140,4 +141,38 @@ fn words_of_a_grid_stand_in_name_and_formula_and_are_no_axis() {
     assert_eq!(measure.formula.text, "[reread-4k.elapsed]");
     assert_eq!(measure.stack.filesystem.as_deref(), Some("a"));
     assert_eq!(study.measures["twice.reread"].formula.text, "{reread.a} * 2");
+}
+
+#[test]
+fn each_predicted_value_has_a_name_in_a_picture() {
+    let claims = frozen();
+    for (name, text) in FILES.iter().filter(|(name, _)| name.ends_with(STUDY_END)) {
+        let study = read(name, text, &claims).unwrap();
+        let bars: Vec<_> = study.page.panels.iter().flat_map(|panel| &panel.bars).collect();
+        let predicted = claims.values(&study.key).filter(|value| value.usage == ValueUse::Predict);
+        for value in predicted {
+            let shown = bars.iter().filter(|bar| bar.value.as_deref() == Some(value.id()));
+            assert_eq!(shown.count(), 1, "{}", value.id());
+        }
+        assert!(!study.page.asked.is_empty() && study.page.findings.len() >= 3, "{name}");
+    }
+}
+
+#[test]
+fn what_is_wrong_in_a_page_is_named_by_its_line() {
+    for (page, problem) in [
+        ("findings = [\"[[{odd}]]\"]", "x.toml:4: nothing measures odd"),
+        ("findings = [\"takes [[1 + 1\"]", "x.toml:4: a figure lacks its ]]"),
+        ("findings = [\"[[[s.elapsed]]]\"]", "x.toml:4: the formula '[s.elapsed' lacks a ']'"),
+        (
+            "panel = [{ title = \"t\", bars = [{ name = \"n\", value = \"003.odd\" }] }]",
+            "x.toml:4: '003.odd' is not a published value",
+        ),
+        (
+            "panel = [{ title = \"t\", lines = [{ name = \"n\", at = { odd = \"1\" } }] }]",
+            "x.toml:4: 'odd' is not a tick of the panel",
+        ),
+    ] {
+        assert_eq!(wrong(&format!("[page]\nasked = \"a\"\n{page}\n")), problem);
+    }
 }

@@ -3,7 +3,7 @@
 use crate::view::RunView;
 use seekwell_model::answer::{Answer, AxisAnswer, Unmeasured, ValueOut};
 use seekwell_model::lab::Better;
-use seekwell_model::verdict::{AxisFound, Beside, Ratio, Verdict, VerdictKind};
+use seekwell_model::verdict::{AxisFound, Ratio, Verdict, VerdictKind};
 use std::collections::BTreeSet;
 
 /// The answer that follows from the decision of a verdict. Its bound is what the decision certifies: nothing
@@ -77,12 +77,6 @@ fn axis(found: &AxisFound, verdict: &Verdict) -> AxisAnswer {
         Better::Lower => (found.low, found.high),
         Better::Higher => (found.high.map(turn), found.low.map(turn)),
     };
-    let of_worst = |one: &Beside| match better {
-        Better::Lower => one.clone(),
-        Better::Higher => {
-            Beside { what: one.what.clone(), at_highest: one.at_lowest, at_lowest: one.at_highest }
-        }
-    };
     let out = ValueOut {
         value: worst.clone(),
         against: best.clone(),
@@ -95,8 +89,6 @@ fn axis(found: &AxisFound, verdict: &Verdict) -> AxisAnswer {
         left: vec![best.clone()],
         out: vec![out],
         over,
-        beside: found.beside.iter().map(of_worst).collect(),
-        worst: Some(worst.clone()),
         ..AxisAnswer::default()
     }
 }

@@ -120,11 +120,12 @@ impl<'a> Axes<'a> {
             .then(|| Group { is_plural: is_plural || parts.len() > 1, text: list(&parts) })
     }
 
-    /// Values whose stacks are all in `out`, with the axis, and the stacks that are left over. Values of the
-    /// filesystem come first.
+    /// Values with no stack but those in `out` and those `apart`, which are not judged; each with its axis.
+    /// Then the stacks of `out` that are left over. Values of the filesystem come first.
     pub(crate) fn whole_values(
         &self,
         out: &[String],
+        apart: &[&str],
     ) -> (Vec<(&'static str, &'a str)>, Vec<String>) {
         let mut left: Vec<String> = out.to_vec();
         let mut found = Vec::new();
@@ -140,7 +141,8 @@ impl<'a> Axes<'a> {
             for value in values {
                 let mut with = self.stacks.iter().filter(|(_, of)| of[at] == value);
                 let is_new = with.clone().any(|(label, _)| left.iter().any(|one| one == label));
-                let is_whole = with.all(|(label, _)| out.iter().any(|one| one == label));
+                let is_whole = with
+                    .all(|(label, _)| apart.contains(label) || out.iter().any(|one| one == label));
                 if is_whole && is_new && self.values(&out[0]).is_some() {
                     found.push((self.names[at], value));
                     let stays = |label: &String| {

@@ -10,7 +10,7 @@ use seekwell_model::verdict::Verdict;
 /// Smallest ratio that is written as a factor; lower ones are per cent.
 const FACTOR: f64 = 1.5;
 /// Smallest difference that is written.
-const NOTHING: f64 = 5e-4;
+pub(super) const NOTHING: f64 = 5e-4;
 
 /// The judged metric as people speak of it.
 pub(crate) enum Measure {
@@ -78,10 +78,15 @@ impl Effect {
         (self.from - 1.0).abs() < NOTHING && (self.to - 1.0).abs() < NOTHING
     }
 
-    /// `1.7 times`, `1.7 to 3.1 times`, and ` (1.4 to 2.0)`.
+    /// `1.7 times`, `1.7 to 3.1 times`, `up to 3.1 times`, and ` (1.4 to 2.0)`.
     fn times(self) -> (String, String) {
         let (from, to) = (factor(self.from), factor(self.to));
-        let centre = if from == to { from } else { format!("{from} to {to}") };
+        let centre = match from.as_str() {
+            same if same == to => from,
+            // The smallest of a group is worse by less than a factor shows.
+            "1.0" => format!("up to {to}"),
+            from => format!("{from} to {to}"),
+        };
         let ends = self.ends.map(|(low, high)| (factor(low), factor(high)));
         // An interval that rounds to the number itself says nothing.
         let ends = ends.filter(|(low, high)| *low != centre || *high != centre);

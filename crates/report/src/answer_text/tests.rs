@@ -2,7 +2,7 @@ use super::*;
 use crate::fixture;
 use seekwell_model::answer::Weaker;
 use seekwell_model::lab::Better;
-use seekwell_model::verdict::{AxisFound, Beside, DurabilityClass};
+use seekwell_model::verdict::{AxisFound, DurabilityClass};
 
 /// The sentences, one per line.
 fn said(view: &RunView) -> String {
@@ -38,7 +38,7 @@ fn the_demo_says_pick_cost_close_out_doubt_and_axes() {
          btrfs is out: it takes 1.7 times as long (1.6 to 1.8).\n\
          95 % confidence, 14 rounds.\n\
          A result shifts by up to 17 % with the stack that ran before it, more than your tie of 5 %. Double the work: files = 16_000.\n\
-         filesystem: ext4 or xfs, within 5.6 % of each other averaged over the schedulers (up to 12 % in single combinations); btrfs takes 1.7 times as long as ext4 (1.6 to 1.8); btrfs has 15.0 KiB per write against 293 with ext4.\n\
+         filesystem: ext4 or xfs, within 5.6 % of each other averaged over the schedulers (up to 12 % in single combinations); btrfs takes 1.7 times as long as ext4 (1.6 to 1.8).\n\
          scheduler: no difference above 10 %, averaged over ext4 and xfs."
     );
 }
@@ -67,6 +67,37 @@ fn verdicts_without_an_answer_have_one_that_follows_from_them() {
             .starts_with("If you must choose: xfs/none.\nThe intervals are too wide"),
         "{}",
         said(&fixture::unresolved())
+    );
+}
+
+#[test]
+fn a_stack_whose_difference_nobody_notices_is_as_good_as_the_pick() {
+    let mut view = fixture::winner();
+    let row = view.verdict.ratios.iter_mut().find(|row| row.stack == "xfs/bfq").unwrap();
+    (row.ratio, row.low, row.high) = (Some(1.0001), Some(1.0001), Some(1.0001));
+    assert!(
+        said(&view).contains(
+            "xfs/bfq is as good. Every other stack is out. Next is ext4/none: it takes 1.8 times"
+        ),
+        "{}",
+        said(&view)
+    );
+}
+
+#[test]
+fn a_value_that_is_out_and_better_on_average_is_not_negatively_longer() {
+    let text = changed(|_, answer| {
+        let axis = answer.axes.iter_mut().find(|axis| axis.axis == "filesystem").unwrap();
+        axis.left = vec!["ext4".to_owned()];
+        (axis.within, axis.single) = (None, None);
+        let out = &mut axis.out[0];
+        (out.ratio, out.low, out.high) = (0.8, None, None);
+    });
+    assert!(
+        text.contains(
+            "filesystem: ext4 is best with the pick; ext4 takes 25 % longer than btrfs on average."
+        ),
+        "{text}"
     );
 }
 
@@ -200,6 +231,10 @@ fn each_kind_of_metric_has_its_words() {
     assert_eq!(clause("x.score", Higher, 0.9), "the value of a is 10 % lower than that of b");
     assert_eq!(clause("x.pages", Lower, 1.3), "the value of a is 30 % higher than that of b");
     assert_eq!(clause("unpack.elapsed", Lower, 1.0), "a does not differ");
+    let group = Sides { worse: "they", is_plural: true, better: "b", both: false };
+    let some = |least| Effect { from: least, to: 1.7, ends: None };
+    assert_eq!(Measure::Time.clause(&group, some(1.04)), "they take up to 1.7 times as long");
+    assert_eq!(Measure::Time.clause(&group, some(1.1)), "they take 1.1 to 1.7 times as long");
 }
 
 #[test]
@@ -304,10 +339,6 @@ fn faster_stacks_that_lose_data_are_one_sentence() {
     ), "{text}");
 }
 
-fn beside(what: &str, at_highest: f64, at_lowest: f64) -> Beside {
-    Beside { what: what.to_owned(), at_highest, at_lowest }
-}
-
 fn axes() -> Vec<AxisFound> {
     let filesystem = AxisFound {
         axis: "filesystem".to_owned(),
@@ -320,7 +351,7 @@ fn axes() -> Vec<AxisFound> {
         at_most: Some(1.83),
         share: 0.93,
         confirmed: true,
-        beside: vec![beside("flushes", 1240.0, 402.0), beside("KiB per write", 11.2, 40.75)],
+        beside: vec![],
     };
     let scheduler = AxisFound {
         axis: "scheduler".to_owned(),
@@ -348,7 +379,7 @@ fn axes_of_older_verdicts_are_said_from_the_worse_value() {
     assert_eq!(
         lines(&view),
         [
-            "xfs is best; ext4 takes 1.7 times as long as xfs (1.7 to 1.8); ext4 has 1240 flushes against 402 and 11.2 KiB per write against 40.8 with xfs.",
+            "xfs is best; ext4 takes 1.7 times as long as xfs (1.7 to 1.8).",
             "no difference above 2.1 %, averaged over the other axes.",
         ]
     );
@@ -356,7 +387,7 @@ fn axes_of_older_verdicts_are_said_from_the_worse_value() {
     view.verdict.better = Better::Higher;
     assert_eq!(
         lines(&view)[0],
-        "ext4 is best; ext4 does 1.7 times as many reads per second as xfs (1.7 to 1.8); xfs has 402 flushes against 1240 and 40.8 KiB per write against 11.2 with ext4."
+        "ext4 is best; ext4 does 1.7 times as many reads per second as xfs (1.7 to 1.8)."
     );
 }
 
@@ -368,4 +399,46 @@ fn a_difference_that_rounds_to_nothing_is_none() {
         (out.ratio, out.low, out.high) = (1.0002, Some(1.0001), Some(1.0003));
     });
     assert!(text.contains("\nfilesystem: no difference.\n"), "{text}");
+}
+
+#[test]
+fn the_doubt_is_a_warning_that_could_change_the_pick() {
+    let doubt = |warnings: &[(WarningCode, &str)]| {
+        let mut view = fixture::demo();
+        if let Some(answer) = &mut view.verdict.answer {
+            answer.doubt = None;
+        }
+        view.warnings = warnings.iter().map(|(code, text)| Warning::new(*code, *text)).collect();
+        AnswerText::of(&view).doubt.map(|doubt| doubt.text)
+    };
+    let short = (WarningCode::TooShort, "unpack: it took 0.1 s");
+    let cramped =
+        (WarningCode::DeviceSmallForFilesystem, "device \"disk\" is small for btrfs, which");
+    let small_for_pick =
+        (WarningCode::DeviceSmallForFilesystem, "device \"disk\" is small for ext4, which");
+    let other_step = (WarningCode::TooShort, "remove: it took 0.1 s");
+    assert_eq!(doubt(&[cramped, short]).as_deref(), Some("Unpack: it took 0.1 s."));
+    assert_eq!(
+        doubt(&[other_step, cramped]).as_deref(),
+        Some("Device \"disk\" is small for btrfs, which.")
+    );
+    assert_eq!(doubt(&[other_step, small_for_pick]), None);
+    let read =
+        (WarningCode::DataSetInMemory, "less than the memory: the page cache in read, remove");
+    assert_eq!(doubt(&[read]), None, "another step is judged");
+    let judged =
+        (WarningCode::DataSetInMemory, "less than the memory: the page cache in read, unpack");
+    assert!(doubt(&[judged]).is_some());
+    let free =
+        (WarningCode::VirtualCpuFree, "virtual time counts no CPU time (9 times, in ext4, xfs)");
+    assert_eq!(doubt(&[free]).as_deref(), Some("Virtual time counts no CPU time."), "busy 22 %");
+}
+
+#[test]
+fn nothing_is_out_before_there_is_a_bound() {
+    let text = changed(|view, answer| {
+        view.is_over = false;
+        answer.loss = None;
+    });
+    assert!(text.contains("\nbtrfs is behind so far: it takes 1.7 times"), "{text}");
 }

@@ -32,7 +32,7 @@ fn grid() -> BenchResult {
 }
 
 #[test]
-fn a_curve_is_a_chart_and_a_table() {
+fn a_curve_is_a_table() {
     let result = BenchResult {
         workload: "sweep".to_owned(),
         target: "/mnt/<b>".to_owned(),
@@ -48,14 +48,4 @@ fn a_surface_is_a_table_of_as_many_columns_as_fit() {
     let text = crate::bench_text(&BenchResult { steps: vec![step.clone(), step], ..grid() });
     assert!(text.lines().all(|line| line.len() <= 80), "{text}");
     insta::assert_snapshot!(text);
-}
-
-#[test]
-fn one_point_is_no_division_by_zero() {
-    let mut single = curve();
-    single.points.truncate(1);
-    let text = chart(&single);
-    assert!(text.contains('*') && !text.contains("NaN"), "{text}");
-    single.points.clear();
-    assert_eq!(chart(&single), "");
 }

@@ -1,11 +1,12 @@
 use super::*;
 use crate::fixture;
 use crate::fixture::everything;
+use seekwell_model::power_cut::CutLosses;
 use seekwell_model::verdict::{Basis, DroppedStack, METHOD, StorageShare};
 
 fn stack(label: &str, class: DurabilityClass, reasons: &[&str]) -> StackDurability {
     let reasons = reasons.iter().map(|reason| (*reason).to_owned()).collect();
-    StackDurability { stack: label.to_owned(), class, reasons, cuts: None }
+    StackDurability { stack: label.to_owned(), class, reasons, cuts: None, known: None }
 }
 
 /// The winner of the fixtures with every kind of evidence.
@@ -52,10 +53,12 @@ fn all_evidence_is_said_in_words() {
     insta::assert_snapshot!(all.join("\n"), @r"
     Storage
       Your workload hardly uses the storage: the device is busy for 3.1 % of the judged step at most, so no device could make it 5 % faster
+    Fast and safe, against the pick
+      Synced data survives; fastest is xfs/bfq: it takes 14 % longer (9 to 19 %)
+      Even synced data may be lost; fastest is xfs/none, the pick
     After a power cut
       synced: synced data survives: ext4/none and xfs/bfq
       unsafe: even synced data may be lost (mounted nobarrier: no flushes): xfs/none
-      Stacks of different classes make different promises: compare within one class
     The laboratory
       Control: ext4/none and its copy: equal, as expected (ratio 1.002, 0.970 to 1.035, in 20 rounds)
       Drift: +8.1 % from the first round to the last (+4.0 % to +12.2 %)
@@ -122,7 +125,7 @@ fn stacks_that_lose_synced_data_in_power_cuts_are_named() {
     let mut view = view();
     let counts = |survived: u64, lost_synced: u64, damaged: u64, unmountable: u64| {
         let cuts = survived + lost_synced + damaged + unmountable;
-        Some(CutCounts { cuts, survived, lost_synced, damaged, unmountable })
+        Some(CutCounts { cuts, survived, lost_synced, damaged, unmountable, losses: None })
     };
     let durability = &mut view.verdict.evidence.durability;
     durability[0].cuts = counts(100, 0, 0, 0);
@@ -138,6 +141,12 @@ fn stacks_that_lose_synced_data_in_power_cuts_are_named() {
     assert!(everything(&view, 200).contains("cuts survived"));
     assert!(everything(&view, 200).contains("97 of 100"));
     assert!(crate::markdown(&view, true).contains("| cuts survived |"));
+
+    let losses = CutLosses { lost_transactions_max: Some(2), ..CutLosses::default() };
+    view.verdict.evidence.durability[0].cuts.as_mut().unwrap().losses = Some(losses);
+    let text = everything(&view, 200);
+    let expected = "100 power cuts took at worst 2 of the committed transactions of ext4/none";
+    assert!(text.contains(expected), "{text}");
 
     // A filesystem that is gone is another finding than lost data of one that is there.
     let durability = &mut view.verdict.evidence.durability;

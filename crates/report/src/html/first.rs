@@ -9,8 +9,9 @@ use crate::number::{Scale, percent, quantity};
 use crate::page::Page;
 use crate::sentence::{earlier, grouped_values};
 use crate::terminal::{REASONS, medians};
-use crate::text::{Table, glued};
+use crate::text::{Table, capital, glued};
 use crate::view::RunView;
+use crate::why_text::WhyText;
 use seekwell_model::answer::{Answer, TimeRow, TimeSpent};
 use seekwell_model::metrics::Unit;
 use std::path::Path;
@@ -48,7 +49,8 @@ impl First<'_> {
     /// The comparison of the stacks.
     fn compared(&self, page: &mut Page) {
         let time = self.answer.time.as_ref().filter(|time| !time.rows.is_empty());
-        let aside = time.is_some() || !self.text.axes.is_empty();
+        let why = WhyText::of(self.view);
+        let aside = time.is_some() || !self.text.axes.is_empty() || why.is_some();
         page.raw(if aside { "<div class=\"cols two\">\n" } else { "<div class=\"cols\">\n" });
         if answer_text::is_by_workload(self.view) {
             medians(page, self.view);
@@ -58,6 +60,7 @@ impl First<'_> {
         if aside {
             page.raw("<aside>\n");
             self.matters(page);
+            self.why(page, why.as_ref());
             time.into_iter().for_each(|time| self.time(page, time));
             page.raw("</aside>\n");
         }
@@ -72,7 +75,7 @@ impl First<'_> {
             "" => view.plan.lab.name.as_str(),
             question => question,
         };
-        page.element("", &crate::text::capital(question), "</b> <span>");
+        page.element("", &capital(question), "</b> <span>");
         page.element("", &view.plan.lab.name, " · ");
         page.element("", &view.facts().join(" · "), "</span></p>\n");
         if view.is_recording() {
@@ -164,6 +167,20 @@ impl First<'_> {
         page.raw("</section>\n");
     }
 
+    fn why(&self, page: &mut Page, found: Option<&WhyText>) {
+        let untested = WhyText::untested(self.view, Path::new(self.name));
+        match found {
+            Some(text) => why(page, text),
+            None => untested.into_iter().for_each(|untested| {
+                page.element(
+                    "<section id=\"why\">\n<h2>Why</h2>\n<p>",
+                    &capital(&untested),
+                    "</p>\n</section>\n",
+                );
+            }),
+        }
+    }
+
     fn next(&self, page: &mut Page) {
         let view = self.view;
         let Some(next) = crate::next_step::next_step(view, Path::new(self.name)) else { return };
@@ -177,6 +194,35 @@ impl First<'_> {
     }
 }
 
+/// The cause that was found by experiments: a sentence, and a waterfall from the better stack to the worse.
+fn why(page: &mut Page, text: &WhyText) {
+    page.element("<section id=\"why\">\n<h2>Why</h2>\n<p>", &text.sentence, "</p>\n");
+    waterfall(page, text);
+    if let Some(mechanism) = &text.mechanism {
+        page.element("<p class=\"cap\">", mechanism, " <a href=\"#race\">Its requests</a></p>\n");
+    }
+    text.what_if.iter().for_each(|table| table_of(page, table));
+    page.raw("</section>\n");
+}
+
+fn waterfall(page: &mut Page, text: &WhyText) {
+    page.raw("<table class=\"time\">\n<thead class=\"unseen\"><tr><th scope=\"col\">cause</th>");
+    page.raw(
+        "<th scope=\"col\">from and to</th><th scope=\"col\">amount</th></tr></thead>\n<tbody>\n",
+    );
+    for (at, row) in text.rows.iter().enumerate() {
+        let is_stack = at == 0 || at + 1 == text.rows.len();
+        page.element("<tr><th scope=\"row\">", &row.name, "</th><td class=\"plot\">");
+        page.raw("<svg class=\"plot\" aria-hidden=\"true\"><rect y=\"1\" height=\"16\"");
+        page.attribute("class", if is_stack { "cpu" } else { "wait" });
+        let [from, to] = row.bar;
+        page.percent("x", from.min(to) * 100.0);
+        page.percent("width", (to - from).abs() * 100.0);
+        page.element("/></svg></td><td class=\"number\">", &row.amount, "</td></tr>\n");
+    }
+    page.raw("</tbody>\n</table>\n");
+}
+
 /// Medians by workload, where nothing was compared.
 fn medians(page: &mut Page, view: &RunView) {
     page.raw("<section id=\"medians\">\n");
@@ -188,7 +234,7 @@ fn medians(page: &mut Page, view: &RunView) {
 }
 
 /// A table whose first column names the rows.
-fn table_of(page: &mut Page, table: &Table) {
+pub(super) fn table_of(page: &mut Page, table: &Table) {
     let mut rows = table.cells().into_iter();
     page.raw("<div class=\"scroll\"><table><thead><tr>");
     for (at, title) in rows.next().unwrap_or_default().iter().enumerate() {

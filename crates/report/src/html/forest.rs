@@ -88,18 +88,6 @@ impl<'a> Forest<'a> {
         }
     }
 
-    /// Rows of the card: the foremost of each group.
-    pub(super) fn foremost(&self, number: usize) -> Vec<(&'static str, &'a StackRow)> {
-        let total: usize = self.groups.iter().map(|group| group.rows.len()).sum();
-        let mut found = Vec::new();
-        for group in &self.groups {
-            let share = if total <= number { group.rows.len() } else { group.first().min(5) };
-            found.extend(group.rows.iter().take(share).map(|row| (group.class(), *row)));
-        }
-        found.truncate(number);
-        found
-    }
-
     /// The picture as a table.
     pub(super) fn draw(&self, page: &mut Page, axes: &Axes<'_>, unit: &str) {
         let verdict = &self.view.verdict;

@@ -1,11 +1,13 @@
 //! The parts of the page, in their order.
 
 use super::first::Link;
+use super::frontier;
 use super::inside::Inside;
 use super::trials::PageTrials;
 use crate::evidence_text::{self, weaker_leader};
 use crate::number::{Scale, unit_of};
 use crate::page::Page;
+use crate::safety;
 use crate::sentence::{kind_word, verdict_sentences};
 use crate::stack_table::{CUTS, StackRow, StackTable, direction, trials as trials_text};
 use crate::terminal::grouped;
@@ -23,8 +25,6 @@ pub(super) const PLACES: [&str; 4] = [
 ];
 /// Letters of a label above which it may take several lines.
 const LONG: usize = 44;
-/// The element for another run.
-pub(super) const COMPARE: &str = "<section id=\"compare\"></section>\n";
 
 /// Links to the sections below the first screen.
 pub(super) fn links(view: &RunView, program: bool) -> Vec<Link> {
@@ -63,7 +63,14 @@ pub(super) fn decision(page: &mut Page, view: &RunView) {
 /// The supporting evidence of the verdict.
 pub(super) fn evidence(page: &mut Page, view: &RunView) {
     for section in evidence_text::sections(view) {
-        page.element("<section>\n<h2>", section.title, "</h2>\n<ul>\n");
+        page.element("<section>\n<h2>", section.title, "</h2>\n");
+        if section.title == safety::TITLE {
+            // The picture has all that its sentences say.
+            frontier::draw(page, view);
+            page.raw("</section>\n");
+            continue;
+        }
+        page.raw("<ul>\n");
         for sentence in &section.sentences {
             page.element("<li>", sentence, "</li>\n");
         }
@@ -285,7 +292,7 @@ pub(super) fn inside(page: &mut Page, name: &str, inside: Inside, program: bool)
             let size = crate::number::quantity(Some(Unit::Bytes), bytes as f64);
             let text = format!("The run file {name} ({size}) is inside this page, byte by byte.");
             page.element("<p>", &text, "</p>\n");
-            page.raw("<pre>seekwell extract REPORT.html</pre>\n");
+            page.raw("<pre>seekwell file extract REPORT.html</pre>\n");
         }
         Inside::WithoutTimelines(_) => page.raw(
             "<p>This page was written with --lean: timelines and block events are left out, and \

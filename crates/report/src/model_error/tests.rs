@@ -9,7 +9,7 @@ use serde_json::json;
 fn run(models: [&str; 3], errors: serde_json::Value, totals: DeviceTotals) -> RunView {
     let mut view = fixture::winner();
     for (stack, model) in view.plan.stacks.iter_mut().zip(models) {
-        stack.device.backing = Backing::Model { model: model.to_owned(), size: None };
+        stack.device.backing = Backing::Model { model: model.to_owned(), size: None, start: None };
     }
     for (_, record) in &mut view.records {
         let step = record.steps.iter_mut().find(|step| step.name == "unpack").unwrap();
@@ -126,7 +126,7 @@ fn devices_below_layers_count_and_not_the_layer() {
     let cache = Layer {
         kind: "writecache".to_owned(),
         devices: 1,
-        fast: Some(Backing::Model { model: "ssd".to_owned(), size: None }),
+        fast: Some(Backing::Model { model: "ssd".to_owned(), size: None, start: None }),
         options: BTreeMap::new(),
     };
     for stack in &mut view.plan.stacks {

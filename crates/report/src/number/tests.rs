@@ -12,6 +12,7 @@ fn a_column_has_one_unit_and_equal_decimals() {
     assert_eq!(column(seconds, &[0.412, 0.0731]), (vec!["412.0".into(), "73.1".into()], "ms"));
     assert_eq!(column(seconds, &[12.3456, 1.2]), (vec!["12.35".into(), "1.20".into()], "s"));
     assert_eq!(column(Some(Unit::Nanoseconds), &[1_500.0]), (vec!["1.50".into()], "µs"));
+    assert_eq!(column(Some(Unit::Years), &[0.00365]), (vec!["1.33".into()], "days"));
     assert_eq!(column(Some(Unit::Bytes), &[44e6, 0.0]), (vec!["44.0".into(), "0.0".into()], "MB"));
     assert_eq!(column(Some(Unit::PerSecond), &[4998.2]), (vec!["4998".into()], "/s"));
     assert_eq!(column(None, &[0.5]), (vec!["0.500".into()], ""));

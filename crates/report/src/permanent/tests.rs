@@ -2,6 +2,7 @@ use super::*;
 use crate::fixture;
 use seekwell_model::stack::{DataMode, Journal, Overlay, WriteBack};
 use seekwell_model::units::{Bytes, Nanos};
+use seekwell_model::verdict::StackDurability;
 
 /// `xfs/none` wins; its stack and records are changed by the test.
 fn changed(stack: impl FnOnce(&mut Stack), record: impl Fn(&mut Record)) -> Permanent {
@@ -349,4 +350,27 @@ fn layers_come_before_the_filesystem_with_the_files_that_make_them_last() {
         ]
     );
     assert!(permanent.notes[0].starts_with("replace each DISK with your own disk"));
+}
+
+#[test]
+fn lines_of_a_stack_that_may_lose_synced_data_are_for_labs_that_ask() {
+    let mut view = fixture::winner();
+    view.verdict.evidence.durability = vec![StackDurability {
+        stack: "xfs/none".to_owned(),
+        class: DurabilityClass::Unsafe,
+        reasons: vec!["mounted nobarrier".to_owned()],
+        cuts: None,
+        known: None,
+    }];
+    let found = permanent(&view).remove(0);
+    assert_eq!((lines(&found).len(), found.back.len()), (0, 0));
+    assert_eq!(
+        found.notes,
+        [
+            "It may lose data that a sync returned for (mounted nobarrier), and so may every stack of this \
+          lab. Its lines are shown for a lab with [judge] durability = \"any\"."
+        ]
+    );
+    view.plan.lab.judge.durability = Eligible::Any;
+    assert!(!lines(&permanent(&view).remove(0)).is_empty());
 }

@@ -1,5 +1,8 @@
 use super::*;
-use seekwell_model::replication::{LabRun, ModelChecks, NotCounted, NotCountedKind, ValueUse};
+use seekwell_model::replication::{
+    Also, LabRun, Line, ModelChecks, NotCounted, NotCountedKind, Panel, Quantity, StudyPage,
+    Suspected, Tested, ValueOutcome, ValueUse,
+};
 
 fn value(id: &str, ratio: Option<f64>) -> ValueOutcome {
     let measured = ratio.map(|ratio| ratio * 100.0);
@@ -42,6 +45,86 @@ fn claim(id: &str, verdict: ClaimVerdict, says: &str) -> ClaimOutcome {
     }
 }
 
+fn at(centre: f64) -> Option<Quantity> {
+    Some(Quantity { low: centre, centre, high: centre, rounds: 6 })
+}
+
+/// Three bars, two lines, a finding and four misses.
+/// An effect of twice, and this without its cause.
+fn suspected(without: f64) -> Suspected {
+    let at = |centre| Some(Quantity { low: centre - 0.1, centre, high: centre + 0.1, rounds: 6 });
+    Suspected {
+        cause: "seeks".to_owned(),
+        effect: "ext3 takes".to_owned(),
+        with: at(2.0),
+        without: at(without),
+    }
+}
+
+#[test]
+fn a_suspected_cause_is_judged_by_the_part_of_the_effect_that_goes_with_it() {
+    let words = |without| suspected_words(&suspected(without));
+    let said = |end: &str| format!("Suspected: seeks. ext3 takes 2.00 times with it, {end}.");
+    assert_eq!(words(1.0), said("1.00 without: the effect goes away"));
+    assert_eq!(words(1.19), said("1.19 without: 75 % of the effect goes away"));
+    assert_eq!(words(1.9), said("1.90 without: the effect stays"));
+    let none = Suspected { with: suspected(1.05).without, ..suspected(1.0) };
+    assert!(suspected_words(&none).ends_with("there is no effect."));
+    let unmeasured = Suspected { without: None, ..suspected(1.0) };
+    assert!(suspected_words(&unmeasured).ends_with("— without: not measured."));
+}
+
+fn page() -> StudyPage {
+    let bar = |name: &str, published: Option<f64>, ours, fitted| Bar {
+        name: name.to_owned(),
+        value: None,
+        published,
+        says: published.is_none().then(|| "fastest".to_owned()),
+        ours,
+        fitted,
+    };
+    let miss = |index: u8| Miss {
+        says: format!("miss {index}"),
+        published: (index == 0).then_some(100.0),
+        unit: "s".to_owned(),
+        found: 1234.0,
+        wanted: (index > 0).then(|| "above 10".to_owned()),
+        factor: 12.34,
+        reason: (index > 0).then(|| "of <b>that".to_owned()),
+    };
+    let point = |(tick, value): &(&str, f64)| Some(((*tick).to_owned(), at(*value)?));
+    let line = |published, points: &[(&str, f64)]| Line {
+        name: if published { "theirs" } else { "our card" }.to_owned(),
+        published,
+        of: None,
+        at: points.iter().filter_map(point).collect(),
+    };
+    let panel = |title: &str, unit: &str| Panel {
+        title: title.to_owned(),
+        unit: unit.to_owned(),
+        bars: vec![],
+        ticks: vec![],
+        lines: vec![],
+    };
+    let bars = vec![
+        bar("ext3", Some(100.0), at(50.0), false),
+        bar("raw", Some(25.0), at(25.0), true),
+        bar("ext4", None, None, false),
+    ];
+    let lines = vec![line(false, &[("512", 1.0), ("1k", 10.0)]), line(true, &[("512", 5.0)])];
+    let ticks = vec!["512".to_owned(), "1k".to_owned()];
+    StudyPage {
+        asked: "Is raw faster?".to_owned(),
+        findings: vec!["Not than `ext4`.".to_owned()],
+        suspected: vec![suspected(1.2)],
+        panels: vec![
+            Panel { bars, ..panel("Elapsed", "s") },
+            Panel { ticks, lines, ..panel("Rate", "") },
+        ],
+        misses: (0..4).map(miss).collect(),
+    }
+}
+
 /// One value that agrees, one that misses, one without a trial; a claim of every kind.
 fn replication() -> Replication {
     let claims = vec![
@@ -59,6 +142,7 @@ fn replication() -> Replication {
         notes: vec![],
         errata: vec![],
         changes: vec![],
+        page: page(),
         labs: vec![],
         values: vec![value("near", Some(1.05)), value("far", Some(1.5)), value("unrun", None)],
         claims,
@@ -76,31 +160,24 @@ fn replication() -> Replication {
     }
 }
 
-/// The line of a text that names something.
-fn line<'a>(text: &'a str, name: &str) -> &'a str {
-    text.lines().find(|line| line.contains(name)).unwrap()
-}
-
 #[test]
-fn what_was_not_measured_is_a_dash_and_only_a_miss_is_red() {
-    let text = replication_text(&replication(), 80, true);
-    for (name, ratio, red) in
-        [("near ", "1.05", false), ("far ", "1.50", true), ("unrun ", DASH, false)]
-    {
-        let line = line(&text, name);
-        assert!(line.contains(ratio), "{line}");
-        assert_eq!(line.contains("\u{1b}[31m"), red, "{line}");
-    }
-    for (name, verdict, red) in [
-        ("is-so", "  agrees", false),
-        ("is-not", "differs, our error", true),
-        ("elsewhere", "cannot be tested", false),
-        ("later", "not measured", false),
+fn the_terminal_shows_bars_claims_findings_and_the_largest_misses() {
+    let text = replication_text(&replication(), 100, true);
+    for wanted in [
+        "  Elapsed (s)\n    ext3                             published      100  ours     50.0\n",
+        "    raw                              published     25.0  ours     25.0  fitted\n",
+        "    ext4                             published        —  ours        —\n      study: fastest\n",
+        "  agrees               it is so\n",
+        "\u{1b}[31m  differs, our error   it is <script>",
+        "  cannot be tested     another system does it\n",
+        "  not measured         nobody ran it\n",
+        "  - Not than `ext4`.\n",
+        "  miss: miss 0: published 100 s, ours 1,230 s. No likely reason is known.\n",
+        "  miss: miss 1: wanted above 10, ours 1,230 s. Of <b>that.\n",
     ] {
-        let line = line(&text, name);
-        assert!(line.contains(verdict), "{line}");
-        assert_eq!(line.contains("\u{1b}[31m"), red, "{line}");
+        assert!(text.contains(wanted), "{wanted} is missing:\n{text}");
     }
+    assert!(!text.contains("miss 2") && !text.contains("Rate"), "{text}");
     assert!(!text.contains("\u{1b}[2J"), "a title reaches the terminal as it is:\n{text}");
     assert!(!replication_text(&replication(), 80, false).contains('\u{1b}'));
 }
@@ -111,92 +188,130 @@ fn lab(name: &str, changed: &[&str], unknown: &[&str]) -> LabRun {
         set: "quick".to_owned(),
         file: format!("{name}.seekwell"),
         trials: 6,
-        left_out: 0,
+        left_out: 1,
         kernel: "6.12".to_owned(),
         changed_models: changed.iter().map(|text| (*text).to_owned()).collect(),
         unknown_models: unknown.iter().map(|text| (*text).to_owned()).collect(),
     }
 }
 
+/// The lines of a table.
+fn table(found: &Replication, name: &str) -> Vec<String> {
+    let tables = replication_tables(found);
+    let table = tables.iter().find(|table| table.name == name).unwrap();
+    table.text.lines().map(str::to_owned).collect()
+}
+
 #[test]
-fn runs_on_earlier_models_say_so_wherever_they_are_shown() {
+fn runs_on_earlier_models_are_counted_on_the_page_and_named_in_the_table() {
     let mut found = replication();
-    let shown = |found: &Replication| {
-        [replication_text(found, 300, false), replication_markdown(found, Around::default())]
-    };
     found.studies[0].labs = vec![lab("today", &[], &[])];
-    for text in shown(&found) {
-        assert!(!text.contains("earlier models") && !text.contains("without a record"), "{text}");
-    }
+    let page = replication_markdown(&found, "r");
+    assert!(!page.contains("earlier models"), "{page}");
     let old = lab("old", &["disk: rotating.rpm was 5400, is 7200"], &["stick"]);
     found.studies[0].labs.extend([old, lab("silent", &[], &["disk"])]);
-    for text in shown(&found) {
-        for words in [
-            "made with earlier models (disk: rotating.rpm was 5400, is 7200)",
-            "with today's values of disk, but without a record of how the models behaved",
-        ] {
-            let words = words.replace('\'', if text.contains("<html") { "&#39;" } else { "'" });
-            assert!(text.contains(&words), "{words} is missing:\n{text}");
-        }
-    }
-    let page = replication_markdown(&found, Around::default());
-    assert!(page.contains("**1 of 3 runs were made with earlier models"), "{page}");
+    let page = replication_markdown(&found, "r");
+    assert!(page.contains("**1 of 3 runs were made with earlier models.**"), "{page}");
+    let wanted = [
+        "study,lab,set,file,trials,left_out,kernel,models",
+        "003,today,quick,today.seekwell,6,1,6.12,today's",
+        "003,old,quick,old.seekwell,6,1,6.12,\"made with earlier models (disk: rotating.rpm was 5400, is 7200)\"",
+        "003,silent,quick,silent.seekwell,6,1,6.12,\"with today's values of disk, but without a record of how the models behaved\"",
+    ];
+    assert_eq!(table(&found, "runs"), wanted);
 }
 
 #[test]
-fn markdown_tells_every_verdict_and_runs_nothing() {
-    let text = replication_markdown(&replication(), Around::default());
-    for word in
-        ["agrees", "differs, our error", "cannot be tested", "not measured", "unrun", "1.50"]
-    {
-        assert!(text.contains(word), "{word} is missing:\n{text}");
-    }
-    assert!(!text.contains("<script>alert"), "{text}");
-}
-
-#[test]
-fn what_stands_beside_says_whether_it_is_near_the_published_number() {
-    let at = |centre: f64| Quantity { low: centre, centre, high: centre, rounds: 6 };
-    let also = |found, published| Also { says: "then".to_owned(), found, published };
-    let near = beside(&also(Some(at(1.381)), Some(1.369)));
-    assert_eq!(
-        near,
-        "not scored: then: 1.381 (1.381 to 1.381), within 10 % of the published 1.369 (1.01)"
-    );
-    assert!(beside(&also(Some(at(2.07)), Some(1.369))).contains(", not within 10 % of"));
-    assert_eq!(beside(&also(None, Some(1.0))), "not scored: then: not measured");
-    assert!(!beside(&also(Some(at(1.0)), None)).contains("published"));
-}
-
-#[test]
-fn charts_stand_beside_the_markdown_and_draw_what_was_measured() {
+fn the_page_has_the_score_the_picture_findings_and_misses_of_each_study() {
     let found = replication();
-    let around = Around { introduction: Some("By hand.\n"), charts: Some("r") };
-    let text = replication_markdown(&found, around);
-    let hand = text.find("\n\nBy hand.\n").unwrap();
-    assert!(text.find("| study | agrees |").unwrap() < hand, "the scores come first");
-    assert!(hand < text.find("## Study 003").unwrap() && text.contains("](r-003.svg)"), "{text}");
+    let page = replication_markdown(&found, "r");
+    let wanted = [
+        "**1 of 3 predicted values are within 10 %.**",
+        "| 003 | 1 | 0 | 1 | 0 | 1 | 1 |",
+        "frozen on 2026-11-20, before any model ran. Set: quick; backend: virtual.",
+        "[values](r-values.csv), [claims](r-claims.csv), [conditions](r-conditions.csv), [runs](r-runs.csv), [notes](r-notes.csv)",
+        "## 003 Raw \u{fffd}\\[2Jdevices",
+        "A. Nobody, 2.6. Is raw faster?",
+        "![Study 003: published and ours](r-003.svg)",
+        "- Not than `ext4`.",
+        "1. miss 0: published 100 s, ours 1,230 s. No likely reason is known.",
+        "2. miss 1: wanted above 10, ours 1,230 s. Of \\<b\\>that.",
+    ];
+    let mut rest = page.as_str();
+    for one in wanted {
+        let Some(at) = rest.find(one) else { panic!("{one} is missing or early:\n{page}") };
+        rest = &rest[at + one.len()..];
+    }
+    assert!(!page.contains("miss 2") && !page.contains("<script>") && !page.contains("Quick runs"));
+}
+
+#[test]
+fn the_picture_has_two_bars_a_name_and_hollow_shapes_for_what_was_fitted_or_published() {
+    let found = replication();
     let chart = replication_chart(&found.studies[0]).unwrap();
     assert!(chart.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""), "{chart}");
-    assert_eq!(chart.matches("<circle").count(), 2);
-    assert_eq!(chart.matches("<circle r=\"4\" fill=\"#b00020\"").count(), 1);
-    assert!(chart.contains("far") && !chart.contains("unrun"), "{chart}");
-    let nothing = StudyOutcome { values: vec![value("unrun", None)], ..found.studies[0].clone() };
+    assert!(chart.contains("aria-label=\"Raw \u{fffd}[2Jdevices: published and measured\""));
+    // The longest bar has 344.0, ours half of it; each is drawn once besides the legend.
+    let bars = |fill: &str, width: &str| {
+        let bar = |part: &&str| part.starts_with(fill) && part.contains(width);
+        chart.split("<rect fill=").filter(bar).count()
+    };
+    assert_eq!(bars("\"#9a9a9a\"", "width=\"344.0\""), 1);
+    assert_eq!(bars("\"#1f5fa8\"", "width=\"172.0\""), 1);
+    assert_eq!(bars("\"#ffffff\" stroke=\"#1f5fa8\"", "width=\"86.0\""), 1);
+    for words in [">study: fastest<", ">not measured<", ">Elapsed (s)<", ">Rate<", ">our card<"] {
+        assert!(chart.contains(words), "{words}: {chart}");
+    }
+    // Two points and a name of ours, one point and a name of theirs.
+    assert_eq!(chart.matches("<circle r=\"2.5\" fill=\"#1f5fa8\"").count(), 3);
+    assert_eq!(chart.matches("<circle r=\"5\" fill=\"none\"").count(), 2);
+    let mut nothing = found.studies[0].clone();
+    nothing.page.panels.truncate(1);
+    nothing.page.panels[0].bars.iter_mut().for_each(|bar| bar.ours = None);
     assert_eq!(replication_chart(&nothing), None);
 }
 
 #[test]
-fn many_stacks_are_counted_and_few_are_named() {
-    let shown = |stack: u32| ShownBy {
-        file: if stack < 5 { "a.seekwell" } else { "b.seekwell" }.to_owned(),
-        stacks: vec![format!("stack {stack}")],
-        trials: vec![stack, stack + 10],
-    };
-    let few: Vec<ShownBy> = (0..4).map(shown).collect();
-    assert_eq!(summed(&few)[3], "a.seekwell: stack 3 (trials 3, 13)");
-    let many: Vec<ShownBy> = (0..6).map(shown).collect();
-    let lines = ["a.seekwell: 10 trials, stacks: 5", "b.seekwell: 2 trials, stacks: 1"];
-    assert_eq!(summed(&many), lines);
+fn tables_have_every_value_and_claim_and_a_missing_number_is_empty() {
+    let mut found = replication();
+    let study = &mut found.studies[0];
+    study.values[1].reason = Some("=odd".to_owned());
+    study.values[0].range = Some([90.0, 123.456]);
+    study.values[0].fitted_since = Some("2026-11-24".to_owned());
+    let says = "then".to_owned();
+    study.values[0].also = vec![Also { says, found: at(1.3812), published: Some(1.369) }];
+    study.claims[1].experiment = Some(Tested {
+        what: "a / b".to_owned(),
+        wanted: "above 1".to_owned(),
+        found: at(0.5),
+        agrees: Some(false),
+        ..Tested::default()
+    });
+    study.claims[1].reason = Some("another allocator".to_owned());
+    study.errata = vec!["a slip".to_owned()];
+    study.changes = vec!["2026-11-24: moved".to_owned()];
+    assert_eq!(
+        table(&found, "values")[1..],
+        [
+            "near,7,predict,2026-11-24,100,s,105.0,105.0,105.0,6,1.050,90.00,123.5,,",
+            "far,7,predict,,100,s,150.0,150.0,150.0,6,1.500,,,'=odd,",
+            "unrun,7,predict,,100,s,,,,,,,,,",
+        ]
+    );
+    let claims = table(&found, "claims");
+    assert_eq!(claims[1], "is-so,8,it is so,agrees,,,,,,");
+    assert!(claims[2].ends_with(",\"differs, our error\",,another allocator,,,,"), "{}", claims[2]);
+    assert_eq!(
+        table(&found, "conditions")[1..],
+        [
+            "near,not scored,,then,,1.369,1.381,1.381,1.381,6,",
+            "is-not,experiment,a / b,,above 1,,0.5000,0.5000,0.5000,6,false",
+        ]
+    );
+    assert_eq!(
+        table(&found, "notes")[1..],
+        ["003,replacement,", "003,change after a miss,2026-11-24: moved", "003,erratum,a slip"]
+    );
 }
 
 #[test]
@@ -206,36 +321,25 @@ fn results_that_are_no_evidence_are_not_in_the_score() {
     let repeat = NotCounted { kind: NotCountedKind::Stated, reason };
     found.studies[0].claims.push(ClaimOutcome {
         not_counted: Some(repeat),
-        ..claim("again", ClaimVerdict::Confirmed, "it is so")
+        ..claim("again", ClaimVerdict::Confirmed, "it is so once more")
     });
     assert_eq!(
         score(&found.studies[0]),
-        "1 of 2 agree, 0 differ with the cause shown, 1 differ by our error, 0 cannot be told, 1 not measured, 1 cannot be tested; not counted: 1 for a stated reason"
+        "1 of 2 agree, 0 differ with the cause shown, 1 differ by our error, 0 cannot be told, 1 not measured, 1 cannot be tested, 1 not counted"
     );
-    let text = replication_markdown(&found, Around::default());
-    assert!(text.contains("| 1 | 0 | 1 | 0 | 1 | 1 | 1 for a stated reason |"), "{text}");
-    assert!(text.contains("not counted: it repeats is-so"), "{text}");
-    assert!(text.contains("<details><summary>Claims</summary>\n\n| claim |"), "{text}");
+    assert!(!replication_text(&found, 80, false).contains("it is so once more"));
+    let line = table(&found, "claims").pop().unwrap();
+    assert_eq!(line, "again,8,it is so once more,agrees,it repeats is-so,,,,,");
 }
 
 #[test]
 fn the_quick_runs_have_a_score_of_their_own() {
     let mut found = replication();
-    assert!(!replication_markdown(&found, Around::default()).contains("quick runs alone"));
-    found.studies[0].quick_alone =
-        Some(BTreeMap::from([(ClaimVerdict::NotConfirmed, 3), (ClaimVerdict::NotMeasured, 2)]));
     found.studies[0].quick_agreements =
         Some(BTreeMap::from([(Agreement::OurError, 1), (Agreement::CannotTell, 2)]));
-    let text = replication_markdown(&found, Around::default());
-    assert!(text.contains("| 003 | 0 | 0 | 1 | 2 | 2 | 0 |"), "{text}");
-}
-
-#[test]
-fn a_study_begins_with_a_line_of_its_own() {
-    let text = replication_text(&replication(), 80, false);
-    let mut lines = text.lines().skip_while(|line| !line.starts_with("003 Raw "));
-    assert!(lines.next().unwrap().ends_with("devices (A. Nobody)"), "{text}");
-    assert!(lines.next().unwrap().starts_with("  1 of 2 agree"), "{text}");
+    let text = replication_markdown(&found, "r");
+    let quick = " Quick runs alone: 0 of 3 agree.";
+    assert!(text.contains(quick), "{text}");
 }
 
 #[test]
@@ -243,73 +347,17 @@ fn values_models_and_claims_come_first() {
     let mut found = replication();
     let lines = [
         "1 of 3 predicted values are within 10 %.",
-        "Of 14 models of devices, published figures check 1, and 0 of 1 meet them all (within 10 %).",
+        "Published figures check 1 of 14 models of devices; 0 of those checked meet them all (within 10 %).",
         "Claims: 1 of 2 agree, 0 differ with the cause shown, 1 differ by our error, 0 cannot be told.",
     ];
     assert_eq!(first_lines(&found), lines);
-    for text in
-        [replication_text(&found, 200, false), replication_markdown(&found, Around::default())]
-    {
-        let at = |line: &str| text.find(line).unwrap();
-        assert!(at(lines[0]) < at(lines[1]) && at(lines[1]) < at(lines[2]), "{text}");
-        assert!(at(lines[2]) < at("003"), "{text}");
-    }
+    let text = replication_text(&found, 200, false);
+    assert!(text.starts_with(&lines.join("\n")), "{text}");
     // Values on which something was changed after a miss are counted apart, and no model is not an unchecked one.
     found.studies[0].values[0].fitted_since = Some("2026-11-24".to_owned());
     found.models = None;
-    let first = "1 of 3 predicted values are within 10 % (1 of these counts as fitted: something was changed after a run had missed it).";
+    let first = "1 of 3 predicted values are within 10 % (1 fitted: something was changed after a run had missed).";
     assert_eq!(first_lines(&found), [first, lines[2]]);
-    let text = replication_markdown(&found, Around::default());
-    assert!(text.contains("counts as fitted since 2026-11-24"), "{text}");
-}
-
-#[test]
-fn a_cause_stands_with_its_experiment_and_errata_come_last() {
-    let mut found = replication();
-    let study = &mut found.studies[0];
-    let quantity = Quantity { low: 1.3, centre: 1.381, high: 1.4, rounds: 6 };
-    study.claims[1].agreement = Some(Agreement::Finding);
-    study.claims[1].reason = Some("another allocator".to_owned());
-    study.claims[1].experiment = Some(Tested {
-        what: "then".to_owned(),
-        wanted: "above 1".to_owned(),
-        found: Some(quantity),
-        holds: Some(true),
-        agrees: Some(true),
-    });
-    study.errata = vec!["a slip".to_owned()];
-    study.changes = vec!["2026-11-24: moved".to_owned()];
-    for text in
-        [replication_text(&found, 300, false), replication_markdown(&found, Around::default())]
-    {
-        assert!(text.contains("differs, cause shown"), "{text}");
-        let cause = text.find("cause: another allocator").unwrap();
-        let experiment = "experiment: then: 1.381 (1.300 to 1.400), wanted above 1: met";
-        assert!(text.contains(experiment), "{text}");
-        assert!(cause < text.find("2026-11-24: moved").unwrap(), "{text}");
-        assert!(text.find("2026-11-24: moved").unwrap() < text.find("a slip").unwrap(), "{text}");
-        assert!(!text.contains("likely reason: another"));
-    }
-}
-
-#[test]
-fn results_take_the_places_of_their_names_in_the_introduction() {
-    let mut found = replication();
-    let quantity = |centre| Some(Quantity { low: centre, centre, high: centre, rounds: 6 });
-    found.studies[0].claims[0].tests = vec![Tested {
-        what: "a / b".to_owned(),
-        wanted: "above 1".to_owned(),
-        found: quantity(2.0712),
-        holds: Some(true),
-        agrees: Some(true),
-    }];
-    let also = |centre| Also { says: "then".to_owned(), found: quantity(centre), published: None };
-    found.studies[0].claims[0].also = vec![also(1.0), also(1.3812)];
-    found.studies[0].values[0].also = vec![also(99.0)];
-    let text =
-        "takes {{near}} (then {{near#1}}), {{is-so}} times ({{is-so#2}}), {{unrun}} {{none}} {{";
-    assert_eq!(
-        introduction::filled(text, &found),
-        "takes 105.0 s (then 99.00 s), 2.071 times (1.381), {{unrun}} {{none}} {{"
-    );
+    found.studies[0].values.clear();
+    assert_eq!(first_lines(&found), [lines[2]]);
 }

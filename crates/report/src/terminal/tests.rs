@@ -293,7 +293,7 @@ fn dependent_axes() -> RunView {
 fn model_error() -> RunView {
     let mut view = clear_winner();
     for stack in &mut view.plan.stacks {
-        stack.device.backing = Backing::Model { model: "disk".to_owned(), size: None };
+        stack.device.backing = Backing::Model { model: "disk".to_owned(), size: None, start: None };
     }
     for (_, record) in &mut view.records {
         let step = record.steps.iter_mut().find(|step| step.name == "unpack").unwrap();

@@ -8,15 +8,12 @@ use seekwell_model::metrics::Unit;
 
 /// Longest bar.
 const LONGEST: usize = 48;
-/// Rows that are drawn at most.
-const ROWS: usize = 4;
-
 /// The bars below each other, the key and the share in which the device is busy; empty without a row.
-pub(super) fn bars(time: &TimeSpent, axes: &[&str], width: usize) -> Vec<String> {
+/// With more rows than `most`, the best ones and the worst are shown.
+pub(super) fn bars(time: &TimeSpent, axes: &[&str], width: usize, most: usize) -> Vec<String> {
     let shown: Vec<&TimeRow> = match time.rows.as_slice() {
-        rows if rows.len() <= ROWS => rows.iter().collect(),
-        // The best and the worst.
-        rows => rows.iter().take(ROWS - 1).chain(rows.last()).collect(),
+        rows if rows.len() <= most => rows.iter().collect(),
+        rows => rows.iter().take(most.saturating_sub(1)).chain(rows.last()).collect(),
     };
     let Some(longest) = shown.iter().map(|row| row.elapsed_ns).max().filter(|ns| *ns > 0) else {
         return vec![];

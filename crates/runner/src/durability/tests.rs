@@ -117,7 +117,7 @@ fn what_was_in_force_counts_as_well() {
 
 fn cut(survived: u64, lost_synced: u64, unmountable: u64, damaged: u64) -> CutCounts {
     let cuts = survived + lost_synced + unmountable + damaged;
-    CutCounts { cuts, survived, lost_synced, unmountable, damaged }
+    CutCounts { cuts, survived, lost_synced, unmountable, damaged, losses: None }
 }
 
 #[test]
@@ -149,6 +149,7 @@ fn a_loss_in_a_power_cut_outweighs_every_rule() {
             (class, reasons.into_iter().map(str::to_owned).collect())
         );
         assert_eq!(found.cuts, Some(counts));
+        assert_eq!(found.known, Some(Synced), "the rules alone");
     }
     let volatile = StackDurability { class: DurabilityClass::Volatile, ..synced() };
     assert_eq!(with_cuts(volatile, Some(cut(0, 9, 0, 0))).class, DurabilityClass::Volatile);

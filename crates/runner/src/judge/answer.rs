@@ -1,6 +1,6 @@
 //! The answer of a run: the pick with its loss bound, what is out, what matters, where the time goes.
 
-use super::{decision, evidence};
+use super::decision;
 use crate::axes::{Axis, axes};
 use crate::durability;
 use crate::question::question;
@@ -20,6 +20,7 @@ use seekwell_stats::paired::{
 use seekwell_stats::question::MIN_ROUNDS;
 use std::cmp::Ordering;
 
+mod replayed;
 mod time;
 
 #[cfg(test)]
@@ -71,14 +72,20 @@ pub(super) fn finish(plan: &Plan, outcomes: &Outcomes, verdict: &mut Verdict) {
         remedy: "measure more work in a trial".to_owned(),
     });
     let Some(answer) = &mut verdict.answer else { return };
+    let hidden = replayed::Hidden::find(plan, outcomes, answer);
     answer.certified = is_certified;
     answer.screened = screened as u32;
-    answer.doubt = answer.doubt.take().or(doubt);
+    answer.doubt =
+        answer.doubt.take().or_else(|| hidden.as_ref().map(replayed::Hidden::doubt)).or(doubt);
     if withdrawn {
         answer.loss = None;
         answer.cause = Some(verdict.reason.clone());
     }
     answer.time = time::spent(plan, outcomes, answer);
+    replayed::widen(plan, verdict);
+    if let Some(hidden) = hidden {
+        hidden.widen(verdict);
+    }
     let nodes = &verdict.evidence.nodes;
     let differs = nodes.iter().any(|one| one.standing == NodeStanding::Differs);
     if !withdrawn
@@ -308,7 +315,7 @@ impl Run<'_> {
         let field = Field::new(&trials, &question);
         let mut found = seekwell_stats::axis::axes(&design, &field, &is_out, &question);
         found.sort_by(|a, b| b.matters().total_cmp(&a.matters()));
-        let words = AxisWords { run: self, names: &names, design: &design };
+        let words = AxisWords { names: &names, design: &design };
         found.iter().map(|axis| words.answer(axis)).collect()
     }
 }
@@ -326,7 +333,6 @@ fn loses(found: &seekwell_model::verdict::StackDurability) -> String {
 
 /// Turns numbers of axes and values into names.
 struct AxisWords<'a> {
-    run: &'a Run<'a>,
     names: &'a [Axis],
     design: &'a Design,
 }
@@ -346,16 +352,6 @@ impl AxisWords<'_> {
             low: finite(one.ratio.low).filter(|low| *low > 0.0),
             high: finite(one.ratio.high),
         };
-        let worst = self.worst(found);
-        let sides = worst.zip(found.left.first().copied());
-        let beside = sides.map_or_else(Vec::new, |(worst, best)| {
-            let side = |stack: usize| match self.level(stack, axis)? {
-                level if level == worst => Some(0),
-                level if level == best => Some(1),
-                _ => None,
-            };
-            evidence::beside(self.run.plan, self.run.outcomes, side)
-        });
         AxisAnswer {
             axis: self.names[axis].name.to_owned(),
             left: found.left.iter().map(name).collect(),
@@ -365,29 +361,8 @@ impl AxisWords<'_> {
             over: self.over(found),
             depends: found.combinations.iter().map(|one| self.depends(axis, one)).collect(),
             trend: self.trend(found),
-            beside,
-            worst: worst.map(|worst| self.value(axis, worst)),
+            ..AxisAnswer::default()
         }
-    }
-
-    fn level(&self, stack: usize, axis: usize) -> Option<usize> {
-        (stack < self.design.stacks()).then(|| self.design.level(stack, axis))
-    }
-
-    /// The value with the worst result that is shown to be worse than the best.
-    fn worst(&self, found: &AxisFound) -> Option<usize> {
-        let best = found.left.first()?;
-        let better = question(self.run.plan).better;
-        let shown = |one: &&Compared| {
-            let worse = match better {
-                seekwell_stats::Better::Lower => one.ratio.low > 1.0,
-                seekwell_stats::Better::Higher => one.ratio.high < 1.0,
-            };
-            one.against == *best && worse
-        };
-        let far = |one: &&Compared| one.ratio.centre.ln().abs();
-        let all = found.out.iter().chain(&found.pairs).filter(shown);
-        all.max_by(|a, b| far(a).total_cmp(&far(b))).map(|one| one.value)
     }
 
     /// Values that were averaged over: the values of each other axis, or its name where all take part.

@@ -43,11 +43,29 @@ pub(super) fn in_force(plan: &Plan, records: &[(PlannedTrial, Record)]) -> Vec<W
                 stacks.insert(&plan.pair(trial).0.label);
             }
         }
+        if *name == "nr_requests" && is_of_the_scheduler(plan, records) {
+            continue;
+        }
         warnings.extend(
             nodes.values().find(|stacks| stacks.len() > 1).map(|stacks| differs(name, stacks)),
         );
     }
     warnings
+}
+
+/// Returns true if the depth of the queue follows from the scheduler alone: without one it is that of the device.
+/// It is then a part of that choice.
+fn is_of_the_scheduler(plan: &Plan, records: &[(PlannedTrial, Record)]) -> bool {
+    let mut depths: BTreeMap<(&str, Option<&str>), BTreeSet<u32>> = BTreeMap::new();
+    for (trial, record) in records.iter().filter(|(_, record)| record.status == Status::Ok) {
+        let node = record.in_force.node.as_ref().map(|node| node.name.as_str());
+        let scheduler = plan.pair(trial).0.scheduler.name.as_str();
+        depths
+            .entry((scheduler, node))
+            .or_default()
+            .extend(record.in_force.device.queue.nr_requests);
+    }
+    depths.values().all(|depths| depths.len() < 2)
 }
 
 fn differs(name: &str, stacks: &BTreeMap<String, BTreeSet<&str>>) -> Warning {

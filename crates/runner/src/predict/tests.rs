@@ -67,7 +67,7 @@ fn a_modelled_device_is_predicted_in_the_time_of_this_machine() {
     let facts = BackendFacts::default();
     let mut modelled = stack("raw");
     modelled.device.backing =
-        Backing::Model { model: "sata-2tb-5400".into(), size: Some(Bytes::mib(64)) };
+        Backing::Model { model: "sata-2tb-5400".into(), size: Some(Bytes::mib(64)), start: None };
     let cost = |stack: &Stack, field, value| {
         super::cost(stack, &workload("seek", &[(field, value)]), &facts).time_ns
     };

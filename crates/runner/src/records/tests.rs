@@ -68,7 +68,7 @@ fn a_trial_that_is_not_ranked_explains_nothing() {
 #[test]
 fn an_outcome_is_small_and_shares_settings_with_others() {
     assert!(size_of::<(u32, (PlannedTrial, Outcome))>() <= 144);
-    assert!(size_of::<JudgedStep>() <= 72);
+    assert!(size_of::<JudgedStep>() <= 80);
     let mut extractor = Extractor::new(&plan());
     let [one, other] = [&full(), &full()].map(|record| extractor.outcome(record));
     assert!(std::ptr::eq(&*one.in_force, &*other.in_force));

@@ -101,8 +101,7 @@ fn a_folder_without_a_trace_is_named() {
     };
     assert_eq!(
         advised.advise().unwrap_err().to_string(),
-        "/nowhere is not a trace: trace.json not found; give the folder that capture or import wrote, \
-         or the file of `trace pack`"
+        "/nowhere is not a trace: trace.json not found; give the folder that capture or import wrote"
     );
 }
 
@@ -146,11 +145,6 @@ fn a_time_that_is_too_short_is_told_before_the_first_trial() {
              needs 6: 60.0 s are too short. Give --for 120min, fewer stacks (--fs, --sched), or a part of the \
              trace (seekwell trace filter)."
         )
-    );
-    assert_eq!(advice.compared(&[]), None);
-    assert_eq!(
-        advice.compared(&[50.0, 42.5, 120.0]).as_deref(),
-        Some("the load took 100 s where it was recorded, and 42.5 s to 120 s in its replays")
     );
 }
 

@@ -62,11 +62,11 @@ fn a_lab_with_device_files_is_complete_without_them() {
     before.of_lab(&mut lab, directory.path()).unwrap();
     assert_eq!(
         lab.devices[0].backing,
-        Backing::Model { model: "mine".to_owned(), size: Some(Bytes::mib(64)) }
+        Backing::Model { model: "mine".to_owned(), size: Some(Bytes::mib(64)), start: None }
     );
     assert_eq!(
         lab.journals[0].external,
-        Some(Backing::Model { model: "mine".to_owned(), size: None })
+        Some(Backing::Model { model: "mine".to_owned(), size: None, start: None })
     );
 
     let mut environment = serde_json::json!({});

@@ -168,3 +168,15 @@ fn a_plan_that_was_shown_for_one_disk_does_not_count_for_another_at_the_same_pat
     lead_to(0);
     check_seen(&machine, effects, Disks::Here).unwrap();
 }
+
+#[test]
+fn a_replay_next_to_the_recorded_folder_is_named() {
+    let effects = Effects { replayed: vec!["/srv/orders".into()], ..Effects::default() };
+    assert_eq!(
+        effects.lines(),
+        [
+            "replays the recording in a new folder next to /srv/orders, where its filesystem is mounted here, \
+          and removes that before the trials"
+        ]
+    );
+}

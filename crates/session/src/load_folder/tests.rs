@@ -1,5 +1,5 @@
 use super::*;
-use seekwell_trace::info::Share;
+use seekwell_recordings::info::Share;
 
 /// A summary whose directories take this many nanoseconds of calls.
 fn of(directories: &[(&str, u64)]) -> Summary {

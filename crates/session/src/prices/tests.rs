@@ -8,7 +8,7 @@ fn a_price_goes_to_every_variant_of_its_device_and_to_no_other() {
     let named = |name: &str, base: &str, model: &str| Device {
         name: name.to_owned(),
         base: base.to_owned(),
-        backing: Backing::Model { model: model.to_owned(), size: None },
+        backing: Backing::Model { model: model.to_owned(), size: None, start: None },
         ..device.clone()
     };
     let mut lab = seekwell_fixtures::lab("unpack.elapsed", Effort::Rounds(6), vec![]);

@@ -109,7 +109,15 @@ pub(super) fn backing(table: &Checked) -> Result<Option<(Backing, &'static str)>
         "partition" => Backing::Partition { path: stable_path(inner, false)? },
         _ => {
             let name = inner.values.text("name").unwrap_or_default();
-            Backing::Model { model: model_checked(name, inner.place("name"))?, size }
+            let start = inner.values.size("start");
+            if start.is_some() && size.is_none() {
+                return Err(Problem::new(
+                    inner.place("start"),
+                    "a partition needs a size",
+                    "write `size` too, for example size = \"4GiB\"",
+                ));
+            }
+            Backing::Model { model: model_checked(name, inner.place("name"))?, size, start }
         }
     };
     Ok(Some((made, kind)))

@@ -183,8 +183,8 @@ fn cramped(axes: &Axes<'_>, stacks: &[Stack], facts: &BackendFacts) -> Vec<Warni
         };
         let stack = stacks.iter().find(small)?;
         let text = format!(
-            "{} is slower on device \"{}\" than on one of {least} or more: {reason}",
-            definition.name, stack.device.name
+            "device \"{}\" is small for {}, which is faster on {least} or more: {reason}",
+            stack.device.name, definition.name
         );
         Some(
             Warning::new(WarningCode::DeviceSmallForFilesystem, text)

@@ -22,7 +22,7 @@ pub(super) fn size_of(backing: &Backing, facts: &BackendFacts) -> Option<Bytes> 
             let named = |(known, _): &&(String, Bytes)| std::path::Path::new(known) == path;
             facts.disk_sizes.iter().find(named).map(|(_, size)| *size)
         }
-        Backing::Model { model, size: None } => {
+        Backing::Model { model, size: None, .. } => {
             facts.disk_sizes.iter().find(|(known, _)| known == model).map(|(_, size)| *size)
         }
         other => other.size(),

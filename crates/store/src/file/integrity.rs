@@ -1,6 +1,6 @@
 //! Verification of a run file against its digests.
 
-use super::{FORMAT_KEY, Result, RunFile, SEAL, SEALED, VERDICT};
+use super::{FORMAT_KEY, Result, RunFile, SEAL, SEALED, VERDICT, why};
 use crate::attempt::{Kept, Reader, Wanted};
 use crate::error::StoreError;
 use crate::schema;
@@ -131,6 +131,9 @@ impl RunFile {
         }
         if verdict.is_none() && self.meta(VERDICT)?.as_deref() == Some(found.text()) {
             changed.push("the verdict that was written for these trials was removed".to_owned());
+        }
+        if matches!(self.kept_why()?, why::Kept::Changed) {
+            changed.push("the causes are not those that were written for these trials".to_owned());
         }
         Ok(match changed.is_empty() {
             true => Integrity::Intact { attempts: number, verdict: verdict.is_some() },

@@ -1,20 +1,28 @@
-//! Power cuts of a stack: one guest writes and is recorded, the power fails afterwards at many of its
-//! events, and for each of them another guest mounts the disks that the cut leaves.
+//! Power cuts of a stack's workload: one guest repeats the trial and is recorded, with its calls and with the
+//! requests of its disks. The power fails afterwards at many of their completions, and other guests look at
+//! what each cut leaves. It is compared with what the calls had acknowledged by then.
 
 use std::collections::BTreeMap;
 
-use seekwell_model::agent::{AgentMessage, TrialPart, TrialRequest};
-use seekwell_model::power_cut::{AfterCut, CutCounts, ENDURE, STEP, SURVEY};
+use seekwell_model::agent::{AgentMessage, FoundDatabase, FoundFile, TrialPart, TrialRequest};
+use seekwell_model::power_cut::{AfterCut, CutCounts, CutLosses, REPAIR, STEP, SURVEY};
 use seekwell_model::record::{Record, Status};
 use seekwell_model::stack::{DeviceSettings, Scheduler};
 use seekwell_model::warning::{Warning, WarningCode};
+use seekwell_model::workloads::WorkloadParams;
 use seekwell_stats::derive_seed;
 
+use super::transcript::{self, Transcript};
 use super::{Guest, VirtualBackend, VirtualBackendError, for_agent};
+use crate::controller::Replacement;
+use crate::cuts::changes::Changes;
+use crate::cuts::promised::{Loss, Promised};
 use crate::cuts::{CutError, Recording};
 use crate::disk::DiskParts;
+use crate::end::End;
 use crate::instant::Instant;
-use crate::machine::{DiskSetup, Outcome};
+use crate::machine::{DiskSetup, Outcome, Trial, run_replacing};
+use crate::mailbox::Task;
 
 #[cfg(test)]
 mod tests;
@@ -22,8 +30,12 @@ mod tests;
 /// Name that the seed of the instants is derived from.
 const INSTANTS: &str = "power-cuts";
 
-/// Stages in which a trial fails because of the cut.
-const UNUSABLE: [&str; 3] = ["mount", SURVEY, "umount"];
+/// Stages in which a survey fails because of the cut. The recorded guest came through all of them; in the first
+/// the layers are brought up.
+const UNUSABLE: [&str; 4] = ["setup", "mount", SURVEY, "umount"];
+
+/// States that one guest looks at.
+const SURVEYS_PER_GUEST: usize = 50;
 
 impl VirtualBackend {
     /// Cuts the power of the trial's stack, and adds the results to its record. A stack that could not be
@@ -53,16 +65,23 @@ impl VirtualBackend {
             }
         };
         let instants = story.draw(guest.plan.lab.trial.power_cut, guest.trial.seed);
+        let mut promised = Promised::new(&story.changes);
         let mut found = Found::default();
-        for at_ns in instants {
-            let (after, told) = self.survey(guest, &story, at_ns)?;
-            found.add(after, &story, at_ns, told);
+        let mut rest = &instants[..];
+        while !rest.is_empty() {
+            let now = &rest[..rest.len().min(SURVEYS_PER_GUEST)];
+            let states = self.survey(guest, &story, now)?;
+            rest = &rest[states.len()..];
+            for (at_ns, state) in now.iter().zip(states) {
+                promised.pass_to(*at_ns);
+                found.add(&story, *at_ns, &promised, &state);
+            }
         }
-        found.tell(record);
+        found.report(record);
         Ok(())
     }
 
-    /// Records a guest that writes to the stack; the reason if it could not.
+    /// Records a guest that repeats the trial; the reason if it could not.
     fn story(&self, guest: &Guest<'_>) -> Result<Result<Story, String>, VirtualBackendError> {
         let (disks, made) = self.made(guest)?;
         let Some(mut disks) = disks else {
@@ -73,15 +92,31 @@ impl VirtualBackend {
             disk.parts.recording = Some(Recording::default());
         }
         let settings = self.settings(guest);
-        let request = endure_request(guest);
-        let (record, mut outcome) = self.run_agent(&request, disks, settings, &mut |_| {})?;
+        let (record, mut outcome) =
+            self.run_agent(&story_request(guest), disks, settings, &mut |_| {})?;
         if matches!(record.status, Status::Failed { .. }) {
-            return Ok(Err(format!("the files for it could not be written: {}", reason(&record))));
+            return Ok(Err(format!("the recorded trial failed: {}", reason(&record))));
+        }
+        let Some(mut records) = outcome.records.take() else {
+            return Ok(Err("this lab kernel records no calls; build today's".to_owned()));
+        };
+        let label = || guest.stack().label.clone();
+        let changes = Changes::read(&mut records, &self.options.scratch)
+            .map_err(|source| VirtualBackendError::Calls { label: label(), source })?;
+        if changes.lost > 0 {
+            return Ok(Err(format!("{} records of calls were lost", changes.lost)));
+        }
+        if changes.is_asynchronous {
+            let text = "the workload uses asynchronous I/O, whose syncs are not recorded";
+            return Ok(Err(text.to_owned()));
         }
         let recordings = outcome.disks.iter_mut().filter_map(|disk| disk.parts.recording.take());
         let disks = recordings.zip(ages_ns);
         let disks = disks.map(|(recording, age_ns)| RecordedDisk { recording, age_ns }).collect();
-        Ok(Story::new(disks, outcome).ok_or_else(|| "nothing was written".to_owned()))
+        let begun_ns = measured_from(guest, &outcome).unwrap_or(changes.begun_ns);
+        let parts = &guest.plan.pair(guest.trial).1.parts;
+        let story = Story::new(disks, changes, begun_ns, parts);
+        Ok(story.ok_or_else(|| "nothing was written".to_owned()))
     }
 
     /// Returns copies of the stack's disks with an empty filesystem, and the record of making it.
@@ -93,27 +128,106 @@ impl VirtualBackend {
         Ok((start.disks, start.record))
     }
 
-    /// Looks at the stack after a power cut at this instant.
-    fn survey(
+    /// The stack's disks after a power cut at this instant.
+    fn cut(
         &self,
         guest: &Guest<'_>,
         story: &Story,
         at_ns: u64,
-    ) -> Result<(Option<AfterCut>, String), VirtualBackendError> {
+    ) -> Result<Vec<DiskSetup>, VirtualBackendError> {
         let (disks, _) = self.made(guest)?;
-        let cut = |source| {
-            let label = guest.stack().label.clone();
-            VirtualBackendError::Cut { label, source }
+        let label = || guest.stack().label.clone();
+        story
+            .cut(disks.unwrap_or_default(), at_ns)
+            .map_err(|source| VirtualBackendError::Cut { label: label(), source })
+    }
+
+    /// Looks at the stack after a power cut at each of these instants, at least at the first: a guest that
+    /// dies of a state sees no further one.
+    fn survey(
+        &self,
+        guest: &Guest<'_>,
+        story: &Story,
+        instants: &[u64],
+    ) -> Result<Vec<State>, VirtualBackendError> {
+        let input = serde_json::to_vec(&survey_request(guest, instants.len()))?;
+        let mut heard = Heard::default();
+        let mut failure = None;
+        let disks = self.cut(guest, story, instants[0])?;
+        let trial = Trial {
+            kernel: &self.options.kernel.path,
+            root: &self.root,
+            disks,
+            task: Task::Agent,
+            input: &input,
+            settings: self.settings(guest),
         };
-        let disks = story.cut(disks.unwrap_or_default(), at_ns).map_err(cut)?;
-        let request = survey_request(guest, story.synced_by(at_ns));
-        let settings = self.settings(guest);
-        let (record, _) = self.run_agent(&request, disks, settings, &mut |_| {})?;
-        Ok(judge(&record))
+        let outcome = run_replacing(trial, &mut |bytes| {
+            let known = heard.states.len();
+            heard.take(bytes);
+            let at_ns = instants.get(heard.states.len()).filter(|_| heard.states.len() > known)?;
+            let disks =
+                self.cut(guest, story, *at_ns).map_err(|error| failure = Some(error)).ok()?;
+            let content = |disk: DiskSetup| (disk.parts.content, disk.parts.damaged);
+            Some(Replacement::from_iter(disks.into_iter().map(content)))
+        })?;
+        if let Some(error) = failure {
+            return Err(error);
+        }
+        if outcome.end == End::CalledOff {
+            return Err(VirtualBackendError::CalledOff);
+        }
+        Ok(heard.finish(&outcome, instants.len()))
     }
 }
 
-/// A disk of the guest that wrote.
+/// The state that a survey found.
+#[derive(Debug, Default)]
+struct State {
+    files: Vec<FoundFile>,
+    database: Option<FoundDatabase>,
+    record: Option<Record>,
+}
+
+/// States that a guest reported.
+#[derive(Default)]
+struct Heard {
+    rest: Vec<u8>,
+    states: Vec<State>,
+    now: State,
+    transcript: Transcript,
+}
+
+impl Heard {
+    fn take(&mut self, bytes: &[u8]) {
+        self.transcript.take(bytes, &mut |_| {});
+        self.rest.extend_from_slice(bytes);
+        let Some(end) = self.rest.iter().rposition(|byte| *byte == b'\n') else { return };
+        let lines: Vec<u8> = self.rest.drain(..=end).collect();
+        for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            match serde_json::from_slice(line) {
+                Ok(AgentMessage::Found(file)) => self.now.files.push(file),
+                Ok(AgentMessage::Database(database)) => self.now.database = Some(database),
+                Ok(AgentMessage::Record(record)) => {
+                    let state = std::mem::take(&mut self.now);
+                    self.states.push(State { record: Some(*record), ..state });
+                }
+                Ok(AgentMessage::Step { .. }) | Err(_) => {}
+            }
+        }
+    }
+
+    /// The states, up to `wanted`; the last is that which the guest died of.
+    fn finish(mut self, outcome: &Outcome, wanted: usize) -> Vec<State> {
+        if self.states.len() < wanted {
+            let record = transcript::record(self.transcript, outcome);
+            self.states.push(State { record: Some(record), ..self.now });
+        }
+        self.states
+    }
+}
+
+/// A disk of the guest that was recorded.
 struct RecordedDisk {
     recording: Recording,
     /// Age of the disk when the guest started: recorded times count from the disk's first day.
@@ -128,43 +242,55 @@ impl RecordedDisk {
     }
 }
 
-/// A guest that wrote, with the requests of its disks and the times of its promises.
+/// A guest that ran the workload, with the requests of its disks and the changes that its calls made.
 struct Story {
     disks: Vec<RecordedDisk>,
-    outcome: Outcome,
-    /// Instants at which a request of any disk completed after the writers were ready.
+    changes: Changes,
+    /// Instants of the measured steps at which a request of any disk completed.
     times_ns: Vec<u64>,
-    /// Time at which they were ready.
-    ready_ns: u64,
+    /// Start of the measured steps.
+    begun_ns: u64,
+    /// Rows of the workload's database before its transactions, and in each.
+    rows_before: u64,
+    rows_per_transaction: u64,
 }
 
 impl Story {
-    /// `None` if nothing completed after the writers were ready.
-    fn new(disks: Vec<RecordedDisk>, outcome: Outcome) -> Option<Self> {
-        let told_by = |at_ns: u64| !promises(outcome.output_by(at_ns)).is_empty();
-        let ready_ns = outcome.heard.iter().map(|part| part.at_ns).find(|at_ns| told_by(*at_ns))?;
+    /// `None` if nothing completed.
+    fn new(
+        disks: Vec<RecordedDisk>,
+        changes: Changes,
+        begun_ns: u64,
+        parts: &[WorkloadParams],
+    ) -> Option<Self> {
         let times = disks.iter().flat_map(RecordedDisk::times_ns);
-        let mut times_ns: Vec<u64> = times.filter(|at_ns| *at_ns > ready_ns).collect();
+        let is_measured = |at_ns: &u64| (begun_ns..=changes.ended_ns).contains(at_ns);
+        let mut times_ns: Vec<u64> = times.filter(is_measured).collect();
         times_ns.sort_unstable();
         times_ns.dedup();
-        (!times_ns.is_empty()).then_some(Self { disks, outcome, times_ns, ready_ns })
+        let rows = parts.iter().find_map(|part| match part {
+            WorkloadParams::Sqlite(sqlite) => Some((sqlite.rows, sqlite.rows_per_transaction)),
+            _ => None,
+        });
+        let (rows_before, rows_per_transaction) = rows.unwrap_or((0, 1));
+        (!times_ns.is_empty()).then_some(Self {
+            disks,
+            changes,
+            times_ns,
+            begun_ns,
+            rows_before,
+            rows_per_transaction,
+        })
     }
 
-    /// Instants for so many cuts, in order, none twice; fewer if there are not so many.
+    /// Instants of this number of cuts, in order, each once: all if there are fewer.
     fn draw(&self, count: u32, seed: u64) -> Vec<u64> {
         let key = |at_ns: &u64| derive_seed(seed, &format!("{INSTANTS} {at_ns}"));
-        let mut drawn: BTreeMap<u64, u64> = BTreeMap::new();
-        for at_ns in &self.times_ns {
-            drawn.insert(key(at_ns), *at_ns);
-        }
+        let drawn: BTreeMap<u64, u64> =
+            self.times_ns.iter().map(|at_ns| (key(at_ns), *at_ns)).collect();
         let mut instants: Vec<u64> = drawn.into_values().take(count as usize).collect();
         instants.sort_unstable();
         instants
-    }
-
-    /// Everything that was said to be synced by then.
-    fn synced_by(&self, at_ns: u64) -> Vec<String> {
-        promises(self.outcome.output_by(at_ns))
     }
 
     /// The disks after a power cut at this instant, from copies of those that the guest began with. A request
@@ -183,57 +309,67 @@ impl Story {
     }
 }
 
-/// The promises in an agent's output; a line that was not said to its end is none.
-fn promises(output: &[u8]) -> Vec<String> {
-    let whole = output.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-    let lines = output[..whole].split(|byte| *byte == b'\n');
-    let promise = |line: &[u8]| match serde_json::from_slice(line) {
-        Ok(AgentMessage::Synced { what }) => Some(what),
-        _ => None,
-    };
-    lines.filter_map(promise).collect()
+/// Time at which the first measured step began.
+fn measured_from(guest: &Guest<'_>, outcome: &Outcome) -> Option<u64> {
+    let parts = &guest.plan.pair(guest.trial).1.parts;
+    let steps = parts.iter().flat_map(WorkloadParams::steps);
+    let first = steps.into_iter().find(|step| step.measured)?.name;
+    let is_begin = |line: &[u8]| matches!(serde_json::from_slice(line), Ok(AgentMessage::Step { name }) if name == first);
+    let mut end = 0;
+    let lines = outcome.output.split_inclusive(|byte| *byte == b'\n');
+    let mut ends = lines.map(|line| {
+        end += line.len();
+        (line, end)
+    });
+    let (_, end) = ends.find(|(line, _)| is_begin(line))?;
+    let mut bytes = 0;
+    let mut heard = outcome.heard.iter();
+    heard.find_map(|part| {
+        bytes += part.bytes;
+        (bytes >= end).then_some(part.at_ns)
+    })
 }
 
-fn endure_request(guest: &Guest<'_>) -> TrialRequest {
-    let mut request = Guest { part: TrialPart::Endure, ..*guest }.request();
+fn story_request(guest: &Guest<'_>) -> TrialRequest {
+    let mut request = Guest { part: TrialPart::Made, ..*guest }.request();
     request.settings.fsck = false;
     request.settings.fsck_torn = false;
+    request.record_data = true;
     request
 }
 
 /// The disks of a survey take no time and have other limits than the stack's, so its queue settings are not for
 /// them; mkfs and mount options are.
-fn survey_request(guest: &Guest<'_>, synced: Vec<String>) -> TrialRequest {
+fn survey_request(guest: &Guest<'_>, count: usize) -> TrialRequest {
     let mut request = Guest { part: TrialPart::Survey, ..*guest }.request();
     request.stack = for_agent(guest.stack());
     request.stack.device.settings = DeviceSettings::default();
     request.stack.scheduler = Scheduler::plain("none");
     request.settings.fsck = true;
     request.settings.fsck_torn = false;
-    request.synced = synced;
+    request.surveys = u32::try_from(count).unwrap_or(u32::MAX);
     request
 }
 
-/// The state that a survey found, and what it says of it; `None` if the survey itself failed.
-fn judge(record: &Record) -> (Option<AfterCut>, String) {
+/// The outcome of a cut by a survey's record and losses, and its words; `None` if the survey itself failed.
+fn judge(record: &Record, loss: &Loss) -> (Option<AfterCut>, String) {
     if let Status::Failed { stage, reason } = &record.status {
         let after = UNUSABLE.contains(&stage.as_str()).then_some(AfterCut::Unmountable);
         return (after, format!("{stage}: {reason}"));
     }
-    let text_of = |code: WarningCode| {
-        record
-            .warnings
-            .iter()
-            .find(|one| one.code == code.definition().code)
-            .map(|one| one.text.clone())
-    };
-    if let Some(text) = text_of(WarningCode::SyncedDataLost) {
-        return (Some(AfterCut::LostSynced), text);
+    if let Some(text) = &loss.first
+        && loss.files + loss.bytes > 0
+    {
+        return (Some(AfterCut::LostSynced), text.clone());
     }
-    match text_of(WarningCode::FsckDamage) {
-        Some(text) => (Some(AfterCut::Damaged), text),
-        None => (Some(AfterCut::Whole), String::new()),
+    let damage = WarningCode::FsckDamage.definition().code;
+    if let Some(damage) = record.warnings.iter().find(|one| one.code == damage) {
+        return (Some(AfterCut::Damaged), damage.text.clone());
     }
+    if record.steps.iter().any(|step| step.name == REPAIR) {
+        return (Some(AfterCut::Damaged), "it does not mount before a repair".to_owned());
+    }
+    (Some(AfterCut::Whole), String::new())
 }
 
 /// The cuts of a trial.
@@ -244,32 +380,47 @@ struct Found {
     first: BTreeMap<AfterCut, String>,
     /// Surveys that failed, and the first reason.
     failed: (u64, String),
+    /// True if the calls named files that a survey could find.
+    is_seen: bool,
 }
 
 impl Found {
-    fn add(&mut self, after: Option<AfterCut>, story: &Story, at_ns: u64, told: String) {
+    fn add(&mut self, story: &Story, at_ns: u64, promised: &Promised<'_>, state: &State) {
+        let Some(record) = &state.record else { return };
+        let loss = match record.status {
+            Status::Failed { .. } => Loss::default(),
+            Status::Ok | Status::Marked => promised.compare(at_ns, &state.files),
+        };
+        let (after, text) = judge(record, &loss);
         let Some(after) = after else {
             if self.failed.0 == 0 {
-                self.failed.1 = told;
+                self.failed.1 = text;
             }
             self.failed.0 += 1;
             return;
         };
+        let top = state.files.first().map_or("", |top| &top.path);
+        self.is_seen |= top.is_empty() || promised.has_names_below(top);
         self.counts.add(after);
+        let losses = losses(story, at_ns, state, record, &loss);
+        self.counts.losses.get_or_insert_default().add_all(losses);
         if after != AfterCut::Whole {
-            let into_ms = at_ns.saturating_sub(story.ready_ns) as f64 / 1e6;
-            let promises = story.synced_by(at_ns).len();
+            let into_ms = at_ns.saturating_sub(story.begun_ns) as f64 / 1e6;
             let text = format!(
-                "first at a cut {into_ms:.1} ms into `{ENDURE}`, after {promises} promises: {}",
-                told.replace('\n', " | ")
+                "first at a cut {into_ms:.1} ms into the measured steps: {}",
+                text.replace('\n', " | ")
             );
             self.first.entry(after).or_insert(text);
         }
     }
 
     /// Adds counts and warnings to the record.
-    fn tell(self, record: &mut Record) {
+    fn report(self, record: &mut Record) {
         let CutCounts { cuts, .. } = self.counts;
+        if cuts > 0 && !self.is_seen {
+            let text = "its files have other names in the recorded calls; nothing can be compared";
+            return record.add_warning(no_cuts(text));
+        }
         for (after, text) in self.first {
             let (code, count) = match after {
                 AfterCut::Damaged => (WarningCode::PowerCutDamage, self.counts.damaged),
@@ -286,6 +437,33 @@ impl Found {
         if cuts > 0 {
             record.add_step(self.counts.step(record.elapsed_ns, record.elapsed_ns));
         }
+    }
+}
+
+/// Kind and size of the losses of one cut.
+fn losses(story: &Story, at_ns: u64, state: &State, record: &Record, loss: &Loss) -> CutLosses {
+    let has = |code: WarningCode| {
+        record.warnings.iter().any(|warning| warning.code == code.definition().code)
+    };
+    let is_failed = matches!(record.status, Status::Failed { .. });
+    let is_repaired = record.steps.iter().any(|step| step.name == REPAIR)
+        && !is_failed
+        && !has(WarningCode::FilesystemLost);
+    let need_fsck = is_failed || is_repaired || has(WarningCode::FsckDamage);
+    let rows = story.changes.rows_by(at_ns);
+    let found = state.database.as_ref().map_or(0, |database| database.rows);
+    let lost_rows = rows.map(|rows| rows.saturating_sub(found.max(story.rows_before)));
+    CutLosses {
+        torn: u64::from(loss.torn > 0),
+        reordered: u64::from(loss.reordered > 0),
+        need_fsck: u64::from(need_fsck),
+        repaired: u64::from(is_repaired),
+        database_damaged: u64::from(
+            state.database.as_ref().is_some_and(|database| database.damage.is_some()),
+        ),
+        lost_files_max: loss.files,
+        lost_bytes_max: loss.bytes,
+        lost_transactions_max: lost_rows.map(|rows| rows.div_ceil(story.rows_per_transaction)),
     }
 }
 

@@ -39,8 +39,8 @@ impl Transcript {
                     self.record = Some(record);
                     self.words.push(Word { ends_at: self.taken, step: None });
                 }
-                // Power cuts read it from the output, with its time.
-                Ok(AgentMessage::Synced { .. }) => {}
+                // Of surveys, which are read elsewhere.
+                Ok(AgentMessage::Found(_) | AgentMessage::Database(_)) => {}
                 Err(_) => self.garbled = Some(String::from_utf8_lossy(&line).trim().to_owned()),
             }
         }
@@ -50,6 +50,14 @@ impl Transcript {
     fn step(&self) -> Option<&str> {
         self.words.iter().rev().find_map(|word| word.step.as_deref())
     }
+}
+
+/// Virtual time at which a step began.
+pub(super) fn begin_ns(outcome: &Outcome, step: &str) -> Option<u64> {
+    let mut transcript = Transcript::default();
+    transcript.take(&outcome.output, &mut |_| {});
+    let word = transcript.words.iter().find(|word| word.step.as_deref() == Some(step))?;
+    Some(medium::by(&outcome.heard, word.ends_at)?.at_ns)
 }
 
 /// Returns the agent's record with the fingerprint, or a failed record with the reason when there is none.

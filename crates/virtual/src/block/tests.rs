@@ -28,7 +28,8 @@ fn disk(operation: Operation, sector: u64, sectors: u32) -> Command {
 
 #[test]
 fn a_read_names_its_sectors_and_leaves_its_buffers() {
-    let memory = memory_with_header(0, 77);
+    let mut memory = memory_with_header(0, 77);
+    memory.write(BASE + 4, &12_u32.to_le_bytes()).unwrap();
     let mut segments = vec![
         read_only(BASE, 16),
         writable(DATA, 512),
@@ -37,7 +38,7 @@ fn a_read_names_its_sectors_and_leaves_its_buffers() {
     ];
     let frame = parse(&memory, &mut segments).unwrap();
     assert_eq!(frame.command, disk(Operation::Read, 77, 2));
-    assert_eq!((frame.status_address, frame.data_bytes), (STATUS, 1024));
+    assert_eq!((frame.status_address, frame.data_bytes, frame.origin), (STATUS, 1024, 12));
     assert_eq!(segments, [writable(DATA, 512), writable(DATA + 600, 512)]);
 }
 

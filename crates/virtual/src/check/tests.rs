@@ -17,6 +17,7 @@ fn event(position: u64) -> Event {
         complete_ns: position + 1,
         status: 0,
         data: 0,
+        origin: 0,
     }
 }
 
@@ -42,6 +43,7 @@ fn outcome(events: Vec<Event>, keep: bool) -> Outcome {
         cost,
         transport: Transport::Messages,
         records: None,
+        origins: None,
     }
 }
 

@@ -101,7 +101,7 @@ fn play(
         script(Guest { time, sequence: 0 }, &path);
     });
     let mut controller = Controller::new(&mut process, scene, Instant::now());
-    let halt = controller.run(&mut |_| {});
+    let halt = controller.run(&mut |_| None);
     let now_ns = controller.now_ns();
     drop(controller);
     guest.join().unwrap();

@@ -10,6 +10,7 @@ fn event() -> Event {
         complete_ns: 2000,
         status: 0,
         data: 77,
+        origin: 0,
     }
 }
 

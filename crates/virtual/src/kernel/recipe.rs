@@ -26,16 +26,15 @@ pub enum KernelSet {
     /// ext2, ext3, ext4, xfs and btrfs: built faster.
     Reduced,
     /// The full set, and layers between device and filesystem.
+    #[serde(alias = "recording")]
     Layers,
-    /// The set `layers`, in a kernel that can record system calls.
-    Recording,
 }
 
 impl KernelSet {
     /// Returns true if kernels of this set have layers, and charge their work.
     #[must_use]
     pub fn has_layers(self) -> bool {
-        matches!(self, Self::Layers | Self::Recording)
+        self == Self::Layers
     }
 
     /// Minutes that a build takes on this number of CPUs, at least 1.
@@ -60,10 +59,8 @@ impl KernelSet {
     /// Files that a build compiles, as counted with Debian's 6.12.117.
     pub(super) fn expected_files(self) -> u32 {
         match self {
-            Self::Full => 1316,
-            Self::Reduced => 1008,
-            Self::Layers => 1316,
-            Self::Recording => 1317,
+            Self::Full | Self::Layers => 1317,
+            Self::Reduced => 1009,
         }
     }
 }
@@ -74,7 +71,6 @@ impl fmt::Display for KernelSet {
             Self::Full => "full",
             Self::Reduced => "reduced",
             Self::Layers => "layers",
-            Self::Recording => "recording",
         })
     }
 }
@@ -89,7 +85,7 @@ pub(super) fn configuration(set: KernelSet) -> String {
     match set {
         KernelSet::Full => format!("{BASE}\n{FULL}"),
         KernelSet::Reduced => format!("{BASE}\n{REDUCED}"),
-        KernelSet::Layers | KernelSet::Recording => format!("{BASE}\n{FULL}\n{LAYERS}"),
+        KernelSet::Layers => format!("{BASE}\n{FULL}\n{LAYERS}"),
     }
 }
 
@@ -110,30 +106,26 @@ macro_rules! patches {
 }
 
 /// In the order in which they are applied.
-const PATCHES: [Patch; 6] = patches![
+const PATCHES: [Patch; 7] = patches![
     "0001-um-entropy-from-a-seed.patch",
     "0002-um-charge-cpu-time.patch",
     "0003-virtio-blk-depth-per-device.patch",
     "0004-um-extended-state-of-any-size.patch",
     "0005-um-leave-the-fp-registers-where-they-are.patch",
     "0006-um-bells-in-shared-memory.patch",
+    "0007-virtio-blk-origin-of-requests.patch",
 ];
 
-/// Changes that the sets with layers have.
-const LAYER_PATCHES: [Patch; 1] = patches!["0007-um-charge-layer-work.patch"];
+/// Changes that the set with layers has.
+const LAYER_PATCHES: [Patch; 1] = patches!["0008-um-charge-layer-work.patch"];
 
-/// Changes that the set `recording` alone has: a program does the same in all sets, and those without
-/// keep the kernels that were built before.
-const RECORDING_PATCHES: [Patch; 1] = patches!["0008-um-record-system-calls.patch"];
+/// Changes that follow those of the layers, in every set.
+const LAST_PATCHES: [Patch; 1] = patches!["0009-um-record-system-calls.patch"];
 
 /// The changes to the source of a set, in the order in which they are applied.
 pub(super) fn patches(set: KernelSet) -> impl Iterator<Item = &'static Patch> {
-    let (layers, recording): (&[Patch], &[Patch]) = match set {
-        KernelSet::Full | KernelSet::Reduced => (&[], &[]),
-        KernelSet::Layers => (&LAYER_PATCHES, &[]),
-        KernelSet::Recording => (&LAYER_PATCHES, &RECORDING_PATCHES),
-    };
-    PATCHES.iter().chain(layers).chain(recording)
+    let layers: &[Patch] = if set.has_layers() { &LAYER_PATCHES } else { &[] };
+    PATCHES.iter().chain(layers).chain(&LAST_PATCHES)
 }
 
 /// Compiler of a build, which reads the headers that most files include once; and these headers. Written to the source,

@@ -62,7 +62,8 @@ fn a_model_takes_the_place_of_every_device() {
         "[[device]]\nname = \"one\"\nloop = \"1GiB\"\n[[device]]\nname = \"same\"\nloop = { size = \"1GiB\", sector = 4096 }\n[[device]]\nname = \"memory\"\nram = \"1GiB\"\n[[journal]]\nname = \"outside\"\nloop = \"128MiB\"",
     );
     use_model(&mut lab, "maxtor-6y080l0");
-    let model = |name: &str, size| Backing::Model { model: name.to_owned(), size: Some(size) };
+    let model =
+        |name: &str, size| Backing::Model { model: name.to_owned(), size: Some(size), start: None };
     let found: Vec<_> =
         lab.devices.iter().map(|device| (device.name.as_str(), device.backing.clone())).collect();
     let gib = Bytes::gib(1);
@@ -82,7 +83,10 @@ fn several_models_become_an_axis() {
         |lab: &Lab| lab.devices.iter().map(|device| device.name.clone()).collect::<Vec<_>>();
     assert_eq!(names(&lab), ["maxtor-6y080l0", "ssd-sata-250gb", "memory"]);
     let size = Some(Bytes::gib(1));
-    assert_eq!(lab.devices[1].backing, Backing::Model { model: "ssd-sata-250gb".to_owned(), size });
+    assert_eq!(
+        lab.devices[1].backing,
+        Backing::Model { model: "ssd-sata-250gb".to_owned(), size, start: None }
+    );
     check(&lab, &all_devices().unwrap()).unwrap();
 
     let mut two = with_devices(

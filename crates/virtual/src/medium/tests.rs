@@ -78,6 +78,34 @@ fn of_a_disk_and_a_journal_on_flash_each_is_counted_where_it_has_counts() {
 }
 
 #[test]
+fn wear_is_counted_by_the_bytes_of_the_load_and_by_time() {
+    let worn = |wear: f64, erases: u64| {
+        let mut card = card(0, erases, 0);
+        let flash = card.flash.as_mut().unwrap();
+        (flash.wear, flash.rated_erases) = (wear, Some(1000));
+        card
+    };
+    let year_ns = 31_557_600_000_000_000;
+    let part = |at_ns, evidence| OutputPart { at_ns, bytes: 10, evidence };
+    let heard = [
+        part(year_ns, vec![worn(100.0, 10), worn(0.0, 0)]),
+        part(3 * year_ns, vec![worn(300.0, 40), worn(10.0, 10)]),
+    ];
+    let words = [word(10, Some("write")), word(20, None)];
+    let mut steps = [step("write", false)];
+    let bytes = [("device_written_bytes", 6e6), ("written_per_byte", 3.0)];
+    steps[0].metrics.extend(bytes.map(|(name, value)| (name.to_owned(), value)));
+    add(&mut steps, &words, &heard);
+    // 40 erases of 2 MB; the first card wears by 100 a year, and has 700 left.
+    assert_eq!(steps[0].metrics["erases_per_mb"], 20.0);
+    assert_eq!(steps[0].metrics["time_to_rating"], 7.0);
+    steps[0] = step("write", true);
+    add(&mut steps, &words, &[heard[0].clone(), heard[0].clone()]);
+    assert!(!steps[0].metrics.contains_key("erases_per_mb"), "nothing written by the load");
+    assert!(!steps[0].metrics.contains_key("time_to_rating"), "nothing erased");
+}
+
+#[test]
 fn nothing_is_said_where_nothing_is_known() {
     // A device without a medium; nothing written; a step that shared the device; one that said nothing;
     // one whose end nobody heard.

@@ -4,8 +4,6 @@
 #![allow(clippy::print_stderr, reason = "a test says which kernel it ran")]
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
-pub mod cuts;
-
 use std::path::PathBuf;
 
 use seekwell_virtual::kernel::{self, Kernel, KernelSet};

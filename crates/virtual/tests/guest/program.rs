@@ -7,8 +7,6 @@
     reason = "it is part of the tests; what fails in it must be seen in the guest's log"
 )]
 
-mod endurance;
-
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -66,10 +64,6 @@ fn main() {
         ["churn", device, kind, scheduler] => churn(device, kind, scheduler),
         ["fill", device, kind] => fill(device, kind),
         ["verify", device, kind] => verify(device, kind),
-        ["endure", device, kind, options, rounds] => {
-            endurance::endure(device, kind, options, rounds.parse().unwrap());
-        }
-        ["survey", kind, options] => endurance::survey(kind, options),
         other => panic!("unknown: {other:?}"),
     }
 }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use seekwell_model::plan::{BackendFacts, Plan, PlannedTrial};
 use seekwell_model::record::{Record, Status, StepRecord};
 use seekwell_trace::{Event, Trace};
-use seekwell_virtual::kernel::{Kernel, KernelSet};
+use seekwell_virtual::kernel::Kernel;
 use seekwell_virtual::{CpuCharge, Lane, VirtualBackend, VirtualOptions};
 
 /// What a machine of today takes.
@@ -92,6 +92,7 @@ fn plan_on((name, model, scheduler): Stack, workload: &str) -> Plan {
         race: None,
         control: None,
         prolonged: None,
+        replay_checks: vec![],
     }
 }
 
@@ -100,7 +101,7 @@ const CLOCK_S: f64 = 256.5e-9;
 
 /// The lab kernel that records, if it was built.
 fn kernel(test: &str) -> Option<Kernel> {
-    common::lab_kernel_with(test, &|set| set == KernelSet::Recording)
+    common::lab_kernel_with(test, &|set| set.has_layers())
 }
 
 /// Runs the only trial of a plan; with a folder, its command is recorded there.

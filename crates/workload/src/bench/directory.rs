@@ -66,6 +66,7 @@ pub(super) fn run(
             .map_err(WorkloadError::file("find the free space of", directory))?,
         sector_bytes: below.as_deref().and_then(device::sector_bytes).unwrap_or(512),
         scratch: None,
+        acknowledged: None,
         keep_samples: 0,
     };
     steps::run(params, &context, &folder)

@@ -41,6 +41,7 @@ pub(super) fn run(
             .map_err(WorkloadError::file("find the size of", target.path))?,
         sector_bytes: name.as_deref().and_then(device::sector_bytes).unwrap_or(512),
         scratch: Some(folder.path()),
+        acknowledged: None,
         keep_samples: 0,
     };
     steps::run(params, &context, &Device { file: &file, path: target.path })

@@ -3,8 +3,6 @@ use crate::{BenchTarget, bench};
 use seekwell_model::field::{Value, Values};
 use seekwell_model::units::Bytes;
 use seekwell_model::workloads::{WorkloadParams, bonnie::BONNIE};
-use std::io::Write;
-use std::process::{Command, Stdio};
 
 fn params(pairs: &[(&'static str, Value)]) -> WorkloadParams {
     let mut values = Values::default();
@@ -79,57 +77,6 @@ fn names_are_unique_and_the_random_order_is_a_permutation() {
         let names = format!("{:?}", Names::new(&params, sequential, 3));
         assert_eq!(names, format!("{:?}", Names::new(&params, sequential, 3)));
         assert_ne!(names, format!("{:?}", Names::new(&params, sequential, 4)));
-    }
-}
-
-fn converted(program: &str, line: &str) -> String {
-    let mut child =
-        Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    writeln!(child.stdin.take().unwrap(), "{line}").unwrap();
-    String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
-}
-
-/// The numbers stand where bonnie++'s own reader looks for them.
-#[test]
-fn the_line_is_read_by_the_readers_of_bonnie() {
-    let WorkloadParams::Bonnie(params) = small(&[("size", Value::Size(Bytes::mib(64)))]) else {
-        panic!("not bonnie")
-    };
-    let steps = params.steps();
-    let step = |(index, outline): (usize, &StepOutline)| {
-        let mut step = seekwell_model::bench::BenchStep {
-            name: outline.name.clone(),
-            ops: 1_000 * (index as u64 + 1),
-            elapsed_ns: 1_000_000_000,
-            ..seekwell_model::bench::BenchStep::default()
-        };
-        step.metrics.insert("cpu_share".to_owned(), 0.01 * (index as f64 + 11.0));
-        step
-    };
-    let result = seekwell_model::bench::BenchResult {
-        steps: steps.iter().enumerate().map(step).collect(),
-        ..seekwell_model::bench::BenchResult::default()
-    };
-    let line = csv::line(&params, &result, "a, machine", 7);
-    assert_eq!(
-        line,
-        "1.98,2.00a,a  machine,1,7,64M,8192,40,3,4,11,65536,12,65536,13,4,14,65536,15,6000,16,\
-         0,20000,10,4,8192,7000,17,8000,18,9000,19,10000,20,11000,21,12000,22,,,,,,,,,,,,"
-    );
-    if seekwell_testing::tool("bon_csv2txt").is_none() {
-        return seekwell_testing::skip(
-            "the_line_is_read_by_the_readers_of_bonnie",
-            "bonnie++ is not installed",
-        );
-    }
-    let text = converted("bon_csv2txt", &line);
-    let words: Vec<&str> = text.split_whitespace().collect();
-    for word in ["6000", "7000", "8000", "9000", "10000", "11000", "12000", "22"] {
-        assert!(words.contains(&word), "{word} in {text}");
-    }
-    let html = converted("bon_csv2html", &line);
-    for word in [">64M<", ">6000<", ">12000<", ">22<", ">20000<"] {
-        assert!(html.contains(word), "{word} in {html}");
     }
 }
 

@@ -27,6 +27,28 @@ struct Sqlite {
     params: SqliteParams,
 }
 
+/// The database, below the mounted directory.
+const FILE: &str = "application.db";
+
+/// Rows of the database below `directory` and the damage that SQLite finds in it; `None` if there is none.
+///
+/// # Errors
+/// When SQLite cannot read it, as a text.
+pub fn survey(directory: &Path) -> Result<Option<(u64, Option<String>)>, String> {
+    let path = directory.join(FILE);
+    if !path.exists() {
+        return Ok(None);
+    }
+    let look = || {
+        let connection = Connection::open(&path)?;
+        let damage: String =
+            connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
+        let rows: i64 = connection.query_row("SELECT count(*) FROM event", [], |row| row.get(0))?;
+        Ok((rows.cast_unsigned(), Some(damage).filter(|damage| damage != "ok")))
+    };
+    look().map(Some).map_err(|error: rusqlite::Error| error.to_string())
+}
+
 const INSERT: &str = "INSERT INTO event(at, body) VALUES(?1, ?2)";
 
 impl Sqlite {
@@ -39,8 +61,8 @@ impl Sqlite {
     }
 
     fn open(&self, directory: &Path) -> Result<Connection, WorkloadError> {
-        let connection = Connection::open(directory.join("application.db"))
-            .map_err(self.failed("open its database"))?;
+        let connection =
+            Connection::open(directory.join(FILE)).map_err(self.failed("open its database"))?;
         let SqliteParams { journal_mode, synchronous, .. } = &self.params;
         // The catalogue has checked both words.
         let pragma = format!("PRAGMA journal_mode={journal_mode}");
@@ -114,8 +136,15 @@ impl Sqlite {
         text: &mut Text,
         context: &StepContext<'_>,
     ) -> rusqlite::Result<StepOutcome> {
-        for _ in 0..self.params.warm_up {
+        let mut rows = self.params.rows;
+        let mut commit = |text: &mut Text| -> rusqlite::Result<()> {
             self.transaction(connection, text)?;
+            rows += self.params.rows_per_transaction;
+            context.acknowledged.inspect(|acknowledged| acknowledged.take(rows));
+            Ok(())
+        };
+        for _ in 0..self.params.warm_up {
+            commit(text)?;
         }
         let mut outcome = StepOutcome {
             clock_cost_ns: Some(ClockCost::measure(&MonotonicClock).cost_ns),
@@ -131,7 +160,7 @@ impl Sqlite {
                 break;
             }
             let started_ns = MonotonicClock.now_ns();
-            self.transaction(connection, text)?;
+            commit(text)?;
             now_ns = MonotonicClock.now_ns();
             latencies.record(now_ns - started_ns);
             outcome.ops += 1;

@@ -20,27 +20,25 @@ pub fn outcome(text: &str, outline: &StepOutline) -> Result<StepOutcome, String>
     let mut rates = [0.0; 2];
     let mut bandwidth = 0.0;
     for job in jobs {
-        let number = |value: &Value| value.as_f64().unwrap_or(0.0);
         if let Some(errno) = job["error"].as_i64().filter(|errno| *errno != 0) {
             let name = job["jobname"].as_str().unwrap_or_default();
             let error = std::io::Error::from_raw_os_error(i32::try_from(errno).unwrap_or(0));
             return Err(format!("job {name} failed: {error}"));
         }
-        let runtime_ns = number(&job["job_runtime"]) * 1e6;
+        let runtime_ns = number(job, "job_runtime")? * 1e6;
         outcome.elapsed_ns = outcome.elapsed_ns.max(runtime_ns as u64);
-        let share = (number(&job["usr_cpu"]) + number(&job["sys_cpu"])) / 100.0;
+        let share = (number(job, "usr_cpu")? + number(job, "sys_cpu")?) / 100.0;
         outcome.cpu_ns += (share * runtime_ns) as u64;
         for (index, direction) in DIRECTIONS.iter().enumerate() {
             let part = &job[*direction];
-            let count = part["total_ios"].as_u64().unwrap_or(0);
-            let bytes = part["io_bytes"].as_u64().unwrap_or(0);
-            outcome.ops += count;
+            let bytes = number(part, "io_bytes")? as u64;
+            outcome.ops += number(part, "total_ios")? as u64;
             match *direction {
                 "read" => outcome.app_bytes_read += bytes,
                 _ => outcome.app_bytes_written += bytes,
             }
-            rates[index] += number(&part["iops"]);
-            bandwidth += number(&part["bw_bytes"]);
+            rates[index] += number(part, "iops")?;
+            bandwidth += number(part, "bw_bytes")?;
             let bins = histogram(&part["clat_ns"]["bins"]);
             outcome.histograms.entry((*direction).to_owned()).or_default().merge(&bins);
             if jobs.len() > 1 && !bins.is_empty() {
@@ -65,6 +63,11 @@ pub fn outcome(text: &str, outline: &StepOutline) -> Result<StepOutcome, String>
         }
     }
     Ok(outcome)
+}
+
+/// A number of a job or of one of its directions.
+fn number(of: &Value, name: &str) -> Result<f64, String> {
+    of[name].as_f64().ok_or_else(|| format!("wrote JSON without {name}"))
 }
 
 /// Notes that are kept: fio repeats one for each process of a job.

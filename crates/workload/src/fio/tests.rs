@@ -58,7 +58,7 @@ rwmixread=50
 fn a_job_of_less_than_a_millisecond_has_no_rate() {
     let json = r#"{
  "jobs" : [
-  {"jobname": "a", "error": 0, "job_runtime": 0,
+  {"jobname": "a", "error": 0, "job_runtime": 0, "usr_cpu": 0.0, "sys_cpu": 0.0,
    "read": {"total_ios": 0, "io_bytes": 0, "iops": 0.0, "bw_bytes": 0, "clat_ns": {}},
    "write": {"total_ios": 16, "io_bytes": 65536, "iops": 0.0, "bw_bytes": 65536000,
              "clat_ns": {"bins": {"700": 16}}}}
@@ -69,6 +69,16 @@ fn a_job_of_less_than_a_millisecond_has_no_rate() {
     assert_eq!((found.ops, found.elapsed_ns), (16, 0));
     let rates = ["iops", "read_iops", "write_iops", "mb_per_s"];
     assert!(rates.iter().all(|rate| !found.metrics.contains_key(*rate)), "{:?}", found.metrics);
+}
+
+#[test]
+fn a_number_that_fio_leaves_out_is_not_zero() {
+    let json = r#"{
+ "jobs" : [{"jobname": "a", "error": 0, "job_runtime": 5, "usr_cpu": 0.0, "sys_cpu": 0.0,
+            "read": {"io_bytes": 0, "iops": 0.0, "bw_bytes": 0, "clat_ns": {}}}]
+}"#;
+    let outline = params("[a]\nrw=write\n").steps().remove(0);
+    assert_eq!(result::outcome(json, &outline).unwrap_err(), "wrote JSON without total_ios");
 }
 
 #[test]

@@ -41,6 +41,7 @@ fn raw(device_bytes: u64) -> StepContext<'static> {
         device_bytes,
         sector_bytes: 512,
         scratch: None,
+        acknowledged: None,
         keep_samples: 0,
     }
 }

@@ -35,15 +35,7 @@ fn write_trace(folder: &Path, asynchronous: u64) {
 }
 
 fn params(trace: &Path) -> ReplayParams {
-    ReplayParams {
-        step: "replay".to_owned(),
-        trace: trace.to_owned(),
-        only: None,
-        speed: ReplaySpeed::Recorded,
-        scale: 1.0,
-        zeros: false,
-        cache: CacheState::Warm,
-    }
+    seekwell_fixtures::replay_params(trace, CacheState::Warm)
 }
 
 fn context(directory: &Path) -> StepContext<'_> {
@@ -106,8 +98,10 @@ fn a_replay_reports_its_calls_and_its_fidelity() {
     assert!(replay.elapsed_ns >= 2000);
     let outlined = &params(Path::new("/")).steps()[1].metrics.clone();
     let absent: Vec<_> = outlined.iter().filter(|name| metric(name).is_none()).collect();
-    // The trace has no block requests.
-    assert_eq!(absent, ["device_read_recorded", "device_written_recorded"]);
+    // The trace has no syncs and no block requests.
+    let expected =
+        ["sync_latency_p50", "sync_latency_p99", "device_read_recorded", "device_written_recorded"];
+    assert_eq!(absent, expected);
 }
 
 #[test]

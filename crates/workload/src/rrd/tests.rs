@@ -354,6 +354,7 @@ fn every_poll_is_of_a_later_time_and_writes_its_counters() {
         device_bytes: 1 << 30,
         sector_bytes: 512,
         scratch: None,
+        acknowledged: None,
         keep_samples: 0,
     };
     steps[0].run(&context).unwrap();

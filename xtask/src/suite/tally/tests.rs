@@ -178,3 +178,12 @@ fn a_program_that_dies_without_a_result_is_a_failure() {
     tally.add_program("cli kill", "running 2 tests\ntest a ... ", true);
     assert!(!tally.is_good());
 }
+
+#[test]
+fn times_are_a_table_with_the_longest_first_and_short_ones_together() {
+    let mut tally = Tally::default();
+    for (name, seconds) in [("trust", 0.5), ("cli kill", 61.25), ("model", 1.0), ("(all)", 700.0)] {
+        tally.add_time(name, seconds);
+    }
+    assert_eq!(tally.times(), "  700.0 s  (all)\n   61.2 s  cli kill\n    1.5 s  2 others\n");
+}

@@ -199,51 +199,6 @@ fn missing_docs_stays_on_in_production() {
 }
 
 #[test]
-fn every_unsafe_block_has_its_own_comment() {
-    let text = "fn f(p: *const u8) -> u8 {
-    // SAFETY: p comes from a reference.
-    let a = unsafe { *p };
-    let b = unsafe { *p };
-    // SAFETY:
-    let c = unsafe { *p };
-    // Some other remark.
-    let d = unsafe { *p };
-    // SAFETY: above the statement,
-    // over two lines.
-    let e = work(
-        unsafe { *p },
-    );
-    a + b + c + d + e
-}
-unsafe impl Send for S {}
-// SAFETY: S holds no pointer.
-unsafe impl Sync for S {}
-/// # Safety
-/// The caller promises.
-unsafe fn g() {}
-";
-    assert_eq!(
-        in_stats(text),
-        [
-            "4: unsafe block without a SAFETY comment [safety]",
-            "6: unsafe block without a SAFETY comment [safety]",
-            "8: unsafe block without a SAFETY comment [safety]",
-            "16: unsafe impl without a SAFETY comment [safety]",
-        ]
-    );
-}
-
-#[test]
-fn safety_comments_are_asked_for_in_tests_macros_and_above_attributes() {
-    let text = "// SAFETY: a constant.\n#[inline]\nconst A: u8 = unsafe { zero() };\nm!(unsafe { zero() });\n";
-    assert_eq!(in_stats(text), ["4: unsafe block without a SAFETY comment [safety]"]);
-    assert_eq!(
-        found(&[("crates/stats/tests/t.rs", "fn f() { unsafe { zero() } }\n")]),
-        ["crates/stats/tests/t.rs:1: unsafe block without a SAFETY comment [safety]"]
-    );
-}
-
-#[test]
 fn only_cli_talks_to_the_terminal_and_the_environment() {
     let text = "use std::process::{self, abort};
 use std::env::{self, consts as facts, var as read};

@@ -84,8 +84,12 @@ fn option_name(arg: &Arg) -> String {
     let long = arg.get_long().map(|word| format!("--{word}"));
     let mut name: String = short.into_iter().chain(long).collect::<Vec<_>>().join(", ");
     if arg.get_action().takes_values() {
-        name.push(' ');
-        name.push_str(&value_name(arg));
+        let value = value_name(arg);
+        // With an equals sign the value may be left out.
+        name.push_str(&match arg.is_require_equals_set() {
+            true => format!("[={value}]"),
+            false => format!(" {value}"),
+        });
     }
     name
 }

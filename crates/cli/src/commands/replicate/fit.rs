@@ -8,19 +8,11 @@ use seekwell_replicate::fit::{Fitted, fit};
 use seekwell_replicate::judge;
 use seekwell_replicate::study::{Fit, Study};
 use seekwell_session::Change;
-use std::fmt;
 
 /// Failure of a run, as an error of the fit.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 struct RunFailed(String);
-
-impl fmt::Display for RunFailed {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for RunFailed {}
 
 impl From<Failure> for RunFailed {
     fn from(failure: Failure) -> Self {

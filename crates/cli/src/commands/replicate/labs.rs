@@ -11,7 +11,7 @@ use seekwell_model::warning::WarningCode;
 use seekwell_replicate::judge::Run;
 use seekwell_replicate::study::{EarlierModel, Lab, Study};
 use seekwell_replicate::{ends, narrow};
-use seekwell_session::{Change, LabText, Options, Session, Standing, backends, set_aside};
+use seekwell_session::{Change, LabText, Options, Session, Standing, backends};
 use seekwell_store::RunFile;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -231,16 +231,7 @@ impl<'a> Labs<'a> {
         for warning in lacks.filter(|warning| warning.is(WarningCode::NotAvailable)) {
             terminal::talk(&format!("warning: {}", warning.text));
         }
-        if path.is_file() {
-            match planned.standing(path)? {
-                Standing::Complete => return Ok(()),
-                Standing::Begun => {}
-                Standing::Stale(why) => say_set_aside(path, &set_aside(path)?, &why),
-            }
-        }
-        terminal::talk(&format!("{name}:"));
-        run::carry_out(planned, path, true, false)?;
-        Ok(())
+        run::complete(planned, path)
     }
 
     /// Options of a lab's run. A charge of CPU time and trials at once are for backends that take
@@ -302,7 +293,7 @@ impl<'a> Labs<'a> {
             refused.extend(other_linux(study, &kernel));
             if !refused.is_empty() {
                 return Err(Failure::Error(format!(
-                    "{} is not judged: it was run with {}; run `seekwell replicate {}` again, or move the file away",
+                    "{} is not judged: it was run with {}; run `seekwell device replicate {}` again, or move the file away",
                     path.display(),
                     refused.join("; "),
                     study.key
@@ -349,12 +340,4 @@ fn other_linux(study: &Study, kernel: &str) -> Option<String> {
     let rest = kernel.strip_prefix(linux.as_str());
     let is_it = rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()));
     (!is_it).then(|| format!("kernel {kernel}, where the study declares {linux}"))
-}
-
-fn say_set_aside(path: &Path, aside: &Path, why: &str) {
-    terminal::talk(&format!(
-        "{} was run with another {why}; it is kept as {} and the lab runs again",
-        path.display(),
-        aside.display()
-    ));
 }

@@ -1,6 +1,7 @@
 //! The parts of records that a text shows: a run of 100,000 trials fills gigabytes.
 
 use seekwell_model::plan::Plan;
+use seekwell_model::power_cut;
 use seekwell_model::record::{Record, Sample};
 use seekwell_model::stack::{Backing, Stack};
 use seekwell_model::verdict::{METHOD, Verdict};
@@ -56,6 +57,11 @@ impl Light {
                 usual.iter().map(|name| format!("{step}.{name}")).collect();
             metrics.extend([&verdict.metric, &plan.lab.judge.metric].map(Clone::clone));
             metrics.extend(seekwell_report::shown_metrics(plan, verdict));
+            if plan.lab.trial.power_cut > 0 {
+                // The classes of the stacks follow from them, and from the classes the comparisons.
+                let cuts = power_cut::METRICS.iter();
+                metrics.extend(cuts.map(|name| format!("{}.{name}", power_cut::STEP)));
+            }
             let metrics = metrics.into_iter().map(Arc::from).collect();
             let is_model = plan.stacks.iter().any(modelled);
             Some(Judged { step: step.to_owned(), metrics, is_model })

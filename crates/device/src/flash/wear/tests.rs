@@ -1,4 +1,5 @@
-use super::{Blocks, years_to_rating};
+use super::Blocks;
+use crate::evidence::FlashEvidence;
 use crate::flash::WearLeveling;
 use proptest::prelude::*;
 
@@ -10,21 +11,26 @@ fn leveling_spreads_erases_and_its_absence_does_not() {
             let block = blocks.take().unwrap();
             blocks.erase(block);
         }
-        (blocks.most_worn(), blocks.total_erases(), blocks.free())
+        (blocks.most_worn(), blocks.total_erases(), blocks.wear(), blocks.free())
     };
-    assert_eq!(wear(WearLeveling::Dynamic), (10, 100, 10));
-    assert_eq!(wear(WearLeveling::None), (100, 100, 10));
+    assert_eq!(wear(WearLeveling::Dynamic), (10, 100, 10.0, 10));
+    assert_eq!(wear(WearLeveling::None), (100, 100, 100.0, 10));
 }
 
 #[test]
-fn years_follow_from_the_load_so_far() {
+fn years_follow_from_the_wear_of_the_load() {
+    let flash =
+        |wear: f64, rated| FlashEvidence { wear, rated_erases: rated, ..FlashEvidence::default() };
     let hour_ns = 3_600_000_000_000;
-    // 10 erases an hour, 990 to go: 99 hours.
-    let years = years_to_rating(hour_ns, 10, Some(1000)).unwrap();
-    assert!((years - 99.0 / 8766.0).abs() < 1e-9, "{years}");
-    assert_eq!(years_to_rating(hour_ns, 0, Some(1000)), None);
-    assert_eq!(years_to_rating(hour_ns, 10, None), None);
-    assert_eq!(years_to_rating(hour_ns, 2000, Some(1000)), Some(0.0));
+    let years = |before: f64, after: f64, rated| {
+        flash(after, rated).years_to_rating(&flash(before, rated), hour_ns)
+    };
+    // 10 erases an hour, 980 to go: 98 hours.
+    let found = years(10.0, 20.0, Some(1000)).unwrap();
+    assert!((found - 98.0 / 8766.0).abs() < 1e-9, "{found}");
+    assert_eq!(years(10.0, 10.0, Some(1000)), None);
+    assert_eq!(years(0.0, 10.0, None), None);
+    assert_eq!(years(0.0, 2000.0, Some(1000)), Some(0.0));
 }
 
 proptest! {

@@ -86,6 +86,9 @@ fn mechanics() -> impl Strategy<Value = Mechanics> {
             write_settle_ns: settle,
             write_track_settle_ns: track_settle,
             phase_ns,
+            waits: true,
+            transfers: true,
+            next: None,
         }
     })
 }

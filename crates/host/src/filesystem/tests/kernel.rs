@@ -113,7 +113,9 @@ fn every_mkfs_makes_what_was_asked_without_touching_the_images_extents() {
             ["ext2", "ext3", "ext4", "ext4-nojournal", "xfs", "jfs", "reiserfs"].contains(&name);
         assert_eq!(found.block_bytes, known.then_some(4096), "{name}");
 
-        if let Some(checked) = fsck(&system, definition, data.path(), None).unwrap() {
+        if let Some(checked) =
+            fsck(&system, definition, definition.fsck, data.path(), None).unwrap()
+        {
             assert!(checked.clean, "{name}: {checked:?}");
         }
     }
@@ -146,8 +148,9 @@ fn every_external_journal_has_the_size_of_the_internal_one() {
         );
         assert_eq!(data.is_unchanged(), None, "{name}");
         assert_eq!(journal.is_unchanged(), None, "{name}");
-        let checked =
-            fsck(&system, definition, data.path(), Some(journal.path())).unwrap().unwrap();
+        let checked = fsck(&system, definition, definition.fsck, data.path(), Some(journal.path()))
+            .unwrap()
+            .unwrap();
         assert!(checked.clean, "{name}: {checked:?}");
         // A superblock that contradicts the stack is not believed.
         let without = read_back(&system, definition, data.path(), None, None).unwrap();
@@ -208,7 +211,8 @@ fn what_this_kernel_mounts_holds_files_over_a_cold_remount() {
                 }
                 unmount(&point, TIMEOUT).unwrap_or_else(|error| panic!("{name}: {error}"));
             });
-            let checked = fsck(&system, definition, data.path(), journal_path).unwrap();
+            let checked =
+                fsck(&system, definition, definition.fsck, data.path(), journal_path).unwrap();
             assert!(checked.as_ref().is_none_or(|found| found.clean), "{name}: {checked:?}");
             assert_eq!(data.is_unchanged(), None, "{name}");
         }
@@ -310,7 +314,8 @@ fn nothing_is_made_on_a_device_that_came_into_use() {
         assert_eq!(fs::read(point.path().join("precious")).unwrap(), b"data");
         unmount(point.path(), TIMEOUT).unwrap();
     });
-    let checked = fsck(&System::host(), definition, data.path(), None).unwrap().unwrap();
+    let checked =
+        fsck(&System::host(), definition, definition.fsck, data.path(), None).unwrap().unwrap();
     assert!(checked.clean);
 }
 
@@ -399,13 +404,27 @@ fn a_damaged_filesystem_is_not_clean() {
     let punch = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     fallocate(data.image.file(), punch, 4096, 4 << 20).unwrap();
     crate::caches::drop_device_buffers(data.device.file()).unwrap();
-    let checked =
-        fsck(&System::host(), filesystem("ext4").unwrap(), data.path(), None).unwrap().unwrap();
+    let checked = fsck(
+        &System::host(),
+        filesystem("ext4").unwrap(),
+        filesystem("ext4").unwrap().fsck,
+        data.path(),
+        None,
+    )
+    .unwrap()
+    .unwrap();
     assert!(!checked.clean);
     assert!(checked.command.starts_with("e2fsck -f -n /dev/loop"));
     assert!(!checked.output.is_empty());
     assert_eq!(
-        fsck(&System::host(), filesystem("nilfs2").unwrap(), data.path(), None).unwrap(),
+        fsck(
+            &System::host(),
+            filesystem("nilfs2").unwrap(),
+            filesystem("nilfs2").unwrap().fsck,
+            data.path(),
+            None
+        )
+        .unwrap(),
         None
     );
 }

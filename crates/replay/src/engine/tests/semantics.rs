@@ -310,3 +310,28 @@ fn links_are_read_whole_and_their_own_times_set() {
     let (_target, _plan, replayed) = run_script(&script, &asap());
     assert_eq!((replayed.issued, replayed.differences), (3, BTreeMap::new()));
 }
+
+/// btrfs logs the changes of several threads at another pace than those of one.
+#[test]
+fn a_process_that_follows_another_in_its_lane_has_a_thread_of_its_own() {
+    const PROCESSES: u32 = 70;
+    let mut script = Script::default();
+    for process in 1..=PROCESSES {
+        let path = format!("/made-{process}");
+        script.at(process, "mkdir", &path, 0);
+        script.at(process, "newfstatat", &path, 0);
+    }
+    let plan = script.plan(&Choice::default()).unwrap();
+    assert_eq!(plan.lanes(), 64);
+    let lanes: Vec<_> = (0..plan.lanes()).map(|lane| plan.operations(lane)).collect();
+    let renewed: Vec<usize> =
+        lanes.iter().map(|all| all.iter().filter(|one| one.renews).count()).collect();
+    assert_eq!(renewed.iter().sum::<usize>(), 6);
+    assert!(lanes.iter().all(|all| !all[0].renews));
+    if !root("a_process_that_follows_another") {
+        return;
+    }
+    let (target, _, replayed) = run_script(&script, &asap());
+    assert_eq!((replayed.issued, replayed.differences), (140, BTreeMap::new()));
+    assert_eq!(std::fs::read_dir(target.path()).unwrap().count(), 70);
+}

@@ -36,6 +36,13 @@ fn a_difference_that_the_lab_asks_for_is_none() {
 }
 
 #[test]
+fn a_queue_as_deep_as_the_scheduler_makes_it_is_a_part_of_the_scheduler() {
+    let mut plan = fixture::plan(&["a", "b"], Effort::Rounds(6));
+    plan.stacks[1].scheduler.name = "another".to_owned();
+    assert_eq!(in_force(&plan, &records(&plan, [128, 31])), []);
+}
+
+#[test]
 fn failed_trials_say_nothing_about_settings() {
     let plan = fixture::plan(&["a", "b"], Effort::Rounds(6));
     let mut records = records(&plan, [128, 2]);

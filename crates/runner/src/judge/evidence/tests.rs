@@ -3,10 +3,9 @@ use crate::fixture::{self, judge};
 use crate::order::round_order;
 use crate::records::{Records, outcomes_of};
 use seekwell_model::lab::{Effort, Method};
-use seekwell_model::record::{DeviceTotals, Sample};
+use seekwell_model::record::DeviceTotals;
 
-/// Twelve rounds of three filesystems under two schedulers: every filesystem is 20 % slower than the
-/// one before and flushes twice as often.
+/// Twelve rounds of three filesystems under two schedulers: every filesystem is 20 % slower than the one before.
 fn run() -> (Plan, Records) {
     let plan = fixture::race(3, 2, |lab| {
         lab.judge.method = Method::Rounds;
@@ -16,18 +15,8 @@ fn run() -> (Plan, Records) {
     for round in 0..12 {
         for trial in round_order(plan.lab.seed, 6, round) {
             let mut record = fixture::raced(&plan, &trial, 0.2, 0.005);
-            let number = trial.candidate / 2;
-            let device = DeviceTotals {
-                writes: 1000,
-                written_bytes: 4_096_000,
-                flushes: Some(100 << number),
-                busy_ms: 400,
-                ..DeviceTotals::default()
-            };
-            record.steps[0].device = Some(device);
+            record.steps[0].device = Some(DeviceTotals { busy_ms: 400, ..DeviceTotals::default() });
             record.steps[0].ended_ns = 1_000_000_000;
-            record.timeline =
-                vec![Sample { at_ns: 500_000_000, queue_size: 1.0, ..Sample::default() }];
             all.insert(trial.index, (trial, record));
         }
     }
@@ -35,7 +24,7 @@ fn run() -> (Plan, Records) {
 }
 
 #[test]
-fn the_axis_that_matters_comes_first_with_the_counters_that_differ() {
+fn the_axis_that_matters_comes_first() {
     let (plan, records) = run();
     let answer = judge(&plan, &records).answer.unwrap();
     let [filesystem, scheduler] = answer.axes.as_slice() else { panic!("{:?}", answer.axes) };
@@ -45,33 +34,7 @@ fn the_axis_that_matters_comes_first_with_the_counters_that_differ() {
     assert_eq!((worst.value.as_str(), worst.against.as_str()), ("fs2", "fs0"));
     assert!((worst.ratio - 1.44).abs() < 0.02, "{filesystem:?}");
     assert!(worst.low.unwrap() > 1.4 && worst.high.unwrap() < 1.48, "{filesystem:?}");
-    let beside: Vec<(&str, f64, f64)> = filesystem
-        .beside
-        .iter()
-        .map(|beside| (beside.what.as_str(), beside.at_highest, beside.at_lowest))
-        .collect();
-    assert_eq!(beside, [("flushes", 400.0, 100.0)]);
-    assert!(scheduler.within.unwrap() < 0.02 && scheduler.beside.is_empty(), "{scheduler:?}");
-}
-
-#[test]
-fn what_a_modelled_device_did_is_with_the_axis_that_matters() {
-    let (plan, mut records) = run();
-    for (trial, record) in records.values_mut() {
-        let filesystem = f64::from(trial.candidate / 2);
-        let metrics = [("arm_time", 0.1 + filesystem), ("erases", 50.0 * filesystem)];
-        for (name, value) in metrics {
-            record.steps[0].metrics.insert(name.to_owned(), value);
-        }
-    }
-    let answer = judge(&plan, &records).answer.unwrap();
-    let beside: Vec<(&str, f64, f64)> = answer.axes[0]
-        .beside
-        .iter()
-        .map(|beside| (beside.what.as_str(), beside.at_highest, beside.at_lowest))
-        .collect();
-    let expected = [("blocks erased", 100.0, 0.0), ("s of the arm's movement", 2.1, 0.1)];
-    assert_eq!(beside, expected);
+    assert!(scheduler.within.unwrap() < 0.02, "{scheduler:?}");
 }
 
 #[test]

@@ -1,5 +1,4 @@
 use super::*;
-use seekwell_model::record::Record;
 
 fn failed(stage: &str) -> Record {
     let (stage, reason) = (stage.to_owned(), "refused".to_owned());
@@ -9,43 +8,58 @@ fn failed(stage: &str) -> Record {
 fn warned(codes: &[WarningCode]) -> Record {
     let mut record = Record { status: Status::Ok, ..Record::blank() };
     for code in codes {
-        record.add_warning(Warning::new(*code, "told"));
+        record.add_warning(Warning::new(*code, "text"));
     }
     record
 }
 
 #[test]
 fn the_worst_that_a_survey_found_is_the_outcome_of_a_cut() {
-    let both = [WarningCode::FsckDamage, WarningCode::SyncedDataLost];
+    let damage = [WarningCode::FsckDamage];
+    let lost = || Loss { bytes: 1, first: Some("lost".to_owned()), ..Loss::default() };
+    let reordered = || Loss { reordered: 1, ..Loss::default() };
     let cases = [
-        (warned(&[]), Some(AfterCut::Whole)),
-        (warned(&both[..1]), Some(AfterCut::Damaged)),
-        (warned(&both), Some(AfterCut::LostSynced)),
-        (failed("mount"), Some(AfterCut::Unmountable)),
-        (failed("survey"), Some(AfterCut::Unmountable)),
-        (failed("umount"), Some(AfterCut::Unmountable)),
-        (failed("setup"), None),
-        (failed("teardown"), None),
+        (warned(&[]), Loss::default(), Some(AfterCut::Whole)),
+        (warned(&[]), reordered(), Some(AfterCut::Whole)),
+        (warned(&damage), Loss::default(), Some(AfterCut::Damaged)),
+        (warned(&damage), lost(), Some(AfterCut::LostSynced)),
+        (failed("mount"), Loss::default(), Some(AfterCut::Unmountable)),
+        (failed("survey"), Loss::default(), Some(AfterCut::Unmountable)),
+        (failed("umount"), Loss::default(), Some(AfterCut::Unmountable)),
+        (failed("setup"), Loss::default(), Some(AfterCut::Unmountable)),
+        (failed("teardown"), Loss::default(), None),
     ];
-    for (record, expected) in cases {
-        assert_eq!(judge(&record).0, expected, "{:?}", record.status);
+    for (record, loss, expected) in cases {
+        assert_eq!(judge(&record, &loss).0, expected, "{:?}", record.status);
     }
 }
 
 #[test]
-fn a_line_that_was_not_said_to_its_end_is_no_promise() {
-    let lines = [
-        AgentMessage::Step { name: "endure".to_owned() },
-        AgentMessage::Synced { what: "ready".to_owned() },
-        AgentMessage::Synced { what: "log 12".to_owned() },
+fn the_states_of_a_guest_are_told_apart_by_its_records() {
+    let file = |path: &str| FoundFile { path: path.to_owned(), bytes: None, sectors: vec![] };
+    let messages = [
+        AgentMessage::Step { name: "mount".to_owned() },
+        AgentMessage::Found(file("/mnt/a")),
+        AgentMessage::Record(Box::new(warned(&[]))),
+        AgentMessage::Found(file("/mnt/b")),
+        AgentMessage::Database(FoundDatabase { rows: 3, damage: None }),
+        AgentMessage::Record(Box::new(failed("umount"))),
     ];
-    let mut output: Vec<u8> = Vec::new();
-    for line in &lines {
-        output.extend(serde_json::to_vec(line).unwrap());
-        output.push(b'\n');
+    let mut bytes = Vec::new();
+    for message in &messages {
+        bytes.extend(serde_json::to_vec(message).unwrap());
+        bytes.push(b'\n');
     }
-    assert_eq!(promises(&output), ["ready", "log 12"]);
-    output.pop();
-    assert_eq!(promises(&output), ["ready"]);
-    assert!(promises(b"").is_empty());
+    let mut heard = Heard::default();
+    bytes.chunks(7).for_each(|part| heard.take(part));
+    let found: Vec<(usize, Option<u64>, bool)> = heard
+        .states
+        .iter()
+        .map(|state| {
+            let rows = state.database.as_ref().map(|database| database.rows);
+            let is_ok = state.record.as_ref().is_some_and(|record| record.status == Status::Ok);
+            (state.files.len(), rows, is_ok)
+        })
+        .collect();
+    assert_eq!(found, [(1, None, true), (1, Some(3), false)]);
 }

@@ -3,7 +3,7 @@ use crate::kernel::KernelSource;
 
 #[test]
 fn every_patch_says_why_before_what() {
-    let all: Vec<&Patch> = patches(KernelSet::Recording).collect();
+    let all: Vec<&Patch> = patches(KernelSet::Layers).collect();
     for patch in &all {
         let (reason, change) = patch.text.split_once("\n--- a/").unwrap();
         assert!(reason.lines().count() > 3, "{} has no reason", patch.name);
@@ -20,16 +20,15 @@ fn every_patch_of_the_folder_is_applied() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     files.sort();
-    let applied: Vec<&str> = patches(KernelSet::Recording).map(|patch| patch.name).collect();
+    let applied: Vec<&str> = patches(KernelSet::Layers).map(|patch| patch.name).collect();
     assert_eq!(files, applied);
-    // The other sets keep the kernels that were built before there were layers, and recordings.
-    assert_eq!(patches(KernelSet::Layers).count(), applied.len() - 1);
-    assert_eq!(patches(KernelSet::Full).count(), applied.len() - 2);
+    // The work of layers is charged where there are layers.
+    assert_eq!(patches(KernelSet::Full).count(), applied.len() - 1);
 }
 
 #[test]
 fn no_option_is_given_twice() {
-    for set in [KernelSet::Full, KernelSet::Reduced, KernelSet::Layers, KernelSet::Recording] {
+    for set in [KernelSet::Full, KernelSet::Reduced, KernelSet::Layers] {
         let text = configuration(set);
         let name = |line: &str| {
             let line = line.strip_prefix("# ").unwrap_or(line);

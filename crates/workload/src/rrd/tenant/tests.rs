@@ -17,13 +17,21 @@ fn fsyncs_that_were_due_during_a_flush_are_kept_apart() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("tenant.data");
     prepare(&path).unwrap();
-    let tenant = Tenant::start(&path, Nanos(1_000_000)).unwrap();
-    let flush = tenant.flush();
-    let now_ns = MonotonicClock.now_ns();
-    // Half of the time to come, so that both kinds of fsyncs are due.
-    flush.start(now_ns + 50_000_000);
-    MonotonicClock.sleep_until_ns(now_ns + 100_000_000);
-    let found = tenant.finish().unwrap();
-    let during = found.during_flush.count();
-    assert!(during > 0 && during < found.all.count(), "{during} of {}", found.all.count());
+    let count = |half_ns: u64| {
+        let tenant = Tenant::start(&path, Nanos(1_000_000)).unwrap();
+        let flush = tenant.flush();
+        let now_ns = MonotonicClock.now_ns();
+        // Half of the time to come, so that both kinds of fsyncs are due.
+        flush.start(now_ns + half_ns);
+        MonotonicClock.sleep_until_ns(now_ns + 2 * half_ns);
+        let found = tenant.finish().unwrap();
+        (found.during_flush.count(), found.all.count())
+    };
+    // On a slow disk a single fsync takes as long as the shorter times.
+    let (during, all) = [50, 400, 3_200]
+        .into_iter()
+        .map(|half_ms| count(half_ms * 1_000_000))
+        .find(|(during, all)| 0 < *during && during < all)
+        .unwrap_or_default();
+    assert!(0 < during && during < all, "{during} of {all}");
 }

@@ -1,0 +1,82 @@
+//! Arguments of `ask` and `atlas`.
+
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+/// Arguments of `ask`.
+#[derive(Args, Debug)]
+pub struct AskArgs {
+    /// Load, such as mail, postgresql, sqlite or log
+    #[arg(long)]
+    pub load: Option<String>,
+    /// Device: a word such as nvme or hdd, a model, or the path of a disk, which is not opened
+    #[arg(long)]
+    pub device: Option<String>,
+    /// Filesystem in use now: say what it costs to keep it
+    #[arg(long, value_name = "FILESYSTEM")]
+    pub now: Option<String>,
+    /// Write the lab of the load, to run it on a disk of your own; an existing file is not overwritten
+    #[arg(long, value_name = "FILE")]
+    pub lab: Option<PathBuf>,
+    /// Print the runs that answer as JSON, one per line
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Actions on the atlas.
+#[derive(Debug, Subcommand)]
+pub enum AtlasCommand {
+    /// Make or complete the atlas: run its labs on its devices in virtual time
+    Run(AtlasRunArgs),
+    /// Run cells again here and compare their fingerprints
+    Check(AtlasCheckArgs),
+    /// Write the atlas as a static site, for a browser or any web server
+    Publish(PublishArgs),
+    /// Print the questions that the atlas answers as a Markdown table
+    Questions,
+}
+
+/// Arguments of `atlas run`.
+#[derive(Args, Debug)]
+pub struct AtlasRunArgs {
+    /// Directory of the run files, in `runs`, and of the table `cells.jsonl`
+    #[arg(default_value = "atlas")]
+    pub directory: PathBuf,
+    /// Run this load only; may be given more than once
+    #[arg(long = "load")]
+    pub loads: Vec<String>,
+    /// Run on this device only; may be given more than once
+    #[arg(long = "device")]
+    pub devices: Vec<String>,
+    /// Run nothing: make the table of the runs that are complete
+    #[arg(long)]
+    pub kept: bool,
+    /// Number of parallel trials [default: one for each CPU]; does not affect results
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+}
+
+/// Arguments of `atlas check`.
+#[derive(Args, Debug)]
+#[group(required = true, multiple = true)]
+pub struct AtlasCheckArgs {
+    /// Cells, as `ask` names them: LOAD/DEVICE/STACK
+    #[arg(value_name = "CELL")]
+    pub cells: Vec<String>,
+    /// Check this number of random cells too
+    #[arg(long, value_name = "N")]
+    pub random: Option<usize>,
+    /// Number of parallel trials [default: one for each CPU]; does not affect results
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+}
+
+/// Arguments of `publish`.
+#[derive(Args, Debug)]
+pub struct PublishArgs {
+    /// Directory to write the pages into
+    pub directory: PathBuf,
+    /// Replace existing files even if they are not earlier pages
+    #[arg(long)]
+    pub force: bool,
+}

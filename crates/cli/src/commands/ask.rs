@@ -1,0 +1,160 @@
+//! `seekwell ask`: an answer of the atlas, looked up in a second.
+
+use crate::args::AskArgs;
+use crate::commands::atlas::entries;
+use crate::commands::init::Asker;
+use crate::failure::{Exit, Failure};
+use crate::{output, terminal};
+use seekwell_host::output::Kind;
+use seekwell_report::{Asked, atlas_lines};
+use seekwell_session::Session;
+use seekwell_session::atlas::{AtlasDevice, DEVICES, LOADS, device, like, load, own_lab};
+use seekwell_spec::draft::Question;
+use std::io::{IsTerminal, stdin};
+use std::path::{Path, PathBuf};
+
+/// Looks an answer up; without one, says so and drafts the lab.
+///
+/// # Errors
+/// When the load or the device is not known, or a lab cannot be written.
+pub fn run(session: &Session, arguments: &AskArgs) -> Result<Exit, Failure> {
+    let questions = questions();
+    let mut asker = Asker::new();
+    let mut answer = |given: &Option<String>, question: &Question| match given {
+        Some(given) => Ok(given.clone()),
+        None => asker.ask(question, ""),
+    };
+    let asked = arguments.load.is_none() && stdin().is_terminal();
+    let word = answer(&arguments.load, &questions[0])?;
+    let load = load(&word).ok_or_else(|| no_load(&word))?;
+    if let Some(path) = &arguments.lab {
+        write_lab(load, path)?;
+        if arguments.device.is_none() {
+            return Ok(Exit::Done);
+        }
+    }
+    let word = answer(&arguments.device, &questions[1])?;
+    let (device, reason) = found(session, &word)?;
+    let now = match asked && arguments.now.is_none() {
+        true => Some(answer(&None, &questions[2])?).filter(|now| now != NONE),
+        false => arguments.now.clone(),
+    };
+    let entries = entries()?;
+    let Some(entry) = entries.iter().find(|one| one.load == load && one.device == device.model)
+    else {
+        return draft(load, device);
+    };
+    if arguments.json {
+        let text = atlas_lines(std::slice::from_ref(entry))
+            .map_err(|error| Failure::from_error(&error))?;
+        terminal::data(text.trim_end());
+        return Ok(Exit::Done);
+    }
+    let file = session.device(device.model)?;
+    let asked = Asked {
+        entry,
+        title: file.title(),
+        size: device.size,
+        start: device.start,
+        now: now.as_deref(),
+        like: reason.as_deref(),
+        own: &own(load, Path::new(&format!("{load}.toml"))),
+    };
+    terminal::data(terminal::harmless(&asked.text(terminal::width())).trim_end());
+    Ok(Exit::Done)
+}
+
+/// The answer of a person without a filesystem.
+const NONE: &str = "none";
+
+/// The three questions.
+fn questions() -> [Question; 3] {
+    let leaked = |devices: &'static [AtlasDevice]| -> &'static [(&'static str, &'static str)] {
+        devices.iter().map(|one| (one.word, one.meaning)).collect::<Vec<_>>().leak()
+    };
+    [
+        Question {
+            name: "load",
+            text: "What runs on it?",
+            choices: LOADS,
+            free: None,
+            default: LOADS[0].0,
+        },
+        Question {
+            name: "device",
+            text: "On which device?",
+            choices: leaked(DEVICES),
+            free: None,
+            default: DEVICES[0].word,
+        },
+        Question {
+            name: "now",
+            text: "Which filesystem has it now?",
+            choices: &[
+                (NONE, "none yet"),
+                ("ext4", "the default of most distributions"),
+                ("xfs", "that of RHEL"),
+                ("btrfs", "that of Fedora's desktop and openSUSE"),
+            ],
+            free: None,
+            default: NONE,
+        },
+    ]
+}
+
+fn no_load(word: &str) -> Failure {
+    let known: Vec<&str> = LOADS.iter().map(|(name, _)| *name).collect();
+    Failure::Usage(format!(
+        "no load '{word}' is in the atlas, which has {}; for a load of your own draft a lab: seekwell init \
+         mine.toml --runs command",
+        known.join(", ")
+    ))
+}
+
+/// The device for a word, a model or a path; with a path the reason for the choice.
+fn found(session: &Session, word: &str) -> Result<(&'static AtlasDevice, Option<String>), Failure> {
+    if word.starts_with('/') {
+        let (device, reason) =
+            like(&session.machine().system, Path::new(word)).map_err(Failure::Error)?;
+        return Ok((device, Some(reason)));
+    }
+    let known: Vec<&str> = DEVICES.iter().map(|one| one.word).collect();
+    let device = device(word).ok_or_else(|| {
+        Failure::Usage(format!(
+            "no device '{word}' is in the atlas; name one of {}, or the path of a disk",
+            known.join(", ")
+        ))
+    })?;
+    Ok((device, None))
+}
+
+/// Commands that run a load on a disk.
+fn own(load: &str, lab: &Path) -> String {
+    let lab = lab.display();
+    format!(
+        "  seekwell ask --load {load} --lab {lab}\n  seekwell plan {lab} --device /dev/disk/by-id/…\n"
+    )
+}
+
+fn write_lab(load: &str, path: &Path) -> Result<(), Failure> {
+    output::create(path, Kind::Lab, own_lab(load).unwrap_or_default().as_bytes())
+}
+
+/// Drafts the lab of a load that was not run on a device.
+fn draft(load: &str, device: &AtlasDevice) -> Result<Exit, Failure> {
+    terminal::data(&format!(
+        "Nothing near is in the atlas: {load} was not run on {}.",
+        device.model
+    ));
+    let path = PathBuf::from(format!("{load}.toml"));
+    if path.symlink_metadata().is_err() {
+        write_lab(load, &path)?;
+    }
+    terminal::data(&format!(
+        "To find out, on the model: seekwell run {} --on {}\non your disk: seekwell run {} --device /dev/disk/by-id/…",
+        path.display(),
+        device.model,
+        path.display()
+    ));
+    Ok(Exit::NotResolved)
+}

@@ -1,0 +1,267 @@
+//! `seekwell atlas` and `publish`: runs on modelled devices become a table and a site, whose cells can
+//! be run again.
+
+use crate::args::{AtlasCheckArgs, AtlasCommand, AtlasRunArgs, PublishArgs};
+use crate::commands::{report, run};
+use crate::failure::{Exit, Failure};
+use crate::{machine, output, terminal};
+use seekwell_host::output::Kind;
+use seekwell_model::plan::PlannedTrial;
+use seekwell_model::record::Status;
+use seekwell_model::units::Nanos;
+use seekwell_report::{Cell, Entry, atlas_entries, atlas_lines, cell_fingerprint, is_same_value};
+use seekwell_session::atlas::{AtlasDevice, DEVICES, LOADS, device, lab, load};
+use seekwell_session::{LabText, Options, Planned, Session, Standing};
+use seekwell_store::RunFile;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+/// The table that comes with the program.
+const CELLS: &str = include_str!("../../../../atlas/cells.jsonl");
+
+/// Entries of the table that comes with the program.
+///
+/// # Errors
+/// When it is damaged, which the tests rule out.
+pub fn entries() -> Result<Vec<Entry>, Failure> {
+    atlas_entries(CELLS).map_err(|error| Failure::from_error(&error))
+}
+
+/// Runs an action on the atlas.
+///
+/// # Errors
+/// Those of the action.
+pub fn run(session: &Session, command: &AtlasCommand) -> Result<Exit, Failure> {
+    match command {
+        AtlasCommand::Run(arguments) => make(session, arguments),
+        AtlasCommand::Check(arguments) => check(session, arguments),
+        AtlasCommand::Publish(arguments) => publish(session, arguments),
+        AtlasCommand::Questions => {
+            terminal::data(&seekwell_report::questions_markdown(&entries()?));
+            Ok(Exit::Done)
+        }
+    }
+}
+
+fn planned(
+    session: &Session,
+    load: &str,
+    device: &AtlasDevice,
+    jobs: Option<usize>,
+) -> Result<Planned, Failure> {
+    let text = lab(load, device)
+        .ok_or_else(|| Failure::Error(format!("the atlas has no lab of the load {load}")))?;
+    let options = Options { jobs, ..Options::of("virtual") };
+    Ok(session.resolve(&LabText::new(load, &text), &options)?.plan()?)
+}
+
+/// Runs what is missing, and writes the table after each run.
+fn make(session: &Session, arguments: &AtlasRunArgs) -> Result<Exit, Failure> {
+    let known = |words: &[String], is: &dyn Fn(&str) -> bool, what: &str| {
+        let unknown = words.iter().find(|word| !is(word));
+        unknown
+            .map_or(Ok(()), |word| Err(Failure::Usage(format!("the atlas has no {what} {word}"))))
+    };
+    known(&arguments.loads, &|word| load(word).is_some(), "load")?;
+    known(&arguments.devices, &|word| device(word).is_some(), "device")?;
+    let runs = arguments.directory.join("runs");
+    std::fs::create_dir_all(&runs)
+        .map_err(|error| Failure::Error(format!("cannot make {}: {error}", runs.display())))?;
+    let table = arguments.directory.join("cells.jsonl");
+    let mut entries = kept(&table, arguments.kept)?;
+    let is_asked =
+        |asked: &[String], word: &str| asked.is_empty() || asked.iter().any(|one| one == word);
+    for (name, _) in LOADS.iter().filter(|(name, _)| is_asked(&arguments.loads, name)) {
+        for one in DEVICES {
+            if !is_asked(&arguments.devices, one.model) && !is_asked(&arguments.devices, one.word) {
+                continue;
+            }
+            let path = runs.join(format!("{name}.{}.seekwell", one.model));
+            if arguments.kept && !path.is_file() {
+                continue;
+            }
+            let planned = planned(session, name, one, arguments.jobs)?;
+            if !arguments.kept {
+                run::complete(planned, &path)?;
+            } else if planned.standing(&path)? != Standing::Complete {
+                continue;
+            }
+            let file = RunFile::open(&path).map_err(|error| Failure::from_error(&error))?;
+            let entry = Entry::of(&report::view(&file)?);
+            entries.retain(|old| (&old.load, &old.device) != (&entry.load, &entry.device));
+            entries.push(entry);
+            write(&table, &mut entries)?;
+        }
+    }
+    let cost = entries.iter().filter_map(|entry| entry.host_s).sum::<u64>();
+    terminal::talk(&format!(
+        "{} cells of {} runs in {}; their trials took {} of host time",
+        entries.iter().map(|entry| entry.cells.len()).sum::<usize>(),
+        entries.len(),
+        table.display(),
+        Nanos::seconds(cost)
+    ));
+    Ok(Exit::Done)
+}
+
+/// Entries of the table so far: none without a table, or where it is made anew of the runs.
+fn kept(table: &Path, anew: bool) -> Result<Vec<Entry>, Failure> {
+    match std::fs::read_to_string(table) {
+        _ if anew => Ok(Vec::new()),
+        Ok(text) => atlas_entries(&text).map_err(|error| Failure::from_error(&error)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(Failure::Error(format!("cannot read {}: {error}", table.display()))),
+    }
+}
+
+/// Writes the table in the order of loads and devices.
+fn write(table: &Path, entries: &mut [Entry]) -> Result<(), Failure> {
+    let place = |entry: &Entry| {
+        let load = LOADS.iter().position(|(name, _)| *name == entry.load);
+        (load, DEVICES.iter().position(|one| one.model == entry.device))
+    };
+    entries.sort_by_key(place);
+    let text = atlas_lines(entries).map_err(|error| Failure::from_error(&error))?;
+    std::fs::write(table, text)
+        .map_err(|error| Failure::Error(format!("cannot write {}: {error}", table.display())))
+}
+
+/// Runs cells again and compares them.
+fn check(session: &Session, arguments: &AtlasCheckArgs) -> Result<Exit, Failure> {
+    let entries = entries()?;
+    let all = || entries.iter().flat_map(|entry| entry.cells.iter().map(move |cell| (entry, cell)));
+    let mut chosen = Vec::new();
+    for name in &arguments.cells {
+        let found = all().find(|(entry, cell)| entry.name(Some(cell)) == *name);
+        chosen.push(found.ok_or_else(|| {
+            Failure::Usage(format!(
+                "no cell {name} in the atlas; seekwell ask names those of an answer"
+            ))
+        })?);
+    }
+    let mut rest: Vec<_> = all().collect();
+    for _ in 0..arguments.random.unwrap_or(0).min(rest.len()) {
+        let drawn = RandomState::new().build_hasher().finish() as usize % rest.len();
+        chosen.push(rest.swap_remove(drawn));
+    }
+    let stop = machine::stop_on_interrupt()?;
+    let started = Instant::now();
+    let (mut moved, mut near) = (Vec::new(), 0);
+    for (entry, cell) in &chosen {
+        let name = entry.name(Some(cell));
+        let (standing, note) = again(session, entry, cell, arguments.jobs, &stop)?;
+        terminal::data(&format!("{:<6} {name}{note}", standing.word()));
+        match standing {
+            Again::Same => {}
+            Again::Near => near += 1,
+            Again::Moved => moved.push(name),
+        }
+    }
+    if !moved.is_empty() {
+        return Err(Failure::Error(format!(
+            "{} of {} cells moved: {}. The kernel, a model, a load or a program of the guests such as mkfs is another \
+             one; seekwell atlas run makes them anew",
+            moved.len(),
+            chosen.len(),
+            moved.join(", ")
+        )));
+    }
+    let took = Nanos(u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX));
+    let near = match near {
+        0 => String::new(),
+        near => format!("; {near} agree in the value and not in the number of requests"),
+    };
+    terminal::talk(&format!("{} cells recomputed in {took}: none moved{near}", chosen.len()));
+    Ok(Exit::Done)
+}
+
+/// A cell that was run again.
+#[derive(Clone, Copy)]
+enum Again {
+    /// The same requests, and the same value as far as two builds agree.
+    Same,
+    /// The same value by another number of requests: some depend on the nanosecond of a flush or a step's end.
+    Near,
+    Moved,
+}
+
+impl Again {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Same => "same",
+            Self::Near => "near",
+            Self::Moved => "moved",
+        }
+    }
+}
+
+/// Runs a cell again; with the result the difference to the kept cell in words.
+fn again(
+    session: &Session,
+    entry: &Entry,
+    cell: &Cell,
+    jobs: Option<usize>,
+    stop: &Arc<AtomicBool>,
+) -> Result<(Again, String), Failure> {
+    let gone =
+        || Failure::Error(format!("{} is in no lab of the atlas any more", entry.name(Some(cell))));
+    let planned = planned(session, &entry.load, device(&entry.device).ok_or_else(gone)?, jobs)?;
+    let plan = planned.plan();
+    let is_its = |trial: &&PlannedTrial| plan.pair(trial).0.label == cell.stack;
+    let trials: Vec<PlannedTrial> = plan.trials.iter().filter(is_its).copied().collect();
+    if trials.is_empty() {
+        return Err(gone());
+    }
+    let records = planned.again(&trials, stop)?;
+    let kernel =
+        planned.decisive()?.get("kernel").and_then(|one| one.as_str()).unwrap_or("").to_owned();
+    let other = match kernel == entry.kernel {
+        true => String::new(),
+        false => format!(" (Linux {kernel}; the atlas has {})", entry.kernel),
+    };
+    let fingerprint = cell_fingerprint(&records);
+    let ok = records.iter().filter(|record| record.status == Status::Ok);
+    let values: Vec<f64> = ok.filter_map(|one| one.metric(&entry.metric)).collect();
+    let now = seekwell_stats::estimate::median(&values);
+    let standing = match is_same_value(cell.median, now) {
+        true if fingerprint == cell.fingerprint => Again::Same,
+        true => Again::Near,
+        false => Again::Moved,
+    };
+    let change = cell.median.zip(now);
+    let change = change
+        .map_or_else(String::new, |(old, now)| format!(" {:+.3} %", (now / old - 1.0) * 100.0));
+    let change = match standing {
+        Again::Same => String::new(),
+        _ => format!(": {}{change}", entry.metric),
+    };
+    Ok((standing, change + &other))
+}
+
+/// Writes the site.
+fn publish(session: &Session, arguments: &PublishArgs) -> Result<Exit, Failure> {
+    let devices = session.devices()?;
+    let title = |model: &str| devices.get(model).map(|file| file.title().to_owned());
+    let pages =
+        seekwell_report::site(&entries()?, &title).map_err(|error| Failure::from_error(&error))?;
+    let directory = &arguments.directory;
+    std::fs::create_dir_all(directory)
+        .map_err(|error| Failure::Error(format!("cannot make {}: {error}", directory.display())))?;
+    for page in &pages {
+        output::silently(
+            &directory.join(&page.name),
+            Kind::Page,
+            page.text.as_bytes(),
+            arguments.force,
+        )?;
+    }
+    terminal::talk(&format!(
+        "wrote {} pages; open {}",
+        pages.len(),
+        directory.join("index.html").display()
+    ));
+    Ok(Exit::Done)
+}

@@ -1,0 +1,179 @@
+//! The findings for people.
+
+use std::fmt::Write as _;
+
+use seekwell_device::withheld::depths;
+
+use super::tape::CUT;
+use super::{Accuracy, Buffer, Findings, FoundZone, Interval, Stage, Tracks, WriteCache, Writes};
+
+/// Name and value of a finding.
+pub(super) type Line = (String, String);
+
+pub(super) fn line(name: &str, value: String) -> Line {
+    (name.to_owned(), value)
+}
+
+/// Findings and accuracy as text, a line each.
+#[must_use]
+pub fn summary(findings: &Findings, accuracy: &Accuracy) -> String {
+    let mut lines = of_rotation(findings.turn_ns);
+    lines.extend(of_zones(&findings.zones));
+    lines.extend(of_tracks(&findings.tracks));
+    lines.extend(of_seeks(findings));
+    lines.extend(of_buffer(&findings.buffer));
+    lines.extend(of_window(findings.window));
+    match &findings.writes {
+        Some(writes) => lines.extend(of_writes(writes)),
+        None => lines.push(line("writes", "not probed".to_owned())),
+    }
+    lines.extend(of_unreached(&findings.unreached));
+    let mut text: String =
+        lines.iter().map(|(name, value)| format!("{name:<22}{value}\n")).collect();
+    of_classes(&mut text, accuracy);
+    text
+}
+
+pub(super) fn of_rotation(turn: Interval) -> Vec<Line> {
+    let [value, low, high] = [turn.value, turn.high, turn.low].map(|ns| 60e9 / ns);
+    vec![line("rotation", format!("{value:.2} rpm ({low:.2} to {high:.2})"))]
+}
+
+pub(super) fn of_zones(zones: &[FoundZone]) -> Vec<Line> {
+    let sectors = |zone: Option<&FoundZone>| zone.map_or(0.0, |z| z.sectors_per_track.value);
+    let [first, last] = [zones.first(), zones.last()].map(sectors);
+    vec![line("zones", format!("{}, {first} to {last} sectors a track", zones.len()))]
+}
+
+pub(super) fn of_tracks(tracks: &Tracks) -> Vec<Line> {
+    let heads = tracks.heads.map_or("not told apart".to_owned(), |heads| heads.to_string());
+    let skew = format!(
+        "{} sectors to the next track, {} to the next cylinder",
+        tracks.track_skew_sectors.value, tracks.cylinder_skew_sectors.value
+    );
+    vec![line("heads", heads), line("skew", skew)]
+}
+
+pub(super) fn of_seeks(findings: &Findings) -> Vec<Line> {
+    let mut lines = vec![line("read without seek", between_us(findings.media_ns))];
+    lines.extend(findings.head_switch_ns.map(|found| line("head switch", between_us(found))));
+    for point in &findings.seeks {
+        if point.cylinders.is_power_of_two() || Some(point) == findings.seeks.last() {
+            lines.push(line(&format!("seek {} cylinders", point.cylinders), between_us(point.ns)));
+        }
+    }
+    lines
+}
+
+pub(super) fn of_buffer(buffer: &Buffer) -> Vec<Line> {
+    let mut lines = Vec::new();
+    match (buffer.hit_ns, buffer.mb_per_s) {
+        (Some(hit), Some(rate)) => {
+            let Interval { value, low, high } = rate;
+            lines.push(line("command", between_us(hit)));
+            lines.push(line("bus", format!("{value:.0} MB/s ({low:.0} to {high:.0})")));
+        }
+        (Some(hit), None) => {
+            lines.push(line("command", between_us(hit)));
+            lines.push(line("bus", "too fast to tell apart from the command".to_owned()));
+        }
+        (None, _) => {
+            lines.push(line("command", "not told apart: the buffer served no read".to_owned()));
+        }
+    }
+    lines.push(line("read-ahead", format!("{:.0} KiB", buffer.read_ahead_sectors.value / 2.0)));
+    let Interval { low, high, .. } = buffer.segments;
+    lines.push(line("segments", format!("{low:.0} to {high:.0}")));
+    lines.push(line("size of a segment", format!("{:.0} KiB", buffer.segment_sectors.value / 2.0)));
+    lines
+}
+
+/// Experiments for which the time was too short.
+pub(super) fn of_unreached(unreached: &[Stage]) -> Vec<Line> {
+    let names: Vec<&str> = unreached.iter().map(|stage| stage.name()).collect();
+    let (seeks, others): (Vec<&str>, Vec<&str>) =
+        names.iter().partition(|name| **name == Stage::Seeks.name());
+    let late = "the time was over";
+    let mut lines = Vec::new();
+    lines
+        .extend((!seeks.is_empty()).then(|| line("seek curve", format!("wide intervals: {late}"))));
+    lines.extend(
+        (!others.is_empty())
+            .then(|| line("not measured", format!("{}: {late}", others.join(", ")))),
+    );
+    lines
+}
+
+pub(super) fn of_window(window: Option<[u32; 2]>) -> Vec<Line> {
+    window.map(|[low, high]| line("sorted reads", format!("{low} to {high}"))).into_iter().collect()
+}
+
+/// Share of the measurements that was withheld, and the comparison of the classes, a line each.
+pub(super) fn of_classes(text: &mut String, accuracy: &Accuracy) {
+    let Accuracy { measured, withheld, .. } = accuracy;
+    let share = *withheld as f64 / (*measured).max(1) as f64 * 100.0;
+    let _ = writeln!(
+        text,
+        "withheld: {withheld} of {measured} measurements ({share:.0} %), and a mixed trace, which no fit saw"
+    );
+    for class in &accuracy.classes {
+        let doubt = if class.is_believed() { "" } else { "  ! do not believe this class" };
+        let _ = writeln!(
+            text,
+            "withheld: {} at {}: device {:.2} ms, file {:.2} ms, demerit {:.1} %{doubt}",
+            class.name,
+            depths(class.name, class.depth),
+            class.device_ns / 1e6,
+            class.model_ns / 1e6,
+            class.demerit * 100.0
+        );
+    }
+    if accuracy.is_cut {
+        let _ = writeln!(text, "withheld: {CUT}");
+    }
+}
+
+/// Findings of the writes, a line each.
+pub(super) fn of_writes(writes: &Writes) -> Vec<Line> {
+    let mut lines = vec![line("write", between_us(writes.write_ns))];
+    match &writes.cache {
+        None => lines.push(line("write cache", "off or absent".to_owned())),
+        Some(cache) => {
+            lines.extend(of_cache(cache).into_iter().map(|(name, value)| line(name, value)));
+        }
+    }
+    lines.push(line("settling of a write", between_us(writes.settle_ns)));
+    lines
+}
+
+fn of_cache(cache: &WriteCache) -> Vec<(&'static str, String)> {
+    let kib = |sectors: f64| sectors / 2.0;
+    let Interval { value, low, high } = cache.sectors;
+    let runs = cache.runs.map_or(String::new(), |runs| format!(", at most {runs} runs"));
+    let ms = |found: Interval| {
+        let Interval { value, low, high } = found;
+        format!("{:.2} ms ({:.2} to {:.2})", value / 1e6, low / 1e6, high / 1e6)
+    };
+    let mut lines = vec![(
+        "write cache",
+        format!("{:.0} KiB ({:.0} to {:.0}){runs}", kib(value), kib(low), kib(high)),
+    )];
+    for drain in &cache.drains {
+        let Interval { value, low, high } = drain.per_second;
+        let rate = format!("{value:.0}/s ({low:.0} to {high:.0}) at depth {}", drain.depth);
+        lines.push(("random writes", rate));
+    }
+    lines.push(("flush, cache empty", between_us(cache.empty_flush_ns)));
+    lines.push(("flush, constant", ms(cache.flush.constant_ns)));
+    lines.push(("flush, each write", ms(cache.flush.slope_ns)));
+    if let Some(Interval { value, low, high }) = cache.run_sectors {
+        let [value, low, high] = [value, low, high].map(kib);
+        lines.push(("written at once", format!("{value:.0} KiB ({low:.0} to {high:.0})")));
+    }
+    lines.push(("sorted writes", format!("{} to {}", cache.window[0], cache.window[1])));
+    lines
+}
+
+pub(super) fn between_us(found: Interval) -> String {
+    format!("{:.0} us ({:.0} to {:.0})", found.value / 1e3, found.low / 1e3, found.high / 1e3)
+}

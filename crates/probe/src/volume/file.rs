@@ -1,0 +1,114 @@
+//! The findings of a volume as a device file.
+
+use std::fmt::Write as _;
+
+use super::super::believed::Accuracy;
+use super::super::describe::{limits, presented, quoted};
+use super::super::draft::Draft;
+use super::super::{Interval, Label};
+use super::{READS, Volume, WRITES};
+
+/// A link that is no limit, in 10^6 bytes a second.
+const ENDLESS_MB_PER_S: f64 = 1e5;
+
+/// The text of a device file.
+///
+/// The measured rates of `accuracy` become published figures, so that `device show` compares them with the model.
+#[must_use]
+pub fn volume_file(label: Label, volume: &Volume, accuracy: Option<&Accuracy>) -> String {
+    let Label { name, title, source } = label;
+    let how = if volume.writes.is_some() { "read and wrote" } else { "only read" };
+    let mut text =
+        format!("# Made by a probe that {how}. Values marked as assumed were not measured.\n");
+    text.push_str(
+        "# Credits that last longer than a few seconds were not looked for: a volume that bursts is slower when they are used up.\n",
+    );
+    text.push_str(&accuracy.map(Accuracy::comments).unwrap_or_default());
+    let _ =
+        writeln!(text, "name = {}\ntitle = {}\nkind = \"fixed\"\n", quoted(name), quoted(title));
+    presented(&mut text, &volume.geometry);
+    limits(&mut text, &volume.geometry);
+    let mut draft = Draft::default();
+    latencies(&mut draft, volume, source);
+    let _ = writeln!(draft.values, "\n[fixed.limit]");
+    limit(&mut draft, volume, source);
+    let _ = writeln!(text, "[fixed]\n{}", draft.values);
+    published(&mut text, accuracy, source);
+    text.push_str(&accuracy.map(Accuracy::tables).unwrap_or_default());
+    let from = quoted(&format!("{source}: as the kernel presents it"));
+    let _ = writeln!(text, "[sources]\n\"presented\" = {from}\n{}", draft.sources);
+    let _ = write!(text, "[ranges]\n{}", draft.ranges);
+    text
+}
+
+fn latencies(draft: &mut Draft, volume: &Volume, source: &str) {
+    const T: &str = "fixed";
+    const HOW: &str = "by single requests, without the link";
+    let us = |draft: &mut Draft, key: &str, found: Interval| {
+        draft.time(T, key, found, source, HOW);
+        draft.range(&format!("{T}.{key}"), found.low / 1e3, found.high / 1e3);
+    };
+    us(draft, "read_latency_us", volume.reads.latency_ns());
+    match &volume.writes {
+        Some(writes) => {
+            us(draft, "write_latency_us", writes.paced.latency_ns());
+            us(draft, "flush_latency_us", writes.flush_ns);
+        }
+        None => {
+            let read_us = volume.reads.latency_ns().value / 1e3;
+            draft.put(T, "write_latency_us", format!("{read_us:.3}"), "assumed: as reads");
+            draft.range("fixed.write_latency_us", read_us / 2.0, read_us * 10.0);
+            draft.put(T, "flush_latency_us", 0, "assumed: the service keeps what it acknowledges");
+            draft.range("fixed.flush_latency_us", 0.0, read_us * 10.0);
+        }
+    }
+    let rate = volume.reads.link_mb_per_s().unwrap_or(ENDLESS_MB_PER_S).clamp(0.001, 1e6);
+    let how = format!("{source}: by single reads of two lengths");
+    draft.put(T, "mb_per_s", format!("{rate:.1}"), &how);
+    let parallel = volume.geometry.queue_depth.clamp(1, 65536);
+    draft.put(T, "parallel", parallel, "assumed: no limit but those of [fixed.limit] and mb_per_s");
+}
+
+fn limit(draft: &mut Draft, volume: &Volume, source: &str) {
+    const T: &str = "fixed.limit";
+    let reads = &volume.reads;
+    let writes = volume.writes.map(|writes| writes.paced);
+    // One bucket serves both directions; where these differ, the range has both.
+    let joined = |one: Interval, other: Option<Interval>| {
+        let other = other.unwrap_or(one);
+        [one.low.min(other.low), one.high.max(other.high)]
+    };
+    let [low, high] = joined(reads.per_second, writes.map(|paced| paced.per_second));
+    let how = format!(
+        "{source}: {low:.0} to {high:.0} requests a second of 4 KiB at depth {}",
+        volume.depth
+    );
+    draft.put(T, "per_second", format!("{:.1}", reads.per_second.value), &how);
+    draft.range("fixed.limit.per_second", low, high);
+    let unit_kib = (reads.longest / 2).clamp(1, 65536);
+    let how =
+        format!("assumed: requests of up to {unit_kib} KiB count once; longer ones were not made");
+    draft.put(T, "unit_kib", unit_kib, &how);
+    let Some(found) = reads.limit_mb_per_s() else { return };
+    let [low, high] = joined(found, writes.and_then(|paced| paced.limit_mb_per_s()));
+    let how = format!("{source}: {low:.1} to {high:.1} MB/s in requests of {unit_kib} KiB");
+    draft.put(T, "mb_per_s", format!("{:.2}", found.value), &how);
+    draft.range("fixed.limit.mb_per_s", low, high);
+}
+
+/// Measured rates as published figures.
+fn published(text: &mut String, accuracy: Option<&Accuracy>, source: &str) {
+    for class in accuracy.iter().flat_map(|accuracy| &accuracy.classes) {
+        let figure = match class.name {
+            name if name == READS.row.name => "random-reads",
+            name if name == WRITES.row.name => "random-writes",
+            _ => continue,
+        };
+        let from = quoted(&format!("{source}: withheld requests"));
+        let _ = writeln!(
+            text,
+            "[[published]]\nfigure = \"{figure}\"\ndepth = {}\nvalue = {:.3}\nsource = {from}\n",
+            class.depth, class.per_second
+        );
+    }
+}

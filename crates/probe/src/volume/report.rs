@@ -1,0 +1,46 @@
+//! The findings of a volume for people.
+
+use super::super::believed::Accuracy;
+use super::super::report::{Line, between_us, line, of_classes};
+use super::{Interval, Paced, PacedWrites, Volume};
+
+/// Findings and accuracy as text, a line each.
+#[must_use]
+pub fn volume_summary(volume: &Volume, accuracy: &Accuracy) -> String {
+    let mut lines = of_reads(&volume.reads);
+    lines.extend(volume.writes.iter().flat_map(of_writes));
+    let mut text: String =
+        lines.iter().map(|(name, value)| format!("{name:<22}{value}\n")).collect();
+    of_classes(&mut text, accuracy);
+    text
+}
+
+fn rate(found: Interval, unit: &str) -> String {
+    let Interval { value, low, high } = found;
+    format!("{value:.0} {unit} ({low:.0} to {high:.0})")
+}
+
+fn of_bytes(paced: &Paced) -> String {
+    match paced.limit_mb_per_s() {
+        Some(limit) => rate(limit, "MB/s"),
+        None => format!("none below {:.0} MB/s", paced.mb_per_s.value),
+    }
+}
+
+pub(super) fn of_reads(reads: &Paced) -> Vec<Line> {
+    vec![
+        line("kind", "volume with a limit of requests".to_owned()),
+        line("read", between_us(reads.single_ns)),
+        line("limit, reads", rate(reads.per_second, "/s")),
+        line("limit, bytes read", of_bytes(reads)),
+    ]
+}
+
+pub(super) fn of_writes(writes: &PacedWrites) -> Vec<Line> {
+    vec![
+        line("write", between_us(writes.paced.single_ns)),
+        line("limit, writes", rate(writes.paced.per_second, "/s")),
+        line("limit, bytes written", of_bytes(&writes.paced)),
+        line("flush of one write", between_us(writes.flush_ns)),
+    ]
+}

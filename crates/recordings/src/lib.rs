@@ -1,0 +1,11 @@
+//! Tools for recordings: import from other programs' records, summary, filter, merge, and the calls that caused
+//! block requests.
+//!
+//! Their format is the room `trace`; what records is the room `capture`.
+
+pub mod caused;
+pub mod filter;
+pub mod import;
+pub mod info;
+mod issuers;
+pub mod merge;

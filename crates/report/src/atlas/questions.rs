@@ -1,0 +1,265 @@
+//! Questions that people ask, answered by the cost of each choice over the entries of the atlas.
+
+use super::{Cell, Entry};
+use crate::factor::{factor, list};
+use crate::markdown::escape;
+use crate::number::percent;
+use crate::safety::class_words;
+
+/// A question about the values of one axis.
+pub(super) struct Question {
+    /// Name of its page.
+    pub(super) name: &'static str,
+    pub(super) text: &'static str,
+    /// Axis of the choices.
+    axis: fn(&Cell) -> &str,
+    choices: &'static [&'static str],
+    /// Loads that it is about; empty for all.
+    loads: &'static [&'static str],
+    /// Device that it is about; empty for all.
+    device: &'static str,
+    /// Conditions that would change the answer.
+    pub(super) caveat: &'static str,
+}
+
+const MODEL: &str =
+    "Models of devices, a new and almost empty filesystem, one CPU whose time is not counted.";
+const FILESYSTEM: fn(&Cell) -> &str = |cell| &cell.filesystem;
+const SCHEDULER: fn(&Cell) -> &str = |cell| &cell.scheduler;
+const DATABASES: &[&str] = &["database", "sqlite", "sqlite-wal"];
+
+macro_rules! questions {
+    ($(($name:literal, $text:literal, $axis:ident, $choices:expr, $loads:expr, $device:literal, $caveat:expr)),* $(,)?) => {
+        &[$(Question {
+            name: $name, text: $text, axis: $axis, choices: $choices, loads: $loads, device: $device,
+            caveat: $caveat,
+        }),*]
+    };
+}
+
+pub(super) const QUESTIONS: &[Question] = questions![
+    ("ext4-or-xfs", "ext4 or xfs?", FILESYSTEM, &["ext4", "xfs"], &[], "", MODEL),
+    (
+        "postgresql",
+        "ext4, xfs or btrfs for PostgreSQL and other databases?",
+        FILESYSTEM,
+        &["ext4", "xfs", "btrfs", "btrfs-nodatacow"],
+        &["database"],
+        "",
+        "The load has a database's I/O, not its CPU time: labs/postgresql.toml runs the real one on your disk."
+    ),
+    (
+        "sqlite",
+        "Which filesystem for SQLite?",
+        FILESYSTEM,
+        &["ext4", "xfs", "btrfs"],
+        &["sqlite", "sqlite-wal"],
+        "",
+        MODEL
+    ),
+    (
+        "data-journal",
+        "Does data=journal help ext4?",
+        FILESYSTEM,
+        &["ext4", "ext4-data-journal"],
+        &[],
+        "",
+        "Everything is written twice; small synced writes need one place instead of two."
+    ),
+    (
+        "fast-commit",
+        "Does fast_commit help ext4?",
+        FILESYSTEM,
+        &["ext4", "ext4-fast-commit"],
+        &[],
+        "",
+        "It is young code, and after some operations the filesystem falls back to whole commits."
+    ),
+    (
+        "nodatacow",
+        "btrfs with or without copy on write for a database?",
+        FILESYSTEM,
+        &["btrfs", "btrfs-nodatacow"],
+        DATABASES,
+        "",
+        "Without copy on write there are no checksums. A filesystem that is old and full of snapshots fragments; these are new."
+    ),
+    (
+        "noatime",
+        "Do noatime and lazytime still matter?",
+        FILESYSTEM,
+        &["ext4", "ext4-noatime", "ext4-lazytime"],
+        &[],
+        "",
+        "relatime, the default, writes an access time once a day."
+    ),
+    (
+        "scheduler",
+        "Which I/O scheduler?",
+        SCHEDULER,
+        &["none", "mq-deadline", "bfq"],
+        &["database"],
+        "",
+        "CPU time is not counted, and the fastest devices are limited by it."
+    ),
+    (
+        "scheduler-copy",
+        "Which I/O scheduler keeps a desktop responsive during a copy?",
+        SCHEDULER,
+        &["none", "mq-deadline", "kyber", "bfq"],
+        &["desktop"],
+        "",
+        "The copy pays for it: the pages of the cells have its rate too."
+    ),
+    (
+        "sd-card",
+        "Which filesystem for an SD card?",
+        FILESYSTEM,
+        &["ext4", "xfs", "btrfs"],
+        &[],
+        "sd-card-4mib",
+        "f2fs needs the lab kernel of the set full and is not among the cells yet; labs/raspberry-sd.toml has it."
+    ),
+    (
+        "smr",
+        "Which filesystem for a shingled disk (SMR)?",
+        FILESYSTEM,
+        &["ext4", "xfs", "btrfs"],
+        &[],
+        "hdd-8tb-5900-smr",
+        "These loads fit into the disk's own cache of unshingled tracks; hours of writing do not."
+    ),
+    (
+        "no-journal",
+        "What does ext4's journal cost?",
+        FILESYSTEM,
+        &["ext4", "ext4-nojournal"],
+        &["build"],
+        "",
+        "Without it a crash needs a whole check, and may leave half a file."
+    ),
+];
+
+/// A question with the costs of its choices.
+pub(super) struct Answered<'a> {
+    pub(super) question: &'static Question,
+    /// Entries with every choice, each with the factor by which each choice is worse than the best of them.
+    pub(super) rows: Vec<(&'a Entry, Vec<f64>)>,
+}
+
+/// Largest difference that does not matter.
+const EQUAL: f64 = 1.04;
+
+impl<'a> Answered<'a> {
+    /// `None` where no entry has every choice.
+    pub(super) fn of(question: &'static Question, entries: &'a [Entry]) -> Option<Self> {
+        let row = |entry: &'a Entry| {
+            let Question { loads, device, choices, axis, .. } = *question;
+            let is_asked = (loads.is_empty() || loads.contains(&entry.load.as_str()))
+                && (device.is_empty() || device == entry.device);
+            // With its best value on the other axis.
+            let best = |choice: &&str| {
+                let of_choice = entry.cells.iter().filter(|cell| axis(cell) == *choice);
+                let values = of_choice.filter_map(|cell| cell.median);
+                values.reduce(|a, b| if entry.worse(a, b) < 1.0 { a } else { b })
+            };
+            let values: Option<Vec<f64>> = choices.iter().filter(|_| is_asked).map(best).collect();
+            let values = values.filter(|values| !values.is_empty())?;
+            let first = *values.first()?;
+            let best = values
+                .iter()
+                .copied()
+                .fold(first, |a, b| if entry.worse(b, a) < 1.0 { b } else { a });
+            Some((entry, values.iter().map(|value| entry.worse(*value, best)).collect()))
+        };
+        let rows: Vec<_> = entries.iter().filter_map(row).collect();
+        (!rows.is_empty()).then_some(Self { question, rows })
+    }
+
+    /// The largest cost of a choice, with its entry.
+    fn most(&self, choice: usize) -> Option<(&'a Entry, f64)> {
+        let costs = self.rows.iter().map(|(entry, costs)| (*entry, costs[choice]));
+        costs.max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    pub(super) fn choices(&self) -> &'static [&'static str] {
+        self.question.choices
+    }
+
+    /// The answer in one sentence.
+    pub(super) fn sentence(&self) -> String {
+        let most: Vec<(&str, &Entry, f64)> = (0..self.choices().len())
+            .filter_map(|at| self.most(at).map(|(entry, cost)| (self.choices()[at], entry, cost)))
+            .collect();
+        let cases = match self.rows.len() {
+            1 => "the one case".to_owned(),
+            number => format!("all {number} cases"),
+        };
+        let largest = most.iter().map(|(.., cost)| *cost).fold(1.0, f64::max);
+        if largest < EQUAL {
+            return format!(
+                "It does not matter: the worst choice {} in {cases}.",
+                most_cost(largest)
+            );
+        }
+        let safest = most.iter().min_by(|a, b| a.2.total_cmp(&b.2));
+        let others = most.iter().filter(|one| Some(&one.0) != safest.map(|safest| &safest.0));
+        let clause = |(choice, entry, worst): &(&str, &Entry, f64)| match *worst < EQUAL {
+            true => format!("{choice} {}", most_cost(*worst)),
+            false => format!("{choice} {} ({} on {})", most_cost(*worst), entry.load, entry.device),
+        };
+        let others: Vec<String> = others.map(clause).collect();
+        let first = safest.map_or_else(String::new, |(choice, _, worst)| match *worst < EQUAL {
+            true => format!("{choice}, which {} in {cases}", most_cost(*worst)),
+            false => {
+                let cost = most_cost(*worst).replacen("up to", "at most", 1);
+                format!("It depends: {choice} {cost} in {cases}")
+            }
+        });
+        format!("{first}; {}.", list(&others))
+    }
+
+    /// Choices that keep less than another after a power cut, in words.
+    pub(super) fn survival(&self) -> Option<String> {
+        let class = |choice: &&&str| {
+            let cells = self.rows.iter().flat_map(|(entry, _)| &entry.cells);
+            let cells = cells.filter(|cell| (self.question.axis)(cell) == **choice);
+            cells.filter_map(|cell| cell.survives).max()
+        };
+        let all: Vec<_> =
+            self.choices().iter().filter_map(|choice| Some((*choice, class(&choice)?))).collect();
+        let best = all.iter().map(|(_, class)| *class).min()?;
+        let said = all.iter().filter(|(_, class)| *class > best);
+        let said: Vec<String> =
+            said.map(|(choice, class)| format!("{choice}: {}", class_words(*class))).collect();
+        (!said.is_empty()).then(|| format!("After a power cut, {}.", said.join("; ")))
+    }
+}
+
+/// The most that a choice costs.
+fn most_cost(worst: f64) -> String {
+    match worst {
+        worst if worst < 1.005 => "is the best or equal".to_owned(),
+        worst if worst >= 2.0 => format!("is up to {} times worse than the best", factor(worst)),
+        worst => format!("is at most {} worse than the best", percent(worst - 1.0)),
+    }
+}
+
+/// Every question that the entries answer, as a table in Markdown.
+#[must_use]
+pub fn questions_markdown(entries: &[Entry]) -> String {
+    let mut out =
+        "| question | answer (models) | would change it |\n| --- | --- | --- |\n".to_owned();
+    for answered in QUESTIONS.iter().filter_map(|one| Answered::of(one, entries)) {
+        let said = [Some(answered.sentence()), answered.survival()];
+        let said = said.into_iter().flatten().collect::<Vec<_>>().join(" ");
+        let question = answered.question;
+        out.push_str(&format!(
+            "| {} | {} | {} |\n",
+            question.text,
+            escape(&said),
+            escape(question.caveat)
+        ));
+    }
+    out
+}

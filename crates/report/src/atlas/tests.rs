@@ -1,0 +1,133 @@
+use super::questions::{Answered, QUESTIONS};
+use super::*;
+use crate::fixture;
+
+/// Two stacks, of which the second takes twice as long in ms.
+fn entry(load: &str, device: &str, medians: [(&str, f64); 2]) -> Entry {
+    let mut entry = Entry::of(&fixture::winner());
+    (entry.load, entry.device) = (load.to_owned(), device.to_owned());
+    let cell = entry.cells[0].clone();
+    let cells = medians.map(|(filesystem, median)| Cell {
+        stack: format!("{filesystem}/none"),
+        filesystem: filesystem.to_owned(),
+        scheduler: "none".to_owned(),
+        median: Some(median),
+        ..cell.clone()
+    });
+    entry.pick = Some(cells[0].stack.clone());
+    entry.cells = cells.to_vec();
+    entry
+}
+
+fn xfs_wins() -> Entry {
+    entry("log", "disk", [("xfs", 0.01), ("ext4", 0.03)])
+}
+
+#[test]
+fn an_entry_has_the_answer_of_its_run_and_comes_back_from_its_line() {
+    let view = fixture::winner();
+    let found = Entry::of(&view);
+    assert_eq!(found.pick.as_ref(), view.verdict.stacks.first());
+    assert_eq!(found.cells.len(), view.plan.stacks.len());
+    let lines = atlas_lines(&[found.clone(), xfs_wins()]).unwrap();
+    assert_eq!(lines.lines().count(), 2);
+    assert_eq!(atlas_entries(&lines).unwrap(), [found, xfs_wins()]);
+}
+
+#[test]
+fn the_key_follows_everything_that_decides_what_a_trial_does() {
+    let mut view = fixture::winner();
+    let before = Entry::of(&view).key;
+    view.environment["kernel"] = "another".into();
+    let kernel = Entry::of(&view).key;
+    view.plan.lab.seed += 1;
+    let seed = Entry::of(&view).key;
+    assert!(before != kernel && kernel != seed, "{before} {kernel} {seed}");
+    view.environment["image"] = "another build".into();
+    assert_eq!(Entry::of(&view).key, seed);
+}
+
+#[test]
+fn a_cell_moves_with_any_request_but_not_with_the_start_of_a_step() {
+    let record = fixture::record(&fixture::winner().plan.stacks[0], 1.0);
+    let of = |record: &Record| cell_fingerprint([record]);
+    let mut later = record.clone();
+    let step = later.steps.last_mut().unwrap();
+    (step.started_ns, step.ended_ns) = (step.started_ns + 768, step.ended_ns + 1024);
+    assert_eq!(of(&record), of(&later));
+    later.steps.last_mut().unwrap().device =
+        Some(DeviceTotals { writes: 1, ..DeviceTotals::default() });
+    let more = of(&later);
+    assert_ne!(of(&record), more);
+    later.steps.last_mut().unwrap().device =
+        Some(DeviceTotals { writes: 2, ..DeviceTotals::default() });
+    assert_ne!(more, of(&later));
+    assert!(is_same_value(Some(1.0), Some(1.00009)) && !is_same_value(Some(1.0), Some(1.0002)));
+    assert!(is_same_value(None, None) && !is_same_value(None, Some(1.0)));
+}
+
+#[test]
+fn an_answer_names_pick_cost_survival_and_the_command_that_checks_it() {
+    let entry = xfs_wins();
+    let asked = Asked {
+        entry: &entry,
+        title: "A disk",
+        size: "32GiB",
+        start: None,
+        now: Some("ext4"),
+        like: Some("/dev/sdb is ST1, 2TB, rotating"),
+        own: "  seekwell plan log.toml\n",
+    };
+    let text = asked.text(80);
+    let expected = "log on A disk\n  /dev/sdb is ST1, 2TB, rotating: nearest in the atlas. Modelled as disk, a new\n  \
+                    partition of 32GiB at its start.\n\n  Pick ";
+    assert!(text.starts_with(expected), "{text}");
+    assert!(text.contains("you have         ext4/none: 3.0 times worse than the best\n"), "{text}");
+    assert!(
+        text.ends_with("check it here\n  seekwell atlas check log/disk/xfs/none\non your own disk\n  seekwell plan log.toml\n"),
+        "{text}"
+    );
+    assert!(asked.against("zfs").contains("not in the atlas"));
+}
+
+fn answer(name: &str, entries: &[Entry]) -> Option<String> {
+    let question = QUESTIONS.iter().find(|one| one.name == name).unwrap();
+    Answered::of(question, entries).map(|answered| answered.sentence())
+}
+
+#[test]
+fn a_question_is_answered_by_the_most_that_each_choice_costs() {
+    let equal = entry("mail", "card", [("ext4", 0.02), ("xfs", 0.0202)]);
+    assert_eq!(
+        answer("ext4-or-xfs", std::slice::from_ref(&equal)).unwrap(),
+        "It does not matter: the worst choice is at most 1 % worse than the best in the one case."
+    );
+    assert_eq!(
+        answer("ext4-or-xfs", &[xfs_wins(), equal]).unwrap(),
+        "xfs, which is at most 1 % worse than the best in all 2 cases; ext4 is up to 3.0 times worse than the best (log on disk)."
+    );
+    assert_eq!(answer("data-journal", &[xfs_wins()]), None);
+}
+
+#[test]
+fn a_site_has_a_page_per_run_and_question_and_refuses_other_conditions() {
+    let entries = [xfs_wins(), entry("mail", "card<", [("ext4", 0.02), ("xfs", 0.0202)])];
+    let pages = site(&entries, &|_| None).unwrap();
+    let names: Vec<&str> = pages.iter().map(|page| page.name.as_str()).collect();
+    assert_eq!(
+        names,
+        ["index.html", "log.disk.html", "mail.card<.html", "question-ext4-or-xfs.html"]
+    );
+    let index = &pages[0].text;
+    assert!(index.contains("href=\"log.disk.html\"") && index.contains("not run"), "{index}");
+    assert!(!index.contains("card<\"") && index.contains("question-ext4-or-xfs.html"), "{index}");
+    assert!(pages[1].text.contains("seekwell atlas check log/disk/xfs/none"), "{}", pages[1].text);
+    let mut other = xfs_wins();
+    other.kernel = "another".to_owned();
+    assert!(
+        site(&[xfs_wins(), other], &|_| None)
+            .unwrap_err()
+            .to_string()
+            .contains("cannot be in one matrix")
+    );
+}

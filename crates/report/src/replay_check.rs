@@ -1,0 +1,84 @@
+//! Reports of a replay's time on the stack of its capture: a sentence, and JSON.
+
+use crate::number::three_digits;
+use crate::view::RunView;
+use seekwell_model::replay_check::{
+    CheckResult, Compared, OffPart, ReplayCheck, ReplayComparison, WITHHELD,
+};
+use serde_json::{Value, json};
+
+#[cfg(test)]
+mod tests;
+
+/// The sentences, one for each replayed workload; empty for a run without.
+pub(crate) fn sentences(view: &RunView) -> String {
+    let checks = &view.plan.replay_checks;
+    let all: Vec<String> = checks
+        .iter()
+        .map(|check| match checks.len() {
+            1 => said(check),
+            _ => format!("{}: {}", check.workload, said(check)),
+        })
+        .collect();
+    all.join(" ")
+}
+
+/// The checks for programs: the ratio, the part that is off and the sentence besides the measured times.
+pub(crate) fn json(view: &RunView) -> Value {
+    view.plan.replay_checks.iter().map(check_json).collect()
+}
+
+fn check_json(check: &ReplayCheck) -> Value {
+    let found = check.compared();
+    let reason = match &check.result {
+        CheckResult::Unchecked(reason) => Some(reason),
+        CheckResult::Compared(_) => None,
+    };
+    json!({
+        "workload": check.workload,
+        "ratio": found.and_then(ReplayComparison::ratio),
+        "off": found.and_then(ReplayComparison::off),
+        "measured": found,
+        "reason": reason,
+        "sentence": said(check),
+    })
+}
+
+fn said(check: &ReplayCheck) -> String {
+    match &check.result {
+        CheckResult::Unchecked(reason) => format!(
+            "The replay's time could not be compared with your program's: {}.",
+            reason.trim_end_matches('.')
+        ),
+        CheckResult::Compared(found) => compared(found),
+    }
+}
+
+fn compared(found: &ReplayComparison) -> String {
+    let Some((ratio, error)) = found.ratio().zip(found.error()) else {
+        return "The replay's time could not be compared with your program's: one of them is 0."
+            .to_owned();
+    };
+    let text = format!(
+        "The replay takes {} times as long as your program did on {}",
+        three_digits(ratio),
+        found.stack
+    );
+    let Some(off) = found.off() else { return format!("{text}.") };
+    let seconds = |part: Compared| {
+        format!("{} s against {} s", three_digits(part.replayed), three_digits(part.recorded))
+    };
+    let part = match (off, found.computing_s) {
+        (OffPart::Computing, Some(part)) => format!("mostly by computing, {}", seconds(part)),
+        (OffPart::Device, _) => format!(
+            "mostly in calls, {}, with other requests to the device",
+            seconds(found.calls_s)
+        ),
+        (OffPart::Calls, _) => format!("mostly in calls, {}", seconds(found.calls_s)),
+        (OffPart::Waiting | OffPart::Computing, _) => {
+            "mostly in sleeps and in waits of its threads for each other".to_owned()
+        }
+    };
+    let then = if error > WITHHELD { "there is no bound" } else { "the bound allows for it" };
+    format!("{text} ({part}): {then}.")
+}

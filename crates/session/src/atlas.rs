@@ -1,0 +1,217 @@
+//! The atlas: the loads and modelled devices of its labs, and the trials behind a kept cell again.
+
+use crate::error::SessionError;
+use crate::run::Planned;
+use seekwell_host::facts::device_size;
+use seekwell_host::queue;
+use seekwell_host::sysfs::System;
+use seekwell_model::laws::LawSet;
+use seekwell_model::plan::PlannedTrial;
+use seekwell_model::record::Record;
+use seekwell_virtual::Experiment;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+#[cfg(test)]
+mod tests;
+
+macro_rules! loads {
+    ($(($name:literal, $meaning:literal)),* $(,)?) => {
+        /// The loads by name, each with its meaning.
+        pub const LOADS: &[(&str, &str)] = &[$(($name, $meaning)),*];
+        const LABS: &[(&str, &str)] =
+            &[$(($name, include_str!(concat!("../../../atlas/labs/", $name, ".toml")))),*];
+    };
+}
+
+loads![
+    ("mail", "a mail server: mails delivered with fsync, moved, read and removed"),
+    ("database", "a database such as PostgreSQL: small reads and synced writes of a large file"),
+    ("log", "a log writer such as etcd or Kafka: small appends, each synced"),
+    ("sqlite", "SQLite with its default rollback journal"),
+    ("sqlite-wal", "SQLite with a write-ahead log"),
+    ("monitoring", "rrd files: small updates all over"),
+    ("photos", "photos, films, backups: large files, written once and read again"),
+    ("build", "a build server or package manager: trees of small files made and removed"),
+    ("desktop", "a desktop: small reads while something large is copied"),
+    ("vm", "images of virtual machines: several small requests at a time"),
+];
+
+/// Other names of loads.
+const ALIASES: &[(&str, &str)] = &[
+    ("postgresql", "database"),
+    ("postgres", "database"),
+    ("mysql", "database"),
+    ("mariadb", "database"),
+    ("etcd", "log"),
+    ("kafka", "log"),
+    ("maildir", "mail"),
+    ("rrd", "monitoring"),
+    ("backup", "photos"),
+    ("git", "build"),
+];
+
+/// A modelled device of the atlas.
+#[derive(Debug)]
+pub struct AtlasDevice {
+    /// Name of the model.
+    pub model: &'static str,
+    /// Size of the partition that the trials use.
+    pub size: &'static str,
+    /// Its offset: behind a boot partition on cards, whose first units often take writes in any order, for a FAT.
+    pub start: Option<&'static str>,
+    /// The word that people use for such a device; several models may share it, the usual one first.
+    pub word: &'static str,
+    /// Meaning of the word.
+    pub meaning: &'static str,
+}
+
+macro_rules! devices {
+    ($(($word:literal, $meaning:literal, $model:literal, $size:literal, $start:expr)),* $(,)?) => {
+        /// The devices, the usual one of each word first.
+        pub const DEVICES: &[AtlasDevice] = &[$(AtlasDevice {
+            model: $model, size: $size, start: $start, word: $word, meaning: $meaning,
+        }),*];
+    };
+}
+
+devices![
+    ("nvme", "an NVMe SSD", "ssd-nvme-512gb", "32GiB", None),
+    ("nvme-plp", "an NVMe SSD of a server, with capacitors", "ssd-nvme-1920gb-plp", "32GiB", None),
+    ("ssd", "a SATA SSD", "ssd-sata-250gb", "32GiB", None),
+    ("qlc", "a large SATA SSD with four bits a cell", "ssd-sata-4tb-qlc", "32GiB", None),
+    ("hdd", "a hard disk", "sata-2tb-7200", "32GiB", None),
+    ("smr", "a hard disk with shingled tracks (SMR)", "hdd-8tb-5900-smr", "32GiB", None),
+    ("sd", "an SD card", "sd-card-4mib", "3GiB", Some("512MiB")),
+    ("cf", "a CompactFlash card", "cf-transcend-133x", "4GiB", None),
+    ("gp2", "a gp2 volume of AWS", "cloud-gp2-100gb", "32GiB", None),
+    ("gp3", "a gp3 volume of AWS", "cloud-gp3-100gb", "32GiB", None),
+];
+
+/// The load of this name, or of another name for it; `None` where the atlas has none.
+#[must_use]
+pub fn load(name: &str) -> Option<&'static str> {
+    let lower = name.to_ascii_lowercase();
+    let name = ALIASES.iter().find(|(alias, _)| *alias == lower).map_or(&*lower, |(_, name)| name);
+    LOADS.iter().find(|(known, _)| *known == name).map(|(known, _)| *known)
+}
+
+/// The lab of a load on a device; `None` for a load without one.
+#[must_use]
+pub fn lab(load: &str, device: &AtlasDevice) -> Option<String> {
+    let (_, text) = LABS.iter().find(|(name, _)| *name == load)?;
+    let AtlasDevice { model, size, start, .. } = device;
+    let start = start.map_or_else(String::new, |start| format!(", start = \"{start}\""));
+    Some(format!(
+        "{text}\n[[device]]\nname = \"{model}\"\nmodel = {{ name = \"{model}\", size = \"{size}\"{start} }}\n"
+    ))
+}
+
+/// The lab of a load on a scratch image, which `--device` and `--on` replace.
+#[must_use]
+pub fn own_lab(load: &str) -> Option<String> {
+    let (_, text) = LABS.iter().find(|(name, _)| *name == load)?;
+    Some(format!("{text}\n[[device]]\nname = \"scratch\"\nloop = \"3GiB\"\n"))
+}
+
+/// The device of the atlas with this model or word.
+#[must_use]
+pub fn device(word: &str) -> Option<&'static AtlasDevice> {
+    DEVICES.iter().find(|one| one.model == word || one.word == word)
+}
+
+/// The device of the atlas that is most like a disk of this machine, which is not opened, and the reason.
+///
+/// # Errors
+/// When the path is that of no block device.
+pub fn like(system: &System, path: &Path) -> Result<(&'static AtlasDevice, String), String> {
+    let not_one = || format!("{} is not a block device of this machine", path.display());
+    let size = device_size(system, path).ok_or_else(not_one)?;
+    let name = std::fs::canonicalize(path).map_err(|error| format!("{error}"))?;
+    let name = name.file_name().and_then(|name| name.to_str()).ok_or_else(not_one)?.to_owned();
+    if is_no_disk(&name) {
+        return Err(format!(
+            "nothing near {} is in the atlas: it is not a disk itself; name the device below it by a word, such as \
+             --device ssd",
+            path.display()
+        ));
+    }
+    let turns = queue::read(system, &name).ok().and_then(|found| found.rotational);
+    let model = model_of(system, &name);
+    let word = word_of(&name, &model, turns);
+    let turning = match turns {
+        Some(true) => "rotating",
+        Some(false) => "not rotating",
+        None => "rotation unknown",
+    };
+    let model = if model.is_empty() { "model unknown".to_owned() } else { model };
+    let reason = format!("{} is {model}, {size}, {turning}", path.display());
+    let found = device(word).ok_or_else(not_one)?;
+    Ok((found, reason))
+}
+
+/// Returns true for the kernel name of a device that is made of others, or is one of a virtual machine.
+fn is_no_disk(name: &str) -> bool {
+    ["loop", "dm-", "md", "zram", "ram", "vd", "nbd", "xvd"]
+        .iter()
+        .any(|start| name.starts_with(start))
+}
+
+/// Name of a disk's model, of the disk of a partition too; empty if it has none.
+fn model_of(system: &System, name: &str) -> String {
+    let folder = system.sys.join("class/block").join(name);
+    let files = ["device/model", "../device/model", "device/name", "../device/name"];
+    let read = files.iter().filter_map(|file| std::fs::read_to_string(folder.join(file)).ok());
+    read.map(|text| text.trim().to_owned()).find(|text| !text.is_empty()).unwrap_or_default()
+}
+
+/// The word for a device of this kernel name, model and rotation.
+fn word_of(name: &str, model: &str, turns: Option<bool>) -> &'static str {
+    let upper = model.to_ascii_uppercase();
+    let has = |parts: &[&str]| parts.iter().any(|part| upper.contains(part));
+    match () {
+        () if has(&["ELASTIC BLOCK STORE"]) => "gp3",
+        () if name.starts_with("mmcblk") => "sd",
+        // Drive-managed models that do not say so themselves.
+        () if has(&["ST8000AS", "ST5000AS", "ST6000DM", "WD60EFAX", "WD40EFAX"]) => "smr",
+        () if has(&["QVO", "BX500", "660P", "P2 "]) => "qlc",
+        () if name.starts_with("nvme") && has(&["PM9A", "PM98", "7300", "7450", "P5510"]) => {
+            "nvme-plp"
+        }
+        () if name.starts_with("nvme") => "nvme",
+        () if turns == Some(true) => "hdd",
+        () => "ssd",
+    }
+}
+
+impl Planned {
+    /// Runs trials of the plan again, in parallel; their records in the same order. Nothing is kept.
+    ///
+    /// # Errors
+    /// [`SessionError::Option`] on the host, and when a guest fails.
+    pub fn again(
+        &self,
+        trials: &[PlannedTrial],
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Vec<Record>, SessionError> {
+        let experiments = self.backend().experiments(self.plan(), stop)?;
+        let on_host = || SessionError::Option {
+            option: "cell",
+            of: "virtual".into(),
+            backend: "host".into(),
+        };
+        let experiments = experiments.ok_or_else(on_host)?;
+        let whole = |trial: &PlannedTrial| Experiment { trial: *trial, off: LawSet::default() };
+        let all: Vec<Experiment> = trials.iter().map(whole).collect();
+        Ok(experiments.run(self.plan(), &all)?)
+    }
+
+    /// The facts of the environment that decide what a virtual trial does.
+    ///
+    /// # Errors
+    /// When the lab kernel is missing.
+    pub fn decisive(&self) -> Result<serde_json::Value, SessionError> {
+        self.backend().environment(&self.plan().lab)
+    }
+}

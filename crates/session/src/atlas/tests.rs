@@ -1,0 +1,49 @@
+use super::*;
+use crate::LabText;
+
+#[test]
+fn loads_are_found_by_what_people_call_them() {
+    assert_eq!(load("PostgreSQL"), Some("database"));
+    assert_eq!(load("etcd"), Some("log"));
+    assert_eq!(load("sqlite"), Some("sqlite"));
+    assert_eq!(load("frobnicator"), None);
+    assert!(ALIASES.iter().all(|(_, name)| LOADS.iter().any(|(known, _)| known == name)));
+}
+
+/// A partition that is larger than its device, a model that is gone, or a mistake in a lab fail here.
+#[test]
+fn every_lab_is_one_on_every_device() {
+    let devices = seekwell_device::catalogue().unwrap();
+    for one in DEVICES {
+        let size: seekwell_model::units::Bytes = one.size.parse().unwrap();
+        let has = seekwell_device::build(&devices[one.model], 1).geometry().sectors_512 * 512;
+        assert!(size.0 <= has, "{} has {has} bytes", one.model);
+    }
+    for (name, _) in LOADS {
+        let text = lab(name, &DEVICES[0]).unwrap();
+        let lab = LabText::new(*name, &text);
+        let file = seekwell_spec::read_lab_bytes(&lab.bytes, &lab.name).unwrap();
+        assert_eq!(file.lab.name, *name);
+        assert_eq!(file.lab.workloads.len(), 1, "{name}");
+    }
+}
+
+#[test]
+fn a_disk_is_known_by_its_name_model_and_rotation() {
+    assert_eq!(word_of("nvme0n1", "Samsung SSD 980 PRO 1TB", Some(false)), "nvme");
+    assert_eq!(word_of("nvme0n1", "SAMSUNG MZQL2 PM9A3", Some(false)), "nvme-plp");
+    assert_eq!(word_of("nvme1n1", "Amazon Elastic Block Store", Some(false)), "gp3");
+    assert_eq!(word_of("sda", "ST2000DM006-2DM164", Some(true)), "hdd");
+    assert_eq!(word_of("sdb", "ST8000AS0002-1NA17Z", Some(true)), "smr");
+    assert_eq!(word_of("sdc", "Samsung SSD 870 QVO 4TB", Some(false)), "qlc");
+    assert_eq!(word_of("mmcblk0", "SU04G", Some(false)), "sd");
+    assert_eq!(word_of("sdd", "CT250MX500SSD1", Some(false)), "ssd");
+}
+
+#[test]
+fn a_disk_that_is_nothing_like_those_of_the_atlas_is_declined() {
+    for name in ["loop0", "dm-0", "md0", "zram0", "vda"] {
+        assert!(is_no_disk(name), "{name}");
+    }
+    assert!(!is_no_disk("sda") && !is_no_disk("nvme0n1") && !is_no_disk("mmcblk0"));
+}

@@ -1,0 +1,174 @@
+use super::*;
+
+const FILE: &str = "/t/d/file";
+
+/// A mounted directory with a synced one, and what a test adds; times count up by 10.
+struct Scene {
+    changes: Changes,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let mut scene = Self { changes: Changes { nodes: 4, ..Changes::default() } };
+        scene.add(name("/t/d", Some(0), Cause::Made));
+        scene.add(Change::SyncAll);
+        scene
+    }
+
+    /// Adds a change and returns the end of its call.
+    fn add(&mut self, change: Change) -> u64 {
+        let end_ns = 10 * (self.changes.all.len() as u64 + 1);
+        self.changes.all.push(Timed { start_ns: end_ns - 5, end_ns, change });
+        end_ns
+    }
+
+    fn write(&mut self, node: Node, at: u64, data: &[u8]) -> u64 {
+        self.add(Change::Data { node, at, data: data.into(), is_durable: false })
+    }
+
+    /// A file that is synced, with its name.
+    fn with_file(data: &[u8]) -> Self {
+        let mut scene = Self::new();
+        scene.add(name(FILE, Some(1), Cause::Made));
+        scene.write(1, 0, data);
+        scene.add(Change::Sync { node: 1 });
+        scene.add(Change::SyncNames { directory: "/t/d".into() });
+        scene
+    }
+
+    fn loss(&self, at_ns: u64, files: &[(&str, &[u8])]) -> Loss {
+        let mut promised = Promised::new(&self.changes);
+        promised.pass_to(at_ns);
+        let directory =
+            |path: &str| FoundFile { path: path.to_owned(), bytes: None, sectors: vec![] };
+        let file = |(path, data): &(&str, &[u8])| FoundFile {
+            path: (*path).to_owned(),
+            bytes: Some(data.len() as u64),
+            sectors: data.chunks(SECTOR_BYTES).map(sum).collect(),
+        };
+        let mut found = vec![directory("/t"), directory("/t/d")];
+        found.extend(files.iter().map(file));
+        promised.compare(at_ns, &found)
+    }
+
+    fn last_ns(&self) -> u64 {
+        10 * self.changes.all.len() as u64
+    }
+}
+
+fn name(path: &str, node: Option<Node>, cause: Cause) -> Change {
+    Change::Name { path: path.into(), node, cause }
+}
+
+/// Files, bytes, torn and reordered ones.
+fn counts(loss: &Loss) -> [u64; 4] {
+    [loss.files, loss.bytes, loss.torn, loss.reordered]
+}
+
+#[test]
+fn what_was_synced_must_be_there() {
+    let data = [7; 1300];
+    let scene = Scene::with_file(&data);
+    let at_ns = scene.last_ns();
+    let of = |files: &[(&str, &[u8])]| counts(&scene.loss(at_ns, files));
+    assert_eq!(of(&[(FILE, &data)]), [0; 4]);
+    assert_eq!(of(&[]), [1, 1300, 0, 0]);
+    assert_eq!(of(&[(FILE, &data[..600])]), [0, 1300 - 512, 1, 0]);
+    assert_eq!(of(&[(FILE, &[])]), [0, 1300, 1, 0]);
+    let mut torn = data;
+    torn[600] = 0;
+    assert_eq!(of(&[(FILE, &torn)]), [0, 512, 1, 0]);
+    // Before the syncs returned nothing was promised.
+    assert_eq!(counts(&scene.loss(at_ns - 1, &[])), [0; 4]);
+    assert_eq!(counts(&scene.loss(at_ns - 11, &[(FILE, &data[..600])])), [0; 4]);
+    // The data were promised by the file's own sync, wherever its name survives.
+    assert_eq!(counts(&scene.loss(at_ns - 1, &[(FILE, &data[..600])])), [0, 788, 1, 0]);
+}
+
+#[test]
+fn each_sector_of_a_later_write_may_be_old_or_new() {
+    let old = [1; 1024];
+    let mut scene = Scene::with_file(&old);
+    let at_ns = scene.write(1, 256, &[2; 512]);
+    let mut new = old;
+    new[256..768].fill(2);
+    let mixed = [&new[..512], &old[512..]].concat();
+    let mut torn = old;
+    torn[300] = 9;
+    let of = |at_ns, data: &[u8]| counts(&scene.loss(at_ns, &[(FILE, data)]));
+    for data in [&old, &new, &*mixed] {
+        assert_eq!(of(at_ns, data), [0; 4]);
+        // While the call is under way.
+        assert_eq!(of(at_ns - 1, data), [0; 4]);
+    }
+    assert_eq!(of(at_ns, &torn), [0, 512, 1, 0]);
+    // Before it began.
+    assert_eq!(of(at_ns - 6, &new), [0, 1024, 1, 0]);
+}
+
+#[test]
+fn a_durable_write_is_promised_when_it_returns() {
+    let mut scene = Scene::with_file(&[1; 512]);
+    let data = Rc::from([2; 512]);
+    let at_ns = scene.add(Change::Data { node: 1, at: 0, data, is_durable: true });
+    assert_eq!(counts(&scene.loss(at_ns, &[(FILE, &[1; 512])])), [0, 512, 1, 0]);
+    assert_eq!(counts(&scene.loss(at_ns, &[(FILE, &[2; 512])])), [0; 4]);
+    assert_eq!(counts(&scene.loss(at_ns - 1, &[(FILE, &[1; 512])])), [0; 4]);
+}
+
+#[test]
+fn a_synced_removal_is_for_good() {
+    let mut scene = Scene::with_file(&[1; 512]);
+    let removed_ns = scene.add(name(FILE, None, Cause::Removed));
+    let synced_ns = scene.add(Change::SyncNames { directory: "/t/d".into() });
+    for files in [&[][..], &[(FILE, &[1; 512][..])]] {
+        assert_eq!(counts(&scene.loss(removed_ns, files)), [0; 4]);
+    }
+    assert_eq!(counts(&scene.loss(synced_ns, &[(FILE, &[1; 512])])), [1, 0, 0, 0]);
+    assert_eq!(counts(&scene.loss(synced_ns, &[])), [0; 4]);
+}
+
+#[test]
+fn a_renamed_file_has_one_of_its_names() {
+    let data = [1; 512];
+    let mut scene = Scene::with_file(&data);
+    scene.add(name(FILE, None, Cause::Renamed));
+    let at_ns = scene.add(name("/t/d/new", Some(1), Cause::Renamed));
+    for path in [FILE, "/t/d/new"] {
+        assert_eq!(counts(&scene.loss(at_ns, &[(path, &data)])), [0; 4]);
+    }
+    assert_eq!(counts(&scene.loss(at_ns, &[])), [1, 512, 0, 0]);
+}
+
+#[test]
+fn a_name_that_outlives_the_data_before_it_is_reordered() {
+    let old = [1; 512];
+    let mut scene = Scene::with_file(&old);
+    scene.add(name("/t/d/new", Some(2), Cause::Made));
+    scene.write(2, 0, &[2; 512]);
+    scene.add(name("/t/d/new", None, Cause::Renamed));
+    let at_ns = scene.add(name(FILE, Some(2), Cause::Renamed));
+    let of = |data: &[u8]| counts(&scene.loss(at_ns, &[(FILE, data)]));
+    assert_eq!(of(&old), [0; 4]);
+    assert_eq!(of(&[2; 512]), [0; 4]);
+    assert_eq!(of(&[]), [0, 0, 0, 1]);
+}
+
+#[test]
+fn names_below_a_directory_that_was_not_synced_promise_nothing() {
+    let mut scene = Scene::new();
+    scene.add(name("/t/d/e", Some(1), Cause::Made));
+    scene.add(name("/t/d/e/file", Some(2), Cause::Made));
+    let below_ns = scene.add(Change::SyncNames { directory: "/t/d/e".into() });
+    assert_eq!(counts(&scene.loss(below_ns, &[])), [0; 4]);
+    let at_ns = scene.add(Change::SyncNames { directory: "/t/d".into() });
+    assert_eq!(counts(&scene.loss(at_ns, &[])), [2, 0, 0, 0]);
+}
+
+#[test]
+fn a_file_with_data_that_were_not_recorded_promises_its_name_alone() {
+    let mut scene = Scene::with_file(&[1; 512]);
+    let at_ns = scene.add(Change::Unseen { node: 1 });
+    assert_eq!(counts(&scene.loss(at_ns, &[(FILE, &[9; 100])])), [0; 4]);
+    assert_eq!(scene.loss(at_ns, &[]).files, 1);
+}
