@@ -30,7 +30,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
-use std::time::UNIX_EPOCH;
+use std::thread::sleep;
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 mod cgroup;
 pub mod fuzz;
@@ -121,6 +122,21 @@ pub fn program(path: &Path, text: &str) {
         child.wait()
     });
     assert!(ended.as_ref().is_ok_and(ExitStatus::success), "{}: {ended:?}", path.display());
+}
+
+/// Asks until the answer is true, for at most ten seconds; false when it never was.
+///
+/// For locks that have ended: a program that another test starts has a copy of every descriptor of this process from
+/// its fork to its exec.
+pub fn soon(mut ask: impl FnMut() -> bool) -> bool {
+    let end = Instant::now() + Duration::from_secs(10);
+    while !ask() {
+        if Instant::now() > end {
+            return false;
+        }
+        sleep(Duration::from_millis(10));
+    }
+    true
 }
 
 /// The executable `name` on `PATH`, or in the system folders that `PATH` may leave out; `None` when

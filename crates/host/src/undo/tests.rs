@@ -1,5 +1,6 @@
 use super::*;
 use crate::fixture::Machine;
+use seekwell_testing::soon;
 use std::fs::OpenOptions;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
@@ -226,7 +227,7 @@ fn a_served_device_leaves_the_machine_to_a_run() {
     let of_a_run = owned("12-1.undo");
     assert!(lock(&system, &folder).unwrap().is_none());
     fs::remove_file(of_a_run).unwrap();
-    assert!(lock(&system, &folder).unwrap().is_some());
+    assert!(soon(|| lock(&system, &folder).unwrap().is_some()));
     child.kill().unwrap();
     child.wait().unwrap();
 }

@@ -88,7 +88,7 @@ fn the_machine_is_locked_while_another_process_will_put_something_back() {
     fs::remove_file(machine.path("proc/4711/comm")).unwrap();
     assert_eq!(holder(&system, &folder), "process 4711");
     process(&machine, "Z", 0, "");
-    assert!(lock(&system, &folder).unwrap().is_some());
+    assert!(soon(|| lock(&system, &folder).unwrap().is_some()));
 }
 
 #[test]
