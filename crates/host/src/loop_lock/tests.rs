@@ -38,6 +38,9 @@ fn a_loop_device_has_one_lock_in_all_mount_namespaces_and_it_ends_with_its_last_
     drop(lock);
     assert!(LoopLock::take(&dev, NAME).unwrap().is_none(), "a copy is left");
     drop(copy);
-    assert!(seekwell_testing::soon(|| LoopLock::take(&dev, NAME).unwrap().is_some()), "no copy is left");
+    assert!(
+        seekwell_testing::soon(|| LoopLock::take(&dev, NAME).unwrap().is_some()),
+        "no copy is left"
+    );
     assert!(LoopLock::take(&dev, "sda").is_err());
 }

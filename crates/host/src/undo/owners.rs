@@ -47,11 +47,14 @@ pub(super) fn wait_until_gone(system: &System, owners: &[Owner]) {
     }
 }
 
-/// True for a killed process that may still be inside its last system call.
+/// True for a killed process that may still be inside its last system call, or still has its descriptors and so the
+/// locks of its loop devices. The first thread of a process is a zombie while the others end.
 pub(super) fn is_dying(system: &System, owner: Owner) -> bool {
-    let path = system.proc.join(owner.pid.to_string()).join("stat");
-    let Some(stat) = sysfs::read_optional(&path) else { return false };
+    let folder = system.proc.join(owner.pid.to_string());
+    let Some(stat) = sysfs::read_optional(&folder.join("stat")) else { return false };
     let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().next());
     let is_same = start_ticks(&stat) == Some(owner.started_ticks);
-    is_same && !matches!(state, Some("Z" | "X")) && !is_alive(system, owner)
+    let has_ended =
+        || matches!(state, Some("Z" | "X")) && sysfs::names(&folder.join("task")).len() < 2;
+    is_same && !has_ended() && !is_alive(system, owner)
 }

@@ -44,6 +44,28 @@ fn a_killed_process_restores_nothing_and_is_waited_for_until_it_is_gone() {
     assert_eq!((is_alive(&system, OTHER), is_dying(&system, OTHER)), (false, false));
 }
 
+/// A process whose first thread has ended is a zombie with all its descriptors until the others end.
+#[test]
+fn a_killed_process_is_waited_for_until_its_last_thread_has_ended() {
+    let test = "a_killed_process_is_waited_for_until_its_last_thread_has_ended";
+    let Some(python) = seekwell_testing::tool("python3") else {
+        return seekwell_testing::skip(test, "python3 is not installed");
+    };
+    let script = "import ctypes, threading, time\n\
+                  threading.Thread(target=time.sleep, args=(60,)).start()\n\
+                  ctypes.CDLL(None).syscall(ctypes.c_long(EXIT), 0)\n"
+        .replace("EXIT", &libc::SYS_exit.to_string());
+    let mut child = Command::new(python).args(["-c", &script]).spawn().unwrap();
+    let system = System::host();
+    let stat = || fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
+    assert!(soon(|| stat().contains(") Z ")), "{}", stat());
+    let owner = Owner { pid: child.id(), started_ticks: start_ticks(&stat()).unwrap() };
+    assert_eq!((is_alive(&system, owner), is_dying(&system, owner)), (false, true));
+    child.kill().unwrap();
+    assert!(soon(|| !is_dying(&system, owner)));
+    child.wait().unwrap();
+}
+
 #[test]
 fn nothing_is_put_back_before_a_killed_process_has_ended() {
     let (machine, system) = machine();
