@@ -64,8 +64,10 @@ fn bring_up(trial: &mut Trial<'_, '_>) -> Result<(), TrialError> {
     })?;
     let attached = trial.stage(SETUP, |trial| Attached::attach(trial, definition))?;
     standing(trial, attached, |trial, attached| {
-        let memory = trial.stage(SETUP, Memory::limit)?;
-        standing(trial, memory, |trial, _| with_settings(trial, attached, definition))
+        standing(trial, Memory::default(), |trial, memory| {
+            trial.stage(SETUP, |trial| memory.set(trial))?;
+            with_settings(trial, attached, definition)
+        })
     })
 }
 

@@ -52,7 +52,7 @@ fn stack(filesystem: &str, size: Bytes) -> Stack {
             export: None,
         },
         scheduler: Scheduler::plain("mq-deadline"),
-        memory: Memory { name: "all".into(), limit: MemoryLimit::Unlimited },
+        memory: Memory::plain("all", MemoryLimit::Unlimited),
     }
 }
 

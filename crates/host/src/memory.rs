@@ -4,10 +4,10 @@ use crate::cgroup;
 use crate::error::{Error, Result};
 use crate::mounts::{self, MountLine};
 use crate::sysfs::{self, System};
-use crate::undo::{Target, Undo};
+use crate::undo::{self, Restored, Target, Undo};
 use seekwell_model::units::Bytes;
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 #[cfg(test)]
@@ -130,6 +130,42 @@ pub fn limit(system: &System, name: &str, limit: Bytes, undo: &mut Undo) -> Resu
     })?;
     write(&directory.join("cgroup.procs"), "0")?;
     Ok(MemoryGroup { directory, home, version: controller.version, limit: Bytes(in_force) })
+}
+
+/// Sets a file of `/proc/sys/vm`, which holds for the whole machine until the undo list restores it.
+///
+/// # Errors
+/// When the kernel has no such file or takes another value.
+pub fn set_vm(system: &System, name: &str, value: &str, undo: &mut Undo) -> Result<()> {
+    // Setting a ratio clears the bytes that were set in its place.
+    for file in [name.replace("_ratio", "_bytes"), name.to_owned()] {
+        let path = undo::sysctl(system, &file);
+        if path.exists() {
+            undo.record(&Target::File { path })?;
+        }
+    }
+    let path = undo::sysctl(system, name);
+    let refused = |what: String| Error::Setting {
+        device: format!("vm.{name}"),
+        what,
+        remedy: "take it out of [[memory]] vm, or write a value that sysctl -w accepts".to_owned(),
+    };
+    let written = fs::OpenOptions::new().write(true).open(&path);
+    written
+        .and_then(|mut file| file.write_all(value.as_bytes()))
+        .map_err(|error| refused(format!("cannot be set to {value}: {error}")))?;
+    match sysfs::read_optional(&path) {
+        Some(found) if found == value => Ok(()),
+        found => Err(refused(format!("is {} after {value} was set", found.unwrap_or_default()))),
+    }
+}
+
+/// Restores what [`set_vm`] set.
+///
+/// # Errors
+/// When the undo list cannot be written.
+pub fn restore_vm(undo: &mut Undo) -> Result<Restored> {
+    undo.restore_where(|target| matches!(target, Target::File { .. }))
 }
 
 fn group_name(name: &str) -> String {

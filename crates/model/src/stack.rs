@@ -234,6 +234,18 @@ pub enum MemoryLimit {
     Limit(Bytes),
 }
 
+/// Settings of the kernel's memory that a lab may set, below `/proc/sys/vm`. Those in bytes are left out: each replaces
+/// its ratio.
+pub const VM_SETTINGS: [&str; 7] = [
+    "dirty_background_ratio",
+    "dirty_expire_centisecs",
+    "dirty_ratio",
+    "dirty_writeback_centisecs",
+    "laptop_mode",
+    "swappiness",
+    "vfs_cache_pressure",
+];
+
 /// One value of the memory axis.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memory {
@@ -241,13 +253,22 @@ pub struct Memory {
     pub name: String,
     /// The limit.
     pub limit: MemoryLimit,
+    /// Those of [`VM_SETTINGS`] that are set, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub vm: BTreeMap<String, String>,
 }
 
 impl Memory {
     /// The default: a quarter of the machine's RAM.
     #[must_use]
     pub fn quarter() -> Self {
-        Self { name: "quarter".to_owned(), limit: MemoryLimit::Quarter }
+        Self::plain("quarter", MemoryLimit::Quarter)
+    }
+
+    /// A limit with nothing else set.
+    #[must_use]
+    pub fn plain(name: &str, limit: MemoryLimit) -> Self {
+        Self { name: name.to_owned(), limit, vm: BTreeMap::new() }
     }
 }
 

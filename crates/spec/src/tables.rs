@@ -460,7 +460,16 @@ pub const MEMORY: TableDefinition = TableDefinition {
     doc: "Axis: memory limits with names, instead of `[memory]`.",
     entries: &[
         Entry::new("limit", TEXT, LIMIT_DOC).required(),
-        Entry::new("name", TEXT, "Name, unique among memory limits. Without it the limit."),
+        Entry::new(
+            "name",
+            TEXT,
+            "Name, unique among memory limits. Without it the limit with its settings.",
+        ),
+        Entry::new(
+            "vm",
+            FieldKind::TextTable,
+            "Files of `/proc/sys/vm/` by name: `dirty_ratio`, `dirty_background_ratio`, `dirty_expire_centisecs`, `dirty_writeback_centisecs`, `swappiness`, `vfs_cache_pressure`, `laptop_mode`; for example `{ dirty_ratio = \"40\" }`. Set in every trial, for the whole machine on the host, and restored at its end.",
+        ),
     ],
     by_kind: None,
 };

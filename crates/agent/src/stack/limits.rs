@@ -1,5 +1,5 @@
-//! Settings of the kernel that outlive a process: the memory limit and the queue settings. Each is on
-//! the undo list before it is changed.
+//! Settings of the kernel that outlive a process: the memory limit, those of `/proc/sys/vm` and the queue
+//! settings. Each is on the undo list before it is changed.
 
 use super::Part;
 use super::attached::{Attached, Device};
@@ -7,21 +7,26 @@ use crate::context::{TEARDOWN, Trial};
 use crate::error::{Fault, TrialError};
 use seekwell_host::memory::{self, CgroupVersion, MemoryGroup};
 use seekwell_host::queue::{self, Wanted};
+use seekwell_host::undo::Restored;
 use seekwell_model::record::DeviceInForce;
 use seekwell_model::stack::MemoryLimit;
 use seekwell_model::units::Bytes;
 use seekwell_model::warning::{Warning, WarningCode};
 
-/// The memory limit of the stack; without one it is nothing.
-#[derive(Debug)]
+/// The memory limit of the stack and its settings of `/proc/sys/vm`. It is up before the first is set, so that one that
+/// fails half-way is restored too.
+#[derive(Debug, Default)]
 pub struct Memory(Option<MemoryGroup>);
 
 impl Memory {
-    /// Sets the limit that the stack asks for, and enters it.
+    /// Sets what the stack asks for, and enters the limit.
     ///
     /// # Errors
-    /// When the kernel has no memory cgroup or refuses the limit.
-    pub fn limit(trial: &mut Trial<'_, '_>) -> Result<Self, Fault> {
+    /// When the kernel refuses a setting or the limit, or has no memory cgroup.
+    pub fn set(&mut self, trial: &mut Trial<'_, '_>) -> Result<(), Fault> {
+        for (name, value) in &trial.request.stack.memory.vm {
+            memory::set_vm(&trial.system, name, value, &mut trial.undo)?;
+        }
         let in_force = &mut trial.record.in_force;
         in_force.cpus.clone_from(&trial.cpus);
         in_force.swap = memory::swap(&trial.system)?;
@@ -29,7 +34,7 @@ impl Memory {
         let limit = match (request.stack.memory.limit, request.ram) {
             (MemoryLimit::Limit(bytes), _) => bytes,
             (MemoryLimit::Quarter, Some(ram)) => Bytes(ram.0 / 4),
-            (MemoryLimit::Quarter, None) | (MemoryLimit::Unlimited, _) => return Ok(Self(None)),
+            (MemoryLimit::Quarter, None) | (MemoryLimit::Unlimited, _) => return Ok(()),
         };
         let group = memory::limit(&trial.system, &request.run, limit, &mut trial.undo)?;
         in_force.memory_limit = Some(group.limit());
@@ -38,7 +43,8 @@ impl Memory {
             let text = "the memory limit is a version 1 cgroup, which does not limit write-back";
             trial.record.add_warning(Warning::new(WarningCode::MemoryV1, text));
         }
-        Ok(Self(Some(group)))
+        self.0 = Some(group);
+        Ok(())
     }
 }
 
@@ -46,10 +52,13 @@ impl Part<Trial<'_, '_>> for Memory {
     type Error = TrialError;
 
     fn take_down(self, trial: &mut Trial<'_, '_>) -> Result<(), TrialError> {
-        trial.stage(TEARDOWN, |trial| match self.0 {
+        let restored =
+            trial.stage(TEARDOWN, |trial| restored(memory::restore_vm(&mut trial.undo)?));
+        let removed = trial.stage(TEARDOWN, |trial| match self.0 {
             Some(group) => Ok(group.remove(&mut trial.undo)?),
             None => Ok(()),
-        })
+        });
+        removed.and(restored)
     }
 }
 
@@ -135,15 +144,14 @@ impl Part<Trial<'_, '_>> for Queues {
         let mut done = Ok(());
         for name in &self.devices {
             let restored = trial.stage(TEARDOWN, |trial| {
-                let restored = queue::restore(&trial.system, name, &mut trial.undo)?;
-                if restored.problems.is_empty() {
-                    Ok(())
-                } else {
-                    Err(Fault::NotRestored(restored.problems))
-                }
+                restored(queue::restore(&trial.system, name, &mut trial.undo)?)
             });
             done = done.and(restored);
         }
         done
     }
+}
+
+fn restored(done: Restored) -> Result<(), Fault> {
+    if done.problems.is_empty() { Ok(()) } else { Err(Fault::NotRestored(done.problems)) }
 }

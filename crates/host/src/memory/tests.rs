@@ -151,3 +151,25 @@ fn meminfo_is_read_in_bytes_and_a_missing_line_is_none() {
     machine.write("proc/meminfo", "MemTotal: many kB");
     assert!(ram(&system).is_err());
 }
+
+#[test]
+fn a_setting_of_the_memory_is_restored_with_the_bytes_that_it_replaces() {
+    let machine = Machine::new();
+    let system = machine.system();
+    let value = |name: &str| sysfs::read(&machine.path(&format!("proc/sys/vm/{name}"))).unwrap();
+    for (name, before) in [("dirty_ratio", "0"), ("dirty_bytes", "1000000"), ("swappiness", "60")] {
+        machine.write(&format!("proc/sys/vm/{name}"), before);
+    }
+    let mut undo = Undo::in_memory(&system);
+    set_vm(&system, "dirty_ratio", "40", &mut undo).unwrap();
+    set_vm(&system, "swappiness", "10", &mut undo).unwrap();
+    assert_eq!([value("dirty_ratio"), value("swappiness")], ["40", "10"]);
+    // As the kernel does when the ratio is set.
+    machine.write("proc/sys/vm/dirty_bytes", "0");
+    let restored = restore_vm(&mut undo).unwrap();
+    assert_eq!(restored.problems, [""; 0]);
+    assert_eq!([value("dirty_ratio"), value("dirty_bytes")], ["0", "1000000"]);
+    assert_eq!(value("swappiness"), "60");
+    let error = set_vm(&system, "laptop_mode", "1", &mut undo).unwrap_err().to_string();
+    assert!(error.starts_with("vm.laptop_mode: cannot be set to 1: No such file"), "{error}");
+}

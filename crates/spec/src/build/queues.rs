@@ -3,8 +3,9 @@
 use super::{Axis, Named, name_or, narrow, unique};
 use crate::source::Problem;
 use crate::walk::{Checked, nearest};
-use seekwell_model::stack::{Memory, MemoryLimit, Scheduler};
+use seekwell_model::stack::{Memory, MemoryLimit, Scheduler, VM_SETTINGS};
 use seekwell_model::units::Bytes;
+use std::collections::BTreeMap;
 
 /// Smallest limit in which an agent and a filesystem's tools can live.
 const MIN_MEMORY: Bytes = Bytes::mib(16);
@@ -44,11 +45,16 @@ fn default_name(value: &Scheduler) -> String {
             .into_iter()
             .flatten()
             .collect();
-    settings.extend(value.tunables.iter().map(|(name, value)| format!("{name}={value}")));
-    match settings.is_empty() {
-        true => value.kind.clone(),
-        false => format!("{}[{}]", value.kind, settings.join(",")),
-    }
+    settings.extend(self::settings(&value.tunables));
+    with_settings(value.kind.clone(), settings)
+}
+
+fn settings(values: &BTreeMap<String, String>) -> Vec<String> {
+    values.iter().map(|(name, value)| format!("{name}={value}")).collect()
+}
+
+fn with_settings(name: String, settings: Vec<String>) -> String {
+    if settings.is_empty() { name } else { format!("{name}[{}]", settings.join(",")) }
 }
 
 /// Tunables are files of one directory of sysfs, with one line of text each.
@@ -74,6 +80,25 @@ fn check_tunables(table: &Checked, value: &Scheduler) -> Result<(), Problem> {
     Ok(())
 }
 
+/// Settings of the memory are whole numbers that the kernel takes.
+fn check_vm(table: &Checked, vm: &BTreeMap<String, String>) -> Result<(), Problem> {
+    let place = table.place("vm");
+    let known = VM_SETTINGS.join(", ");
+    if let Some(name) = vm.keys().find(|name| !VM_SETTINGS.contains(&name.as_str())) {
+        let name = crate::source::shorten(name, 40);
+        let message = format!("\"{name}\" is not a setting of /proc/sys/vm that a lab may have");
+        return Err(Problem::new(place, message, format!("write one of {known}")));
+    }
+    match vm.iter().find(|(_, value)| value.parse::<u32>().is_err()) {
+        Some((name, value)) => {
+            let value = crate::source::shorten(value, 40);
+            let message = format!("{name} = \"{value}\" is not a whole number");
+            Err(Problem::new(place, message, "write digits alone, for example \"40\""))
+        }
+        None => Ok(()),
+    }
+}
+
 /// The memory axis.
 pub(super) fn memories(root: &Checked) -> Result<Axis<Memory>, Problem> {
     let tables = root.tables("memory");
@@ -86,7 +111,7 @@ pub(super) fn memories(root: &Checked) -> Result<Axis<Memory>, Problem> {
             let limit = limit(text).map_err(|(message, remedy)| {
                 Problem::new(span, message, format!("write {remedy}"))
             })?;
-            axis.push(Named { value: Memory { name: limit_name(limit), limit }, span: Some(span) });
+            axis.push(Named { value: Memory::plain(&limit_name(limit), limit), span: Some(span) });
         }
     } else {
         for table in tables {
@@ -95,8 +120,11 @@ pub(super) fn memories(root: &Checked) -> Result<Axis<Memory>, Problem> {
             let limit = limit(text).map_err(|(message, remedy)| {
                 Problem::new(place, message, format!("write limit = {remedy}"))
             })?;
-            let name = name_or(table, || limit_name(limit))?;
-            axis.push(Named { value: Memory { name: name.value, limit }, span: name.span });
+            let vm = table.values.table("vm");
+            check_vm(table, &vm)?;
+            let name = name_or(table, || with_settings(limit_name(limit), settings(&vm)))?;
+            let value = Memory { name: name.value, limit, vm };
+            axis.push(Named { value, span: name.span });
         }
     }
     unique("memory limits", axis.iter().map(|named| (named.value.name.as_str(), named.span)))?;

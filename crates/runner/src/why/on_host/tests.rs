@@ -11,7 +11,7 @@ fn run() -> (Plan, Verdict, Pair, Trials) {
     for stack in &mut plan.stacks {
         stack.device.backing =
             Backing::Loop { size: Bytes(1 << 30), directory: None, sector: Bytes(4096) };
-        stack.memory = Memory { name: "all".to_owned(), limit: MemoryLimit::Unlimited };
+        stack.memory = Memory::plain("all", MemoryLimit::Unlimited);
         stack.scheduler = Scheduler::plain("none");
     }
     plan.stacks[0].scheduler = Scheduler::plain("bfq");
