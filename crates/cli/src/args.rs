@@ -25,6 +25,7 @@ use crate::terminal;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
 use seekwell_model::units::{Bytes, Nanos, UnitError};
+use seekwell_report::Applied;
 use seekwell_session::{Asked, Change, CpuCharge, More, Options, Price, Wait, backends};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -387,6 +388,27 @@ fn waiting(stop: &Arc<AtomicBool>) -> Wait {
     Wait { stop: Arc::clone(stop), say: |words| terminal::talk(&terminal::harmless(words)) }
 }
 
+/// Forms of `report --apply`.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub enum ApplyForm {
+    /// Commands and lines of configuration files
+    Lines,
+    /// Mount units in place of fstab lines
+    Systemd,
+    /// Ansible tasks
+    Ansible,
+}
+
+impl From<ApplyForm> for Applied {
+    fn from(form: ApplyForm) -> Self {
+        match form {
+            ApplyForm::Lines => Self::Lines,
+            ApplyForm::Systemd => Self::Systemd,
+            ApplyForm::Ansible => Self::Ansible,
+        }
+    }
+}
+
 /// Arguments of `report`.
 #[derive(Args, Debug)]
 pub struct ReportArgs {
@@ -398,6 +420,9 @@ pub struct ReportArgs {
     /// Show everything: table, evidence, warnings, uncontrolled factors, how to make the pick permanent
     #[arg(long)]
     pub all: bool,
+    /// Print what puts the pick in force (mkfs, fstab, udev) and the way back, for you to run
+    #[arg(long, value_name = "FORM", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "lines", conflicts_with_all = ["later", "json", "all"])]
+    pub apply: Option<ApplyForm>,
     /// Write one HTML file that contains the run file
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,

@@ -60,6 +60,7 @@ pub use markdown::markdown;
 pub use next_step::{resume_command, resume_with, shell_word};
 pub use over_time::{OverTime, PastRun};
 pub use parquet::{EachTrial, PARQUET_TABLES, ParquetTable, TableParts};
+pub use permanent::{Applied, applied};
 pub use plan_text::plan_text;
 pub use prediction_text::prediction_text;
 pub use replication::{

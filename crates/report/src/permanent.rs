@@ -13,6 +13,10 @@ use seekwell_model::units::Bytes;
 use seekwell_model::verdict::{DurabilityClass, VerdictKind};
 use std::path::Path;
 
+mod applied;
+
+pub use applied::{Applied, applied};
+
 /// Stands for a disk where the run had an image.
 const DISK: &str = "/dev/DISK";
 /// Stands for the second device of a cache.
@@ -20,6 +24,13 @@ const FAST_DISK: &str = "/dev/FAST-DISK";
 /// Stands for the journal's disk where the run had an image.
 const JOURNAL_DISK: &str = "/dev/JOURNAL-DISK";
 const RULES: &str = "/etc/udev/rules.d/60-seekwell.rules";
+const SYSCTL_FILE: &str = "/etc/sysctl.d/90-seekwell.conf";
+/// Purposes of steps that are written into files or take effect by a command.
+const FSTAB: [&str; 3] =
+    ["line for /etc/fstab", "lines for /etc/fstab", "line for /etc/fstab of the client"];
+const UDEV: &str = "udev rule, in /etc/udev/rules.d/60-seekwell.rules";
+const SYSCTL: &str = "lines for /etc/sysctl.d/90-seekwell.conf";
+const ACTIVATE: &str = "activate";
 
 /// Commands and configuration that make one stack permanent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,15 +49,13 @@ pub(crate) fn permanent(view: &RunView) -> Vec<Permanent> {
     if view.verdict.kind == VerdictKind::Unresolved {
         return vec![];
     }
-    view.verdict
-        .stacks
-        .iter()
-        .filter_map(|label| {
-            let well = |(_, record): &(_, &Record)| record.status == Status::Ok;
-            let (_, record) = view.of_stack(label).find(well)?;
-            withheld(view, label).or_else(|| Some(of_stack(view.stack(label)?, record)))
-        })
-        .collect()
+    view.verdict.stacks.iter().filter_map(|label| of_label(view, label)).collect()
+}
+
+fn of_label(view: &RunView, label: &str) -> Option<Permanent> {
+    let well = |(_, record): &(_, &Record)| record.status == Status::Ok;
+    let (_, record) = view.of_stack(label).find(well)?;
+    withheld(view, label).or_else(|| Some(of_stack(view.stack(label)?, record)))
 }
 
 /// A stack that may lose synced data, without lines: they are for labs that ask for it.
@@ -162,6 +171,13 @@ fn of_stack(stack: &Stack, record: &Record) -> Permanent {
     // Layers go from above to below, after the filesystem.
     let of_layers = names.layers.iter().rev().flat_map(|layer| layer.back.clone());
     permanent.back.extend(of_layers);
+    if !stack.memory.vm.is_empty() {
+        let line = |(name, value): (&String, &String)| format!("vm.{name} = {value}");
+        let lines = stack.memory.vm.iter().map(line).collect();
+        permanent.steps.push((SYSCTL, lines));
+        permanent.steps.push((ACTIVATE, vec![format!("sysctl -p {SYSCTL_FILE}")]));
+        permanent.back.push(format!("rm {SYSCTL_FILE}, then restart"));
+    }
     let rules = udev_steps(stack, record, &names);
     if !rules.is_empty() {
         permanent.steps.extend(rules);
@@ -283,7 +299,7 @@ fn mount_steps(
     let Some(overlay) = &stack.filesystem.overlay else {
         let line = fstab_line(stack, definition, names, MOUNT_POINT);
         return match &stack.filesystem.nfs {
-            None => vec![("line for /etc/fstab", vec![line])],
+            None => vec![(FSTAB[0], vec![line])],
             Some(nfs) => export_lines(nfs, line),
         };
     };
@@ -291,7 +307,7 @@ fn mount_steps(
     let memory = format!("tmpfs {UPPER} tmpfs size={},mode=0755 0 0", size.0);
     let layers = format!("lowerdir={LOWER},upperdir={UPPER}/upper,workdir={UPPER}/work");
     vec![
-        ("lines for /etc/fstab", vec![fstab_line(stack, definition, names, LOWER), memory]),
+        (FSTAB[1], vec![fstab_line(stack, definition, names, LOWER), memory]),
         (
             "after every boot",
             vec![
@@ -314,7 +330,7 @@ fn of_export(stack: &Stack, export: &Export) -> Permanent {
     let options = options.collect::<Vec<_>>().join(",");
     let mut permanent = Permanent { stack: stack.label.clone(), ..Permanent::default() };
     let line = format!("{} {MOUNT_POINT} nfs {options} 0 0", export.from);
-    permanent.steps.push(("line for /etc/fstab", vec![line]));
+    permanent.steps.push((FSTAB[0], vec![line]));
     permanent.back.push("remove the line from /etc/fstab".to_owned());
     permanent.notes.push(
         "a directory below the claimed one was measured: mount another one of the server for your files"
@@ -335,10 +351,7 @@ fn export_lines(nfs: &Nfs, server: String) -> Vec<(&'static str, Vec<String>)> {
             "line for /etc/exports of the server, then exportfs -ra",
             vec![format!("{MOUNT_POINT} CLIENT(rw,{commit},no_subtree_check,no_root_squash)")],
         ),
-        (
-            "line for /etc/fstab of the client",
-            vec![format!("SERVER:{MOUNT_POINT} {MOUNT_POINT} nfs {options} 0 0")],
-        ),
+        (FSTAB[2], vec![format!("SERVER:{MOUNT_POINT} {MOUNT_POINT} nfs {options} 0 0")]),
     ]
 }
 
@@ -353,7 +366,7 @@ fn mount_within(
         "overlay {MOUNT_POINT} overlay {layers},redirect_dir=off,metacopy=off,index=off 0 0"
     );
     vec![
-        ("lines for /etc/fstab", vec![fstab_line(stack, definition, names, LOWER), overlay]),
+        (FSTAB[1], vec![fstab_line(stack, definition, names, LOWER), overlay]),
         (
             "once, after the filesystem is mounted and before the overlay",
             vec![format!("mkdir {LOWER}/lower {LOWER}/upper {LOWER}/work")],
@@ -397,9 +410,9 @@ fn udev_steps(stack: &Stack, record: &Record, names: &Names) -> Vec<(&'static st
     }
     let device = if names.layers.is_empty() { names.device.as_str() } else { DISK };
     vec![
-        ("udev rule, in /etc/udev/rules.d/60-seekwell.rules", rules),
+        (UDEV, rules),
         (
-            "activate",
+            ACTIVATE,
             vec![
                 "udevadm control --reload".to_owned(),
                 format!("udevadm trigger --action=change {}", whole_disk(Path::new(device))),

@@ -58,7 +58,8 @@ fn registry() -> serde_reflection::Result<Registry> {
 }
 
 /// Fields of stacks with layers, overlays or NFS, and of runs on the nodes of a cluster, which others do not have.
-const OF_SOME_STACKS: [(&str, &str); 13] = [
+const OF_SOME_STACKS: [(&str, &str); 14] = [
+    ("Memory", "vm"),
     ("Verdict", "answer"),
     ("Stack", "layers"),
     ("InForce", "members"),

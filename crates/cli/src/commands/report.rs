@@ -3,7 +3,7 @@
 mod light;
 mod over_time;
 
-use crate::args::ReportArgs;
+use crate::args::{ApplyForm, ReportArgs};
 use crate::failure::{Exit, Failure};
 use crate::{foreign, output, terminal};
 use light::Light;
@@ -55,6 +55,10 @@ pub fn run(arguments: &ReportArgs) -> Result<Exit, Failure> {
     if changed.is_ok() {
         files(&file, &view, &trials, arguments)?;
     }
+    if let Some(form) = arguments.apply {
+        changed?;
+        return apply(&view, form, &arguments.run);
+    }
     if arguments.json || !has_files(arguments) {
         let how = Print { json: arguments.json, all: arguments.all };
         print(&file, &view, &arguments.run, how)?;
@@ -75,6 +79,18 @@ pub fn refuse_changed(file: &RunFile, view: &RunView) -> Result<(), Failure> {
     }
     let changed = StoreError::Changed { path: file.path().to_owned(), parts };
     Err(Failure::from_error(&changed))
+}
+
+fn apply(view: &RunView, form: ApplyForm, run: &Path) -> Result<Exit, Failure> {
+    let Some(text) = seekwell_report::applied(view, form.into()) else {
+        terminal::talk(&format!(
+            "{}: no pick to put in force: seekwell report says why",
+            run.display()
+        ));
+        return Ok(Exit::NotResolved);
+    };
+    terminal::data(&text);
+    Ok(Exit::Done)
 }
 
 fn has_files(arguments: &ReportArgs) -> bool {
