@@ -82,6 +82,34 @@ fn hostile_texts_do_nothing_in_a_browser() {
     click(test, &wanted, &tools, &["--hostile", "--most", "12"]);
 }
 
+/// The pages of the atlas, in sizes and colours of readers; every link leads to a page that is there.
+#[test]
+fn the_site_of_the_atlas_works_in_a_browser() {
+    let test = "the_site_of_the_atlas_works_in_a_browser";
+    let Some((node, chromium)) = browser(test) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let done = seekwell(&["atlas", "publish", "site"], folder.path());
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let site = folder.path().join("site");
+    for entry in std::fs::read_dir(&site).unwrap() {
+        let page = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        for link in page.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
+            assert!(link.starts_with('#') || site.join(link).is_file(), "{link}");
+        }
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/test/browser/site.mjs");
+    let pages = ["index.html", "database.ssd-nvme-512gb.html", "question-scheduler.html"];
+    let output = Command::new(node)
+        .arg(script)
+        .args([&chromium, &site])
+        .args(pages)
+        .env("TMPDIR", folder.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+}
+
 /// What the run file holds of each trial, for the test of the page's program.
 fn expected(run: &Path) -> serde_json::Value {
     let file = seekwell_store::RunFile::open(run).unwrap();

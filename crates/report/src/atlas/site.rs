@@ -36,7 +36,9 @@ pub fn site(
     entries: &[Entry],
     title: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Vec<SitePage>, MixedKeys> {
-    let conditions = |entry: &Entry| (entry.kernel.clone(), entry.cpu.clone(), entry.seed);
+    // Stacks are compared within an entry alone, so builds of one Linux may stand next to each other.
+    let linux = |entry: &Entry| entry.kernel.split(' ').next().unwrap_or_default().to_owned();
+    let conditions = |entry: &Entry| (linux(entry), entry.cpu.clone(), entry.seed);
     for pair in entries.windows(2) {
         if conditions(&pair[0]) != conditions(&pair[1]) {
             return Err(MixedKeys { one: pair[0].name(None), other: pair[1].name(None) });
@@ -80,7 +82,7 @@ fn index(entries: &[Entry], answered: &[Answered<'_>]) -> SitePage {
             "{cells} cells of {} runs on modelled devices in virtual time: Linux {}, {}, seed {}. The same seed \
              gives the same cell on every machine.",
             entries.len(),
-            entry.kernel,
+            names(entries, |entry| &entry.kernel).join(" and "),
             entry.cpu,
             entry.seed
         )
@@ -89,7 +91,7 @@ fn index(entries: &[Entry], answered: &[Answered<'_>]) -> SitePage {
     page.raw("<h2>Which stack for which load and device?</h2><form hidden><label>Show <input name=\"q\" type=\"search\" placeholder=\"database nvme xfs\"></label></form>");
     matrix(&mut page, entries);
     page.raw("<p class=\"faint\">Colour: the most that the pick can be worse than the best stack. <span class=\"loss-0\">at most 2 %</span> <span class=\"loss-1\">at most 10 %</span> <span class=\"loss-2\">more, or no bound</span></p>");
-    page.raw("<h2>Questions that people ask</h2><dl>");
+    page.raw("<h2>Questions that people ask</h2><dl class=\"questions\">");
     for one in answered {
         page.raw("<dt>");
         link(&mut page, &format!("question-{}.html", one.question.name), one.question.text);
@@ -174,7 +176,7 @@ fn entry_page(entry: &Entry, title: &dyn Fn(&str) -> Option<String>) -> SitePage
 fn cell_table(page: &mut Page, entry: &Entry) {
     page.raw("<div class=\"scroll\"><table><thead><tr><th>stack</th><th>");
     page.text(&entry.metric);
-    page.raw("</th><th>against the best</th><th></th><th>after a power cut</th><th>written per byte</th>");
+    page.raw("</th><th>against the best</th><th>drawn</th><th>after a power cut</th><th>written per byte</th>");
     let others: Vec<&String> =
         entry.cells.first().iter().flat_map(|cell| cell.others.keys()).collect();
     for other in &others {

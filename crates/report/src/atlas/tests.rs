@@ -106,6 +106,11 @@ fn a_question_is_answered_by_the_most_that_each_choice_costs() {
         answer("ext4-or-xfs", &[xfs_wins(), equal]).unwrap(),
         "xfs, which is at most 1 % worse than the best in all 2 cases; ext4 is up to 3.0 times worse than the best (log on disk)."
     );
+    let other_way = entry("mail", "card", [("ext4", 0.02), ("xfs", 0.03)]);
+    assert_eq!(
+        answer("ext4-or-xfs", &[xfs_wins(), other_way]).unwrap(),
+        "It depends. Within 4 % of the best in 2 cases: ext4 in 1, at worst a factor of 3.0 behind (log on disk); xfs in 1, at worst 50 % behind (mail on card)."
+    );
     assert_eq!(answer("data-journal", &[xfs_wins()]), None);
 }
 
@@ -123,6 +128,10 @@ fn a_site_has_a_page_per_run_and_question_and_refuses_other_conditions() {
     assert!(!index.contains("card<\"") && index.contains("question-ext4-or-xfs.html"), "{index}");
     assert!(pages[1].text.contains("seekwell atlas check log/disk/xfs/none"), "{}", pages[1].text);
     let mut other = xfs_wins();
+    let (one, two) = ("6.12 (set, 1)", "6.12 (set, 2)");
+    let built = |kernel: &str| Entry { kernel: kernel.to_owned(), ..xfs_wins() };
+    let index = site(&[built(one), built(two)], &|_| None).unwrap().swap_remove(0).text;
+    assert!(index.contains("Linux 6.12 (set, 1) and 6.12 (set, 2), "), "{index}");
     other.kernel = "another".to_owned();
     assert!(
         site(&[xfs_wins(), other], &|_| None)
