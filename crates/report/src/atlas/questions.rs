@@ -277,7 +277,7 @@ impl<'a> Answered<'a> {
         format!("{first}; {}.", list(&others))
     }
 
-    /// Where no choice is good everywhere: in how many cases each is, and its worst one.
+    /// Returns in how many cases each choice is good, and its worst case, for choices of which none is good everywhere.
     fn depends(&self, most: &[(&str, &Entry, f64)]) -> String {
         let good = |at: usize| self.rows.iter().filter(|(_, costs)| costs[at] < EQUAL).count();
         let mut all: Vec<_> = most.iter().enumerate().map(|(at, one)| (good(at), one)).collect();

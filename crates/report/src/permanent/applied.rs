@@ -1,4 +1,4 @@
-//! What puts the pick in force as text to keep: lines, systemd mount units, or Ansible tasks.
+//! Text that puts the pick in force: lines, systemd mount units, or Ansible tasks.
 
 use super::{ACTIVATE, FSTAB, Permanent, RULES, SYSCTL, SYSCTL_FILE, UDEV, of_label};
 use crate::answer_text::answer;
@@ -21,7 +21,7 @@ pub enum Applied {
     Ansible,
 }
 
-/// What puts the pick in force, with the way back; `None` without a pick. Nothing of it is run.
+/// Text that puts the pick in force, with the way back; `None` without a pick. Nothing of it is run.
 #[must_use]
 pub fn applied(view: &RunView, form: Applied) -> Option<String> {
     let one = of_label(view, answer(view).pick.as_ref()?)?;
