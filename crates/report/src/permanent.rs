@@ -55,7 +55,19 @@ pub(crate) fn permanent(view: &RunView) -> Vec<Permanent> {
 fn of_label(view: &RunView, label: &str) -> Option<Permanent> {
     let well = |(_, record): &(_, &Record)| record.status == Status::Ok;
     let (_, record) = view.of_stack(label).find(well)?;
-    withheld(view, label).or_else(|| Some(of_stack(view.stack(label)?, record)))
+    withheld(view, label).or_else(|| Some(of_stack(&as_stated(view, view.stack(label)?), record)))
+}
+
+/// The stack with the size of a journal inside that the lab states: the plan gives all of them the same one only so that
+/// they can be compared.
+fn as_stated(view: &RunView, stack: &Stack) -> Stack {
+    let mut stack = stack.clone();
+    if stack.journal.external.is_none() {
+        let mut of_lab = view.plan.lab.journals.iter();
+        let stated = of_lab.find(|journal| journal.name == stack.journal.name);
+        stack.journal.size = stated.and_then(|journal| journal.size);
+    }
+    stack
 }
 
 /// A stack that may lose synced data, without lines: they are for labs that ask for it.

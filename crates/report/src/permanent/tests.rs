@@ -8,6 +8,7 @@ use seekwell_model::verdict::StackDurability;
 fn changed(stack: impl FnOnce(&mut Stack), record: impl Fn(&mut Record)) -> Permanent {
     let mut view = fixture::winner();
     stack(&mut view.plan.stacks[1]);
+    view.plan.lab.journals = vec![view.plan.stacks[1].journal.clone()];
     view.records.iter_mut().filter(|(trial, _)| trial.candidate == 1).for_each(|(_, r)| record(r));
     permanent(&view).remove(0)
 }
@@ -373,4 +374,12 @@ fn lines_of_a_stack_that_may_lose_synced_data_are_for_labs_that_ask() {
     );
     view.plan.lab.judge.durability = Eligible::Any;
     assert!(!lines(&permanent(&view).remove(0)).is_empty());
+}
+
+#[test]
+fn a_journal_size_that_only_makes_stacks_comparable_is_no_option() {
+    let mut view = fixture::winner();
+    view.plan.stacks[1].journal.size = Some(Bytes::mib(64));
+    view.plan.lab.journals = vec![Journal::internal()];
+    assert_eq!(lines(&permanent(&view)[0])[0], "mkfs.xfs /dev/DISK");
 }
