@@ -12,7 +12,7 @@ use crate::text::capital;
 use crate::view::{RunView, count};
 use names::{Group, by_name, plural, values_of};
 use seekwell_model::answer::{Answer, AxisAnswer, Depends, Doubt, TimeRow, Trend, ValueOut};
-use seekwell_model::verdict::Ratio;
+use seekwell_model::verdict::{DurabilityClass, Evidence, Ratio};
 use seekwell_model::warning::{Phase, Warning, WarningCode};
 use std::borrow::Cow;
 
@@ -85,6 +85,8 @@ pub(crate) enum Standing {
     Pick,
     Close,
     Out,
+    /// Trials set no bound on it.
+    Undecided,
     /// It may lose data that the pick keeps.
     NotEligible,
     /// It has no usable value.
@@ -215,7 +217,7 @@ pub(crate) fn is_by_workload(view: &RunView) -> bool {
 }
 
 /// Place of a stack in the answer.
-pub(crate) fn standing(answer: &Answer, row: &Ratio) -> Standing {
+pub(crate) fn standing(answer: &Answer, evidence: &Evidence, row: &Ratio) -> Standing {
     let label = &row.stack;
     if answer.pick.as_ref() == Some(label) {
         Standing::Pick
@@ -225,8 +227,19 @@ pub(crate) fn standing(answer: &Answer, row: &Ratio) -> Standing {
         Standing::Out
     } else if row.median.is_none() || answer.unmeasured.iter().any(|one| one.stack == *label) {
         Standing::Unmeasured
-    } else {
+    } else if keeps_less(answer, evidence, label) {
         Standing::NotEligible
+    } else {
+        Standing::Undecided
+    }
+}
+
+/// Returns true for a stack that may lose what the pick keeps.
+fn keeps_less(answer: &Answer, evidence: &Evidence, label: &str) -> bool {
+    let class = |label: &str| evidence.durability_of(label).map(|found| found.class);
+    match (class(label), answer.pick.as_deref().and_then(class)) {
+        (Some(class), Some(pick)) => class > pick.max(DurabilityClass::Synced),
+        _ => answer.weaker.is_some(),
     }
 }
 
@@ -380,7 +393,7 @@ impl Said<'_> {
         let is_slower = |row: &&Ratio| {
             let effect =
                 row.ratio.and_then(|ratio| Effect::one(better, ratio, row.low, row.high).ends);
-            standing(self.answer, row) == Standing::NotEligible
+            standing(self.answer, &self.view.verdict.evidence, row) == Standing::NotEligible
                 && effect.is_some_and(|(low, _)| low > 1.0)
                 && self.answer.weaker.as_ref().is_none_or(|weaker| weaker.stack != row.stack)
         };

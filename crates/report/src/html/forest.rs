@@ -31,7 +31,7 @@ impl Group<'_> {
             Standing::Pick => "pick",
             Standing::Close => "close",
             Standing::Out => "out",
-            Standing::NotEligible | Standing::Unmeasured => "none",
+            Standing::Undecided | Standing::NotEligible | Standing::Unmeasured => "none",
         }
     }
 
@@ -41,6 +41,7 @@ impl Group<'_> {
             Standing::Pick => "Pick".to_owned(),
             Standing::Close => format!("Too close to call ({number})"),
             Standing::Out => format!("Out ({number})"),
+            Standing::Undecided => format!("Without a bound ({number})"),
             Standing::NotEligible => format!("Not eligible: may lose data ({number})"),
             Standing::Unmeasured => format!("No value ({number})"),
         }
@@ -71,10 +72,13 @@ impl<'a> Forest<'a> {
             Standing::Pick,
             Standing::Close,
             Standing::Out,
+            Standing::Undecided,
             Standing::NotEligible,
             Standing::Unmeasured,
         ] {
-            let of = |row: &&StackRow| answer_text::standing(answer, &row.ratio) == standing;
+            let of = |row: &&StackRow| {
+                answer_text::standing(answer, &view.verdict.evidence, &row.ratio) == standing
+            };
             let rows: Vec<&StackRow> = table.rows.iter().filter(of).collect();
             if !rows.is_empty() {
                 groups.push(Group { standing, rows });

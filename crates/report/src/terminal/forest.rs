@@ -49,7 +49,10 @@ impl<'a> Forest<'a> {
         let table = StackTable::of(view);
         let mut groups: BTreeMap<Standing, Vec<StackRow>> = BTreeMap::new();
         for row in table.rows {
-            groups.entry(standing(&answer, &row.ratio)).or_default().push(row);
+            groups
+                .entry(standing(&answer, &view.verdict.evidence, &row.ratio))
+                .or_default()
+                .push(row);
         }
         let reasons = answer.unmeasured.iter();
         let reasons = reasons.map(|one| (one.stack.clone(), one.reason.clone())).collect();
@@ -150,6 +153,7 @@ fn title(place: Standing, stacks: usize, shown: usize) -> String {
         Standing::Pick => return "pick".to_owned(),
         Standing::Close => "too close to call",
         Standing::Out => "out",
+        Standing::Undecided => "without a bound",
         Standing::NotEligible => "not eligible: may lose data that the pick keeps",
         Standing::Unmeasured => "no usable value",
     };
@@ -321,7 +325,10 @@ impl Layout {
         let mark = match place {
             Standing::Pick => '\u{25cf}',
             Standing::Out => '\u{25a0}',
-            Standing::Close | Standing::NotEligible | Standing::Unmeasured => '\u{25cb}',
+            Standing::Close
+            | Standing::Undecided
+            | Standing::NotEligible
+            | Standing::Unmeasured => '\u{25cb}',
         };
         if let Some(factor) = row.ratio.ratio.map(|ratio| forest.worse(ratio)) {
             match self.column(factor) {

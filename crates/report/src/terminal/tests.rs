@@ -432,3 +432,15 @@ fn colours_are_codes_around_the_same_text() {
     }
     assert!(text.starts_with(&fixture::screen(&view, 80)), "{text}");
 }
+
+#[test]
+fn stacks_of_a_run_without_a_bound_are_not_called_less_safe() {
+    let mut view = clear_winner();
+    let answer = crate::answer_text::answer(&view).into_owned();
+    let (close, out) = (Vec::new(), Vec::new());
+    view.verdict.answer =
+        Some(seekwell_model::answer::Answer { loss: None, rounds: 0, close, out, ..answer });
+    let screen = fixture::screen(&view, 80);
+    assert!(screen.contains("without a bound (2)"), "{screen}");
+    assert!(!screen.contains("not eligible"), "{screen}");
+}
