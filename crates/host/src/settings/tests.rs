@@ -8,6 +8,7 @@ use crate::queue::{self, Wanted};
 use crate::undo::Undo;
 use proptest::prelude::*;
 use seekwell_model::stack::WriteCache;
+use std::time::Duration;
 
 fn touched(name: &str) -> BTreeSet<String> {
     BTreeSet::from([name.to_owned()])
@@ -120,6 +121,34 @@ fn read_ahead_comes_back_after_a_run_that_sets_a_limit() {
         assert_eq!(ours, [], "read_ahead_kb = {odd}");
         queue::restore(&system, name, &mut outer).unwrap();
     }
+}
+
+/// The file goes with the agent, before anybody restores.
+#[test]
+fn a_write_cache_that_a_killed_agent_switched_off_is_on_for_the_next_file() {
+    let test = "a_write_cache_that_a_killed_agent_switched_off_is_on_for_the_next_file";
+    if !seekwell_testing::root() {
+        return seekwell_testing::skip(test, "needs root to attach a loop device");
+    }
+    let system = System::host();
+    let (_image, device) = crate::fixture::ram_device(4);
+    let name = device.kernel_name().to_owned();
+    let cache = || queue::read(&system, &name).unwrap().write_cache;
+    let before = cache();
+    let folder = tempfile::tempdir().unwrap();
+    let list = folder.path().join("one.undo");
+    let mut undo = Undo::create(&system, &list, "run-1").unwrap();
+    let wanted = Wanted { write_cache: Some(WriteCache::WriteThrough), ..Wanted::default() };
+    queue::apply(&system, &name, &wanted, &mut undo).unwrap();
+    drop(device);
+    crate::loop_device::wait_detached(&system, &name, Duration::from_secs(10)).unwrap();
+    drop(undo);
+    assert_eq!(crate::undo::restore(&system, &list).unwrap().problems, [""; 0]);
+    let (_image, again) = crate::fixture::ram_device(4);
+    if again.kernel_name() != name {
+        return seekwell_testing::skip(test, "another process took the loop device");
+    }
+    assert_eq!(cache(), before);
 }
 
 /// Settings of a lab, drawn at random; 0 is for "leave it".

@@ -222,7 +222,7 @@ pub(super) fn put_back(
         return Ok(None);
     }
     if is_of_a_file_that_is_gone(system, &change.target) {
-        return Ok(None);
+        return Ok(written_where_it_stays(system, change));
     }
     match &change.target {
         Target::CgroupDirectory { path } => {
@@ -277,8 +277,17 @@ pub(super) fn put_back(
     }
 }
 
-/// Returns true for a setting that a loop device has from its file, when it has none any more. Some
-/// kernels refuse it then, and with others it would hold for the next file.
+/// Restores the write cache of a loop device whose file is gone: since Linux 6.11 a cache that was declared write through
+/// stays so for the next file. Kernels before derive it from the file again, and may refuse it without one.
+fn written_where_it_stays(system: &System, change: &Change) -> Option<String> {
+    let Target::Queue { device, attribute } = &change.target else { return None };
+    let path = queue_file(system, device, attribute)
+        .ok()
+        .filter(|_| attribute == attributes::WRITE_CACHE)?;
+    put_text_back(system, &path, change.old.as_deref(), |path| value(path, attribute)).ok()?
+}
+
+/// Returns true for a setting that a loop device has from its file, when it has none any more.
 fn is_of_a_file_that_is_gone(system: &System, target: &Target) -> bool {
     let Target::Queue { device, attribute } = target else { return false };
     let is_loop = device.strip_prefix("loop").is_some_and(|number| number.parse::<u32>().is_ok());

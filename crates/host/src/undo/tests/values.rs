@@ -379,20 +379,22 @@ fn settings_of_a_free_loop_device_that_another_seekwell_has_locked_are_left_to_i
 }
 
 #[test]
-fn what_a_loop_device_has_from_its_file_goes_with_the_file() {
-    for (is_attached, expected) in [(true, "write back"), (false, "write through")] {
+fn what_a_loop_device_has_from_its_file_goes_with_the_file_but_the_write_cache() {
+    for (is_attached, expected) in [(true, "1"), (false, "0")] {
         let (machine, system) = machine();
         let set = |name: &str, text: &str| machine.attribute("loop3", name, text);
         set("queue/write_cache", "write back");
+        set("queue/rotational", "1");
         set("queue/nr_requests", "128");
         set("loop/backing_file", "/image");
         let path = machine.path("run/one.undo");
         let mut undo = Undo::create(&system, &path, "run-1").unwrap();
-        for attribute in ["write_cache", "nr_requests"] {
+        for attribute in ["write_cache", "rotational", "nr_requests"] {
             let device = "loop3".to_owned();
             undo.record(&Target::Queue { device, attribute: attribute.to_owned() }).unwrap();
         }
         set("queue/write_cache", "write through");
+        set("queue/rotational", "0");
         set("queue/nr_requests", "64");
         if !is_attached {
             std::fs::remove_dir_all(machine.path("sys/class/block/loop3/loop")).unwrap();
@@ -402,6 +404,7 @@ fn what_a_loop_device_has_from_its_file_goes_with_the_file() {
             let file = machine.path("sys/class/block/loop3/queue").join(name);
             std::fs::read_to_string(file).unwrap().trim().to_owned()
         };
-        assert_eq!((now("write_cache").as_str(), now("nr_requests").as_str()), (expected, "128"));
+        let kept = [now("write_cache"), now("rotational"), now("nr_requests")];
+        assert_eq!(kept, ["write back", expected, "128"]);
     }
 }
