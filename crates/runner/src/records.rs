@@ -70,6 +70,28 @@ pub(crate) struct JudgedStep {
     pub(crate) cpu: Option<f32>,
     /// Time in calls of all threads of a replay, s.
     pub(crate) in_calls: Option<f32>,
+    /// Writes and flushes where the journal has a device of its own.
+    pub(crate) apart: Option<Apart>,
+}
+
+/// Requests of a step on two devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Apart {
+    /// Writes of the data's device.
+    pub(crate) writes: u64,
+    /// Flushes of the data's device.
+    pub(crate) flushes: u64,
+    /// Flushes of the journal's device.
+    pub(crate) journal_flushes: u64,
+}
+
+impl Apart {
+    /// `None` without a journal device, or on a kernel that does not count flushes.
+    fn of(step: &StepRecord) -> Option<Self> {
+        let (data, journal) = (step.device?, step.journal?);
+        let (flushes, journal_flushes) = (data.flushes?, journal.flushes?);
+        Some(Self { writes: data.writes, flushes, journal_flushes })
+    }
 }
 
 /// Takes outcomes out of the records of one run. Settings in force, of which a run has few, are kept once.
@@ -113,6 +135,7 @@ impl Extractor {
                     durable: metric("elapsed_durable"),
                     cpu: metric("cpu"),
                     in_calls: metric("time_in_calls"),
+                    apart: Apart::of(step),
                 })
             }),
         }

@@ -22,13 +22,13 @@ fn in_force(cache: &str, mount: &str) -> InForce {
 }
 
 fn class(stack: &Stack, in_force: Option<&InForce>) -> DurabilityClass {
-    of_stack(stack, in_force).class
+    of_stack(stack, in_force, &[]).class
 }
 
 #[test]
 fn the_defaults_of_journalling_filesystems_keep_what_was_synced() {
     for kind in ["ext3", "ext4", "xfs", "btrfs", "f2fs", "jfs", "nilfs2", "bcachefs", "raw"] {
-        let found = of_stack(&stack(kind, &["noatime"]), None);
+        let found = of_stack(&stack(kind, &["noatime"]), None, &[]);
         assert_eq!(found.class, DurabilityClass::Synced, "{kind}");
         assert!(found.reasons.is_empty());
     }
@@ -48,11 +48,11 @@ fn what_weakens_the_promise_is_named() {
         ("ext4", &["sync"], EveryWrite, "mounted sync"),
     ];
     for (kind, mount, expected, reason) in cases {
-        let found = of_stack(&stack(kind, mount), None);
+        let found = of_stack(&stack(kind, mount), None, &[]);
         assert_eq!(found.class, expected, "{kind} {mount:?}");
         assert!(found.reasons.iter().any(|text| text.contains(reason)), "{found:?}");
     }
-    let weakest = of_stack(&stack("ext2", &["nobarrier"]), None);
+    let weakest = of_stack(&stack("ext2", &["nobarrier"]), None, &[]);
     assert_eq!((weakest.class, weakest.reasons.len()), (Unsafe, 2));
 }
 
@@ -65,7 +65,7 @@ fn nothing_is_promised_for_a_server_that_does_not_say() {
         rsize: None,
         wsize: None,
     });
-    let found = of_stack(&remote, None);
+    let found = of_stack(&remote, None, &[]);
     assert_eq!(found.class, DurabilityClass::Unsafe);
     assert_eq!(
         found.reasons,
@@ -123,7 +123,7 @@ fn cut(survived: u64, lost_synced: u64, unmountable: u64, damaged: u64) -> CutCo
 #[test]
 fn a_loss_in_a_power_cut_outweighs_every_rule() {
     use DurabilityClass::{Synced, Unordered, Unsafe};
-    let synced = || of_stack(&stack("ext4", &[]), None);
+    let synced = || of_stack(&stack("ext4", &[]), None, &[]);
     let cases = [
         (cut(100, 0, 0, 0), Synced, vec![]),
         (
@@ -195,4 +195,30 @@ fn each_stack_is_judged_by_what_was_in_force_in_its_own_trials() {
         .collect();
     assert_ne!(classes[0], classes[1]);
     assert_eq!(classes[1], DurabilityClass::Unsafe);
+}
+
+#[test]
+fn a_journal_whose_flushes_leave_the_data_in_their_cache_is_unsafe() {
+    let mut ext4 = stack("ext4", &[]);
+    ext4.journal.external = Some(ext4.device.backing.clone());
+    let of = |stack: &Stack, cache: &str, [writes, flushes, journal_flushes]: [u64; 3]| {
+        let apart = [Apart { writes, flushes, journal_flushes }];
+        of_stack(stack, Some(&in_force(cache, "rw")), &apart)
+    };
+    let found = of(&ext4, "write back", [408, 2, 379]);
+    assert_eq!(found.class, DurabilityClass::Unsafe);
+    assert!(found.reasons[0].starts_with("379 flushes of the journal's device and 2"), "{found:?}");
+    // Flushed as often as needed, nothing written but names, too few to tell, or no cache.
+    for (cache, requests) in [
+        ("write back", [564, 154, 307]),
+        ("write back", [100, 2, 379]),
+        ("write back", [10, 0, 19]),
+        ("write through", [408, 0, 379]),
+    ] {
+        let found = of(&ext4, cache, requests);
+        assert_eq!(found.class, DurabilityClass::Synced, "{cache} {requests:?}");
+    }
+    // The data go through the journal.
+    ext4.journal.data = Some(DataMode::Journal);
+    assert_eq!(of(&ext4, "write back", [408, 2, 379]).class, DurabilityClass::Synced);
 }
