@@ -64,7 +64,7 @@ test-layers: ## the same with md and device-mapper in Debian's own kernel under 
 test-capture: ## capture programs in Debian's own kernel under QEMU, which must be installed (10 minutes)
 	CARGO="$(CARGO)" scripts/test-capture
 
-capture-cost: packages ## measure what a capture costs, as root on a quiet machine; update the table of docs/how-to/capture.md (ROUNDS=10; ten minutes)
+capture-cost: packages ## measure what a capture costs, as root on a quiet machine; update the table of benches/runs/capture/cost.md (ROUNDS=10; ten minutes)
 	$(CARGO) bench --locked --package seekwell-capture --bench cost -- $(or $(ROUNDS),10) load untar reads reads2 empty > benches/runs/capture/cost-memory.csv
 	$(CARGO) bench --locked --package seekwell-capture --bench cost -- $(or $(ROUNDS),10) untar-disk sqlite-disk pgbench > benches/runs/capture/cost-disk.csv
 	$(CARGO) bench --locked --package seekwell-capture --bench cost -- table

@@ -10,7 +10,7 @@
 //! trace, seconds of the whole capture, CPU seconds of this process from the start of the program to
 //! the sealed trace.
 //!
-//! `-- table` makes the table of `docs/how-to/capture.md` from the rows kept in `benches/runs/capture`.
+//! `-- table` makes `cost.md` from the rows kept in `benches/runs/capture`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a program for developers")]
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "it prints its results")]

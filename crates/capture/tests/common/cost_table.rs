@@ -163,7 +163,7 @@ pub const FILES: [&str; 2] =
     ["benches/runs/capture/cost-memory.csv", "benches/runs/capture/cost-disk.csv"];
 
 /// Document with the table.
-pub const DOCUMENT: &str = "docs/how-to/capture.md";
+pub const DOCUMENT: &str = "benches/runs/capture/cost.md";
 
 /// The document with this table in the place of its own.
 pub fn replaced(document: &str, table: &str) -> String {
