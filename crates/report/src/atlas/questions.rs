@@ -22,8 +22,7 @@ pub(super) struct Question {
     pub(super) caveat: &'static str,
 }
 
-const MODEL: &str =
-    "Models of devices, a new and almost empty filesystem, one CPU whose time is not counted.";
+const MODEL: &str = "An old or full filesystem; CPU time, which is not counted.";
 const FILESYSTEM: fn(&Cell) -> &str = |cell| &cell.filesystem;
 const SCHEDULER: fn(&Cell) -> &str = |cell| &cell.scheduler;
 const COMMON: &[&str] = &["ext4", "xfs", "btrfs"];
@@ -47,7 +46,7 @@ pub(super) const QUESTIONS: &[Question] = questions![
         &["ext4", "xfs", "btrfs", "btrfs-nodatacow"],
         &["database"],
         "",
-        "The load has a database's I/O, not its CPU time: labs/postgresql.toml runs the real one on your disk."
+        "The load has a database's I/O, not its CPU time: labs/postgresql.toml runs the real one."
     ),
     (
         "sqlite",
@@ -132,7 +131,7 @@ pub(super) const QUESTIONS: &[Question] = questions![
         &["ext4", "ext4-fast-commit"],
         &[],
         "",
-        "It is young code, and after some operations the filesystem falls back to whole commits."
+        "It is young code, and some operations need a whole commit."
     ),
     (
         "nodatacow",
@@ -141,7 +140,7 @@ pub(super) const QUESTIONS: &[Question] = questions![
         &["btrfs", "btrfs-nodatacow"],
         DATABASES,
         "",
-        "Without copy on write there are no checksums. A filesystem that is old and full of snapshots fragments; these are new."
+        "Without copy on write there are no checksums. An old filesystem full of snapshots fragments; these are new."
     ),
     (
         "noatime",
@@ -159,7 +158,7 @@ pub(super) const QUESTIONS: &[Question] = questions![
         &["none", "mq-deadline", "bfq"],
         &["database"],
         "",
-        "CPU time is not counted, and the fastest devices are limited by it."
+        "CPU time, which limits the fastest devices, is not counted."
     ),
     (
         "scheduler-copy",
@@ -168,7 +167,7 @@ pub(super) const QUESTIONS: &[Question] = questions![
         &["none", "mq-deadline", "kyber", "bfq"],
         &["desktop"],
         "",
-        "The copy pays for it: the pages of the cells have its rate too."
+        "The copy pays for it; the cells have its rate too."
     ),
     (
         "sd-card",
@@ -177,7 +176,7 @@ pub(super) const QUESTIONS: &[Question] = questions![
         COMMON,
         &[],
         "sd-card-4mib",
-        "f2fs needs the lab kernel of the set full and is not among the cells yet; labs/raspberry-sd.toml has it."
+        "f2fs is not among the cells yet; labs/raspberry-sd.toml has it."
     ),
     (
         "smr",
@@ -186,7 +185,7 @@ pub(super) const QUESTIONS: &[Question] = questions![
         COMMON,
         &[],
         "hdd-8tb-5900-smr",
-        "These loads fit into the disk's own cache of unshingled tracks; hours of writing do not."
+        "These loads fit into the disk's unshingled cache; hours of writing do not."
     ),
     (
         "no-journal",
@@ -208,6 +207,8 @@ pub(super) struct Answered<'a> {
 
 /// Largest difference that does not matter.
 const EQUAL: f64 = 1.04;
+/// Largest difference that is none.
+const BEST: f64 = 1.005;
 
 impl<'a> Answered<'a> {
     /// `None` where no entry has every choice.
@@ -267,14 +268,17 @@ impl<'a> Answered<'a> {
         if safest.2 >= EQUAL {
             return self.depends(&most);
         }
-        let clause = |(choice, entry, worst): &(&str, &Entry, f64)| match *worst < EQUAL {
-            true => format!("{choice} {}", most_cost(*worst)),
-            false => format!("{choice} {} ({} on {})", most_cost(*worst), entry.load, entry.device),
+        let clause = |(choice, entry, worst): &(&str, &Entry, f64)| match *worst {
+            worst if worst < BEST => format!("{choice} equal"),
+            worst if worst < EQUAL => format!("{choice} at most {} worse", extent(worst)),
+            worst => {
+                let (load, device) = (&entry.load, &entry.device);
+                format!("{choice} at most {} worse ({load} on {device})", extent(worst))
+            }
         };
         let others = most.iter().filter(|one| one.0 != safest.0);
         let others: Vec<String> = others.map(clause).collect();
-        let first = format!("{}, which {} in {cases}", safest.0, most_cost(safest.2));
-        format!("{first}; {}.", list(&others))
+        format!("{} {} in {cases}, {}.", safest.0, most_cost(safest.2), list(&others))
     }
 
     /// Returns in how many cases each choice is good, and its worst case, for choices of which none is good everywhere.
@@ -321,10 +325,13 @@ impl<'a> Answered<'a> {
 /// The most that a choice costs.
 fn most_cost(worst: f64) -> String {
     match worst {
-        worst if worst < 1.005 => "is the best or equal".to_owned(),
-        worst if worst >= 2.0 => format!("is up to {} times worse than the best", factor(worst)),
-        worst => format!("is at most {} worse than the best", percent(worst - 1.0)),
+        worst if worst < BEST => "is the best or equal".to_owned(),
+        worst => format!("is at most {} worse than the best", extent(worst)),
     }
+}
+
+fn extent(worst: f64) -> String {
+    if worst >= 2.0 { format!("{} times", factor(worst)) } else { percent(worst - 1.0) }
 }
 
 /// Every question that the entries answer, as a table in Markdown.
