@@ -149,32 +149,30 @@ pub struct HelpArgs {
 #[derive(Args, Debug)]
 pub struct BackendArgs {
     /// Run on this machine (`host`) or on modelled disks in virtual time (`virtual`). The latter needs no root
-    /// and gives the same result on every machine [default: host; virtual with --on]
+    /// and gives the same result everywhere [default: host; virtual with --on]
     #[arg(long, value_parser = PossibleValuesParser::new(backends::names()))]
     pub place: Option<String>,
-    /// Replace the lab's devices by this modelled one: a name from `device list`, or the path of a device
-    /// file
+    /// Replace the lab's devices by this modelled one: a name from `device list`, or a device file
     #[arg(long, value_name = "MODEL", help_heading = VIRTUAL)]
     pub model: Option<String>,
-    /// Run the lab on this modelled device instead of its own. Give it more than once to compare devices.
-    /// `slurm` runs the trials on the nodes of a cluster; `workers` waits for workers that something else starts
+    /// Run the lab on this modelled device instead of its own. Repeat it to compare devices. `slurm` runs the
+    /// trials on a cluster; `workers` waits for workers that something else starts
     #[arg(long, value_name = "MODEL")]
     pub on: Vec<String>,
-    /// Price of one of the run's devices in whole units of your currency: the report shows it with the
-    /// stacks and compares devices by it; may be given more than once
+    /// Price of a device in whole units of your currency, by which the report compares them; may be repeated
     #[arg(long = "price", value_name = "DEVICE=NUMBER", help_heading = MORE)]
     pub prices: Vec<Price>,
     /// Lab kernel to run [default: that of `kernel build`]
     #[arg(long, value_name = "ID", help_heading = VIRTUAL)]
     pub kernel: Option<String>,
-    /// Copy a program of this machine into the guests; may be given more than once
+    /// Copy a program of this machine into the guests; may be repeated
     #[arg(long, value_name = "PATH", help_heading = VIRTUAL)]
     pub bring: Vec<PathBuf>,
     /// Change a parameter of a modelled device, for example to a bound of its range
     #[arg(long = "set", value_name = "DEVICE:KEY=NUMBER", help_heading = VIRTUAL)]
     pub changes: Vec<Change>,
-    /// Use this claimed disk, loop:SIZE or ram:SIZE instead of the lab's devices. A disk or partition is named
-    /// by its stable path
+    /// Use this claimed disk, loop:SIZE or ram:SIZE instead of the lab's devices. A disk is named by its stable
+    /// path
     #[arg(long, value_name = "DEVICE")]
     pub device: Option<String>,
     /// Replace the lab's external journal devices by this one

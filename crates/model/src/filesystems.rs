@@ -588,7 +588,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
     },
     FilesystemDefinition {
         name: "ufs2",
-        doc: "UFS2, the filesystem of FreeBSD, with the driver of Linux: without soft updates, without a journal, and with a lock for all of it. It is written as `newfs` would; the options of `newfs` that change it are `-b`, `-f`, `-i` and `-m`.",
+        doc: "UFS2 of FreeBSD with the driver of Linux: no soft updates, no journal, one lock for all of it. Takes `-b`, `-f`, `-i` and `-m` of `newfs`.",
         kernel_type: Some("ufs"),
         kernel_config: "CONFIG_UFS_FS and CONFIG_UFS_FS_WRITE",
         mkfs: &["newfs", "-O", "2"],
@@ -606,7 +606,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
     },
     FilesystemDefinition {
         name: "tmpfs",
-        doc: "Files in memory, for a comparison with no device at all: as large as the stack's device, at most half of the memory that the trial may use. The device stays unused; a cold step finds the files in memory.",
+        doc: "Files in memory, as large as the stack's device, which stays unused, and at most half of the trial's memory; a cold step finds the files in memory.",
         kernel_type: Some("tmpfs"),
         kernel_config: "CONFIG_TMPFS",
         mount: &["mode=755"],

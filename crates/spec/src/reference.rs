@@ -19,6 +19,7 @@ use seekwell_model::workloads::{
     COMMON_METRICS, HOUSEKEEPING_STEPS, MODELLED_METRICS, StepOutline, WORKLOAD_KINDS,
     WRITING_METRICS, WorkloadKind,
 };
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// The lab that the reference begins with.
@@ -142,7 +143,22 @@ fn head(text: &mut String) {
 /// A table with the tables below it.
 fn table(text: &mut String, definition: &TableDefinition, level: usize) {
     line!(text, "{} `{}`\n\n{}\n", "#".repeat(level), definition.header, definition.doc);
-    entries(text, definition.entries);
+    if definition.header == tables::STACK.header {
+        line!(text, "Its keys are those of [`[[exclude]]`](#exclude).\n");
+        return;
+    }
+    // What a device, a journal and a cache can be made from is said once, with the device.
+    let is_device = [tables::JOURNAL.header, "fast"].contains(&definition.header);
+    let is_said = |entry: &&Entry| is_device && matches!(entry.form, Form::TableOr(..));
+    if is_device {
+        let made_from: Vec<&str> =
+            definition.entries.iter().filter(is_said).map(|entry| entry.field.name).collect();
+        line!(text, "As in [`[[device]]`](#device): {}.\n", code_list(&made_from));
+    }
+    let own = definition.entries.iter().filter(|entry| !is_said(entry));
+    if own.clone().next().is_some() {
+        rows(text, own.map(cells));
+    }
     if definition.header.starts_with("[[layer") {
         line!(text, "And the parameters of its kind, see [layer kinds](#layer-kinds).\n");
     } else if definition.by_kind.is_some() {
@@ -150,8 +166,7 @@ fn table(text: &mut String, definition: &TableDefinition, level: usize) {
     }
     for entry in definition.entries {
         match entry.form {
-            // What a device and a journal can be made from is said once, with the device.
-            Form::TableOr(..) if [tables::JOURNAL.header, "fast"].contains(&definition.header) => {}
+            Form::TableOr(..) if is_device => {}
             // What is said with [[layer]] holds for [[layer.then]] too.
             Form::Table(_) if definition.header == "[[layer.then]]" => {}
             Form::Table(below) | Form::Tables(below) | Form::TableOr(below, _) => {
@@ -162,18 +177,41 @@ fn table(text: &mut String, definition: &TableDefinition, level: usize) {
     }
 }
 
-fn entries(text: &mut String, entries: &[Entry]) {
+fn rows(text: &mut String, all: impl Iterator<Item = [String; 4]>) {
     line!(text, "| Key | Takes | Default | Meaning |\n| --- | --- | --- | --- |");
-    for entry in entries {
-        let field = &entry.field;
-        let doc = match entry.form {
-            Form::TableOr(..) => field.doc.split_inclusive(". ").next().unwrap_or_default().trim(),
-            _ if entry.is_table() => first_sentence(field.doc),
-            _ => field.doc,
-        };
-        row(text, [&format!("`{}`", field.name), &takes(entry), &default(field), doc]);
+    for cells in all {
+        row(text, cells.each_ref().map(String::as_str));
     }
     line!(text);
+}
+
+fn cells(entry: &Entry) -> [String; 4] {
+    let field = &entry.field;
+    let has_own_table = entry.is_table() || matches!(entry.form, Form::TableOr(..));
+    let doc = if has_own_table { first_sentence(field.doc) } else { field.doc };
+    [format!("`{}`", field.name), takes(entry), default(field), doc.to_owned()]
+}
+
+/// Keys of the kinds of a catalogue, each with the kind that described it first.
+type Known = Vec<(&'static str, [String; 4])>;
+
+/// The keys of a kind. Those that an earlier kind has with the same meaning are only named.
+fn keys(text: &mut String, kind: &'static str, fields: &[Field], known: &mut Known) {
+    let (mut own, mut named) = (Vec::new(), BTreeMap::<&str, Vec<String>>::new());
+    for field in fields {
+        let cells = cells(&Entry { field: *field, form: Form::One, why: "" });
+        match known.iter().find(|(_, before)| *before == cells) {
+            Some((before, _)) => named.entry(before).or_default().push(cells[0].clone()),
+            None => own.push(cells),
+        }
+    }
+    for (before, names) in named {
+        line!(text, "As in [`{before}`](#{before}): {}.\n", names.join(", "));
+    }
+    if !own.is_empty() {
+        rows(text, own.iter().cloned());
+    }
+    known.extend(own.into_iter().map(|cells| (kind, cells)));
 }
 
 fn first_sentence(doc: &str) -> &str {
@@ -225,29 +263,38 @@ fn workloads(text: &mut String) {
         code_list(MODELLED_METRICS),
         code_list(HOUSEKEEPING_STEPS),
     );
+    let mut known = Known::new();
     for kind in WORKLOAD_KINDS {
-        workload(text, kind);
+        workload(text, kind, &mut known);
     }
 }
 
-fn workload(text: &mut String, kind: &WorkloadKind) {
+fn workload(text: &mut String, kind: &WorkloadKind, known: &mut Known) {
     line!(text, "### `{}`\n\n{}\n", kind.name, kind.doc);
-    let plain = |field: &Field| Entry { field: *field, form: Form::One, why: "" };
-    entries(text, &kind.fields.iter().map(plain).collect::<Vec<_>>());
+    keys(text, kind.name, kind.fields, known);
     let place = if kind.on_raw { "in a filesystem and on a raw device" } else { "in a filesystem" };
     line!(text, "Runs {place}.\n");
     line!(text, "| Step | Writes | Measured | Further metrics |\n| --- | --- | --- | --- |");
-    for (name, step) in all_steps(kind) {
-        let yes = |truth: bool| if truth { "yes" } else { "no" };
+    // Steps that are alike share a row.
+    let mut rows: Vec<(Vec<String>, [String; 4])> = Vec::new();
+    for (how, step) in all_steps(kind) {
+        let yes = |truth: bool| if truth { "yes" } else { "no" }.to_owned();
         let metrics: Vec<&str> = step.metrics.iter().map(String::as_str).collect();
-        let metrics = code_list(&metrics);
-        row(text, [&name, yes(step.writes), yes(step.measured), &metrics]);
+        let name = format!("`{}`", step.name);
+        let cells = [how.to_owned(), yes(step.writes), yes(step.measured), code_list(&metrics)];
+        match rows.iter_mut().find(|(_, before)| *before == cells) {
+            Some((names, _)) => names.push(name),
+            None => rows.push((vec![name], cells)),
+        }
+    }
+    for (names, [how, writes, measured, metrics]) in rows {
+        row(text, [&format!("{}{how}", names.join(", ")), &writes, &measured, &metrics]);
     }
     line!(text);
 }
 
 /// The steps of a kind with its defaults, once as it is and once writing, where it can do both.
-fn all_steps(kind: &WorkloadKind) -> Vec<(String, StepOutline)> {
+fn all_steps(kind: &WorkloadKind) -> Vec<(&'static str, StepOutline)> {
     let mut defaults = Values::default();
     for field in kind.fields {
         let entry = Entry { field: *field, form: Form::One, why: "" };
@@ -263,7 +310,7 @@ fn all_steps(kind: &WorkloadKind) -> Vec<(String, StepOutline)> {
         defaults.set("write", Value::Bool(true));
         variants.push(defaults);
     }
-    let mut steps: Vec<(String, StepOutline)> = Vec::new();
+    let mut steps: Vec<(&'static str, StepOutline)> = Vec::new();
     for values in &variants {
         for step in kind.params(values).map(|params| params.steps()).unwrap_or_default() {
             let how = match (both && step.measured, step.writes) {
@@ -271,9 +318,8 @@ fn all_steps(kind: &WorkloadKind) -> Vec<(String, StepOutline)> {
                 (true, true) => " with `write` or `mix`",
                 (true, false) => " reading",
             };
-            let named = (format!("`{}`{how}", step.name), step);
-            if !steps.contains(&named) {
-                steps.push(named);
+            if !steps.contains(&(how, step.clone())) {
+                steps.push((how, step));
             }
         }
     }
@@ -357,11 +403,10 @@ fn layers(text: &mut String) {
     line!(text, "## Layer kinds\n");
     line!(
         text,
-        "`none` is no layer: the filesystem is on the device itself. The other kinds are made anew for \
-         every trial, by the programs that administrators use, and taken down after it. A host runs \
-         those that its kernel has, bcache excepted, over loop and ram devices, and those of one \
-         device over disks too. With `--place virtual` the kinds of the set `layers` need \
-         `seekwell kernel build --set layers`.\n"
+        "`none` is no layer. The other kinds are made anew for every trial, by the programs that \
+         administrators use. A host runs those that its kernel has, bcache excepted, over loop and ram \
+         devices, and those of one device over disks too. On the virtual backend the kinds of the set \
+         `layers` need `seekwell kernel build --set layers`.\n"
     );
     line!(
         text,
@@ -401,13 +446,11 @@ fn layers(text: &mut String) {
         );
     }
     line!(text);
+    let mut known = Known::new();
     for kind in LAYER_KINDS {
         let definition = kind.definition();
         line!(text, "### `{}`\n\n{}\n", definition.name, definition.doc);
-        let plain = |field: &Field| Entry { field: *field, form: Form::One, why: "" };
-        if !definition.fields.is_empty() {
-            entries(text, &definition.fields.iter().map(plain).collect::<Vec<_>>());
-        }
+        keys(text, definition.name, definition.fields, &mut known);
     }
 }
 

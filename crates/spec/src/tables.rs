@@ -216,7 +216,7 @@ pub const DEVICE: TableDefinition = TableDefinition {
 /// `[[journal]]`.
 pub const JOURNAL: TableDefinition = TableDefinition {
     header: "[[journal]]",
-    doc: "Axis: journal placements. Without `loop`, `ram`, `disk`, `partition` or `model` the journal is inside the filesystem. A lab without this table has the journal inside. Stacks with a filesystem that cannot place its journal outside are left out and listed.",
+    doc: "Axis: journal placements. Without a device, or without this table, the journal is inside the filesystem. Filesystems that cannot place it outside are left out and listed.",
     entries: &[
         Entry::new(
             "name",
@@ -280,7 +280,7 @@ const LAYER_THEN: TableDefinition = TableDefinition {
 /// `[[layer]]`.
 pub const LAYER: TableDefinition = TableDefinition {
     header: "[[layer]]",
-    doc: "Axis: layers between device and filesystem, such as RAID, LUKS or a cache; made fresh for every trial. A lab without this table has none. The scheduler and the settings of the device apply to the devices below the layers.",
+    doc: "Axis: layers between device and filesystem, such as RAID, LUKS or a cache. A lab without this table has none. Scheduler and device settings apply below the layers.",
     entries: &[
         LAYER_KIND_ENTRY,
         Entry::new(
@@ -297,7 +297,7 @@ pub const LAYER: TableDefinition = TableDefinition {
 
 const OVERLAY: TableDefinition = TableDefinition {
     header: "overlay",
-    doc: "A writable layer above the filesystem (overlayfs): in RAM, which spares a flash card, or a folder of the same filesystem, as containers have it. `overlay = \"256MiB\"` is short for `overlay = { upper = \"256MiB\" }`.",
+    doc: "A writable layer above the filesystem (overlayfs): in RAM, to spare a card, or in a folder of it, as containers have it. `overlay = \"256MiB\"` is short for `overlay = { upper = \"256MiB\" }`.",
     entries: &[
         Entry::new("upper", size(Bytes::mib(1), Bytes(1 << 44)), "Size of the tmpfs that holds the upper layer; the filesystem is then mounted read-only. Required unless `upper_on = \"filesystem\"`."),
         Entry::new("upper_on", FieldKind::Choice(&["memory", "filesystem"]), "`filesystem`: the upper layer is a folder of the filesystem itself, above an empty lower one. The files of the workload are made in it, so nothing is copied up.").default("\"memory\""),
@@ -322,7 +322,7 @@ const WRITE_SIZE: Entry = Entry::new(
 
 const NFS: TableDefinition = TableDefinition {
     header: "nfs",
-    doc: "The filesystem is exported by an NFS server that the trial starts, and the workload runs on the mounted export. Between them is a link with a delay and a rate; in virtual time NFS and TCP take no CPU time but their system calls. A cold step starts with empty caches on both sides. Locks of version 3 are local (`nolock`). On the host, server, client and programs of the workload are in a network namespace of the trial, which has no other network; NFS and TCP take the CPU time that they take. `nfs = \"4.2\"` is short for `nfs = { version = \"4.2\" }`.",
+    doc: "The filesystem is exported by an NFS server that the trial starts, over a link with a delay and a rate. In virtual time NFS and TCP take no CPU time but their system calls. A cold step starts with empty caches on both sides. Locks of version 3 are local (`nolock`). On the host all is in a network namespace of the trial, which has no other network. `nfs = \"4.2\"` is short for `nfs = { version = \"4.2\" }`.",
     entries: &[
         Entry::new("version", FieldKind::Choice(NFS_VERSIONS), "Version of the protocol.")
             .default("\"4.2\""),
@@ -352,7 +352,7 @@ const NFS: TableDefinition = TableDefinition {
 
 const EXPORT: TableDefinition = TableDefinition {
     header: "export",
-    doc: "The directory of an NFS server that `type = \"nfs\"` mounts. Host only. `seekwell claim SERVER:/PATH` claims it first; a trial works in a new directory inside it and removes that one only. Client and server use the network of the machine; the disk of the server and its promises (`sync` or `async`) are not known. Locks of version 3 are local (`nolock`). `export = \"SERVER:/PATH\"` is short for `export = { from = \"SERVER:/PATH\" }`.",
+    doc: "The directory of an NFS server that `type = \"nfs\"` mounts. Host only. Claim it first (`seekwell claim SERVER:/PATH`). A trial works in a new directory inside it and removes that. The server's disk and promises (`sync` or `async`) are not known. Locks of version 3 are local (`nolock`). `export = \"SERVER:/PATH\"` is short for `export = { from = \"SERVER:/PATH\" }`.",
     entries: &[
         Entry::new("from", TEXT, "Server and path, as mount takes them: `nas:/srv/bench`.")
             .required(),
@@ -494,7 +494,7 @@ const THEN: TableDefinition = TableDefinition {
 
 const BESIDE: TableDefinition = TableDefinition {
     header: "[[workload.beside]]",
-    doc: "A background workload of the last part. It has its own threads and runs until that part ends, regardless of its `count` and `time`. Both report metrics. Each measured step of the last part runs alone first (as `STEP-alone`), then with the background workload, and reports `latency_ratio`.",
+    doc: "A background workload of the last part, with threads of its own; it runs until that part ends, regardless of its `count` and `time`. Both report metrics. Each measured step runs alone first (`STEP-alone`), then with it, and reports `latency_ratio`.",
     entries: &[WORKLOAD_KIND_ENTRY],
     by_kind: Some(workload_fields),
 };
@@ -556,12 +556,12 @@ pub const JUDGE: TableDefinition = TableDefinition {
         Entry::new("better", FieldKind::Choice(&["lower", "higher"]), "Which way the metric is good. Without it what the catalogue of metrics says."),
         Entry::new("tie", FieldKind::Number { min: 0.0, max: 0.5 }, "Stacks within this relative distance of each other are a tie.").form(Form::Percent).default("\"2%\""),
         Entry::new("confidence", FieldKind::Number { min: 0.5, max: 0.999 }, "Confidence of the intervals.").default("0.95"),
-        Entry::new("method", FieldKind::Choice(&["auto", "rounds", "race"]), "`rounds`: complete rounds, each with one trial of every stack. `race`: a pilot of two rounds on a few stacks; a screen that keeps the better half until 8 stacks remain; then a final of fresh rounds among them, which ends when enough is known. `auto` is `race` for more than 8 stacks, unless `rounds` is given, else `rounds`. With a `budget` on this kernel up to 12 stacks start in the final at once, and those that are clearly behind leave it.").default("\"auto\""),
+        Entry::new("method", FieldKind::Choice(&["auto", "rounds", "race"]), "`rounds`: complete rounds, each with one trial of every stack. `race`: a pilot of two rounds on a few stacks, a screen that keeps the better half until 8 stacks remain, and a final of fresh rounds among them. `auto` is `race` for more than 8 stacks without `rounds`, else `rounds`. With a `budget` on this kernel up to 12 stacks start in the final at once, and those clearly behind leave it.").default("\"auto\""),
         Entry::new("rounds", integer(MIN_ROUNDS, 1000), "Complete rounds; with `method = \"race\"` the most that its final has. Without `rounds` and `budget` 10 rounds are made, and a race's final has at most 80.")
             .why("fewer than 6 paired rounds can never make a winner: a stack may be ahead in all of them by chance"),
-        Entry::new("budget", FieldKind::Duration, "The run ends sooner when the verdict is clear. No new round is started that would not end within this time, except for the screen of a race and the first 6 rounds; these too end before a trial that would exceed the time by more than 15 %. Instead of `rounds`."),
+        Entry::new("budget", FieldKind::Duration, "Instead of `rounds`: no new round is started that would not end within this time, except for the screen of a race and the first 6 rounds, which end before a trial that would exceed it by more than 15 %. The run ends sooner when the verdict is clear."),
         Entry::new("control", FieldKind::Bool, "Runs the first stack twice under two names (an A/A test), in a race only in the final. If the two differ by more than chance, the setup is at fault and the verdict is withdrawn.").default("false"),
-        Entry::new("durability", FieldKind::Choice(&["strongest", "any"]), "Stacks that may be picked. `strongest`: those of the strongest durability class that any stack of the lab reaches, so that no pick loses data at a power cut which its rivals keep; what the others would gain is said. `any`: all stacks.").default("\"strongest\""),
+        Entry::new("durability", FieldKind::Choice(&["strongest", "any"]), "Stacks that may be picked. `strongest`: those of the strongest durability class in the lab, so that no pick loses data at a power cut which its rivals keep. `any`: all.").default("\"strongest\""),
     ],
     by_kind: None,
 };
@@ -577,10 +577,10 @@ pub const TRIAL: TableDefinition = TableDefinition {
         Entry::new("sample_interval", FieldKind::Duration, "Interval of the timeline, 10 ms to 60 s.").default("\"100ms\""),
         Entry::new("timeout", FieldKind::Duration, "A trial that takes longer is ended and marked failed; 1 s to 30 days.").default("\"1h\""),
         Entry::new("fsck", FieldKind::Bool, "Check the filesystem after the steps; the step `fsck` reports its time.").default("false"),
-        Entry::new("fsck_torn", FieldKind::Bool, "Simulate a crash at the end: mount the filesystem again, write 1,000 small files, sync every tenth, and end the filesystem during the writes. Its driver sends nothing more to the device, as in a power cut with a disk that keeps everything it was sent. The step `mount_torn` reports the time of the recovery mount, `fsck_torn` that of the check after it. For ext3, ext4 and xfs; for other filesystems a warning gives the reason.").default("false"),
-        Entry::new("freeze", FieldKind::Bool, "On the virtual backend: make the filesystem and the files before the first measured step once per stack, with the lab's seed, and start every trial from a copy. Rounds then differ in their accesses, not in the layout. On the host every trial makes its own.").default("false"),
-        Entry::new("power_cut", integer(0, 10_000), "On the virtual backend: repeat each trial's workload with its calls recorded, and cut the power at this number of instants of its measured steps. A cut keeps what the device had flushed and loses what was in its cache or under way, as its model says. Each state is mounted, compared with what `fsync`, `fdatasync`, `sync`, `syncfs` and synchronous writes had acknowledged, checked, and repaired where the checker finds damage; the database of `sqlite` is checked too. The step `power_cut` counts the outcomes and has the loss of the worst cut, and the verdict names the stacks that may lose synced data. The host backend refuses it.").default("0"),
-        Entry::new("make_once", FieldKind::Bool, "On the virtual backend: make the filesystem once per stack, with the lab's seed, and start every trial from a copy of the disk. `false` makes it anew in every trial, as the host does, and so does a lab that is judged by a metric of `mkfs`.").default("true"),
+        Entry::new("fsck_torn", FieldKind::Bool, "Simulate a crash at the end: mount the filesystem again, write 1,000 small files, sync every tenth, and shut the filesystem down during the writes, as in a power cut with a disk that keeps all it was sent. The step `mount_torn` reports the time of the recovery mount, `fsck_torn` that of the check after it. For ext3, ext4 and xfs.").default("false"),
+        Entry::new("freeze", FieldKind::Bool, "On the virtual backend: make filesystem and files before the first measured step once per stack, with the lab's seed, and start every trial from a copy. Rounds then differ in their accesses, not in the layout.").default("false"),
+        Entry::new("power_cut", integer(0, 10_000), "Virtual backend only: repeat each trial's workload with its calls recorded, and cut the power at this number of instants of its measured steps. A cut loses what was in the device's cache or under way, as its model says. Each state is mounted, compared with what syncs and synchronous writes had acknowledged, checked, and repaired where the checker finds damage; so is the database of `sqlite`. The step `power_cut` counts the outcomes and has the worst loss, and the verdict names the stacks that may lose synced data.").default("0"),
+        Entry::new("make_once", FieldKind::Bool, "On the virtual backend: make the filesystem once per stack, with the lab's seed, and start every trial from a copy. `false`, or a metric of `mkfs` that is judged, makes it anew in every trial, as the host does.").default("true"),
     ],
     by_kind: None,
 };

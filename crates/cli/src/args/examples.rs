@@ -69,9 +69,9 @@ Needs the lab kernel: seekwell kernel build. A build of Seekwell holds atlas/cel
   seekwell atlas check log/ssd-nvme-512gb/xfs/none
   seekwell atlas check --random 2
 
-A cell is the same if each of its trials sent the same number of requests and bytes in every step, and
-the median agrees to 0.01 %: the program in the guests is part of a build and shifts times by some
-256 ns. It is near if the median alone agrees: some requests depend on the nanosecond. One that is the same with another lab kernel counts, and the line says so.
+A cell is the same if its trials sent the same number of requests and bytes in every step, and the
+median agrees to 0.01 %: another build shifts times by some 256 ns. It is near if the median alone
+agrees. One that is the same with another lab kernel counts, and the line says so.
 
 Exit status: 0 no cell moved, 1 a cell moved."#,
     ),
@@ -152,10 +152,10 @@ and no table is made from it."#,
   seekwell why demo.seekwell --twin      on a model of its disk too
   seekwell report disks.seekwell         shows the cause from then on
 
-Repeats the judged trial of both stacks with laws of disk and machine switched off, and says how much of the
-difference each of them accounts for. On a real machine it runs both stacks again on scratch images: as they are,
-without flushes, in memory, without scheduler and memory limit. With --twin it also runs all stacks in guests, on
-the model nearest to the disk, and gives the causes there if the model ranks the stacks as the run does."#,
+Repeats the judged trial of both stacks with laws of disk and machine switched off, and says how
+much of the difference each explains. On a real machine it runs both again on scratch images: as
+they are, without flushes, in memory, without scheduler and memory limit. With --twin it also runs
+all stacks in guests, and gives the causes there if the model ranks the stacks as the run does."#,
     ),
     (
         "watch",
@@ -225,10 +225,10 @@ calls in the trace, such as the journal's kernel thread, is listed with every ca
   seekwell compare --before b1.seekwell b2.seekwell b3.seekwell \
                    --after a1.seekwell a2.seekwell a3.seekwell
 
-With one run per side a difference may come from the machine. With three or more runs per side, made
-in turn, each run is one value, and a reference stack cancels changes of the whole machine. Runs with
-another metric, workload or backend are refused. Worse by 5% means 1.05 times a metric that should be
-low, or 1/1.05 of one that should be high.
+With one run per side a difference may come from the machine. With three or more per side, made in
+turn, each run is one value; a reference stack cancels changes of the whole machine. Runs with
+another metric, workload or backend are refused. Worse by 5% means 1.05 times a metric that should
+be low, or 1/1.05 of one that should be high.
 
 Exit status: 0 every stack is better, worse or the same; with --fail-above none is worse by more.
 4 inconclusive for some stack. 5 a stack is worse by more than the threshold. 1 not comparable, or

@@ -7,7 +7,7 @@ pub const NFS_CLIENT: &str = "CONFIG_NFS_FS, CONFIG_NFS_V3 and CONFIG_NFS_V4_2";
 
 pub(super) const NFS: FilesystemDefinition = FilesystemDefinition {
     name: "nfs",
-    doc: "A directory that an NFS server exports (`export`), mounted by this machine; host only. It must be claimed: `seekwell claim SERVER:/PATH`. A trial works in a directory of its own in it and removes it. The device stays unused; what the server's disk does is not known.",
+    doc: "A directory that an NFS server exports, see `export`; the device stays unused.",
     kernel_type: Some("nfs"),
     kernel_config: NFS_CLIENT,
     durability: "as the server promises",

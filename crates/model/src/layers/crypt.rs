@@ -20,7 +20,7 @@ const SECTOR: u64 = 512;
 
 static CRYPT: LayerDefinition = LayerDefinition {
     name: "crypt",
-    doc: "LUKS2 (dm-crypt), as an installer's disk encryption opens it: the same mapping behind the space of its header, without the header itself, whose key derivation by the clock would never end where CPU time is zero.",
+    doc: "LUKS2 (dm-crypt), as an installer's disk encryption opens it, behind the space of its header but without the header, whose key derivation never ends where CPU time is zero.",
     least_devices: 1,
     most_devices: 1,
     usual_devices: 1,

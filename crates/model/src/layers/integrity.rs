@@ -22,7 +22,7 @@ const STRETCH: u64 = 8;
 
 static INTEGRITY: LayerDefinition = LayerDefinition {
     name: "integrity",
-    doc: "dm-integrity with a checksum of its own for every block, as integritysetup makes it: a block that comes back changed is an error. The whole device is written once before the trial, so that every block has a checksum. In guests the checksums take CPU time as far as it is charged (`--cpu hash=`, in ns per KiB), and none without.",
+    doc: "dm-integrity as integritysetup makes it, a checksum for every block: one that comes back changed is an error. The whole device is written once before the trial. In guests checksums take only the CPU time that is charged (`--cpu hash=`, in ns per KiB).",
     least_devices: 1,
     most_devices: 1,
     usual_devices: 1,

@@ -266,7 +266,7 @@ static SNAPSHOT: LayerDefinition = LayerDefinition {
     programs: WITH_DD,
     ..definition(
         "snapshot",
-        "A classic LVM volume while a snapshot of it is kept on the same device: the first write to each chunk copies the old one. A fifth of the device is for the copies.",
+        "A classic LVM volume with a snapshot on the same device: the first write to each chunk copies the old one. A fifth of the device is for copies.",
         (1, 1, 1),
         &[chunk("\"4KiB\"", "Bytes that are copied at once: a power of two.")],
         ("CONFIG_DM_SNAPSHOT", "dm_snapshot", LabKernels::Full),

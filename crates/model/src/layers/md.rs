@@ -18,7 +18,7 @@ const CHUNK: Field = field!("chunk": size(Bytes::kib(4), Bytes::mib(64)), defaul
     "Bytes on one device before the next device follows: a power of two. mdadm's own default is 512 KiB.");
 
 const BITMAP: Field = field!("bitmap": Choice(&["internal", "none"]), default "\"internal\"",
-    "Write-intent bitmap. `internal`: after a power cut only regions with writes under way are compared again; mdadm's own default above 100 GB. `none`: the whole array is.");
+    "Write-intent bitmap. `internal`: after a power cut only regions with writes under way are compared; mdadm's default above 100 GB. `none`: the whole array is.");
 
 const STRIPE_CACHE: Field = field!("stripe_cache": integer(17, 32_768), default "256",
     "Stripes kept in memory, a page per device each (`stripe_cache_size`).");
@@ -27,7 +27,7 @@ const LAYOUT: Field = field!("layout": Choice(&["near", "far", "offset"]), defau
     "Places of the two copies: `near` side by side, `far` in the other half of the device, `offset` one chunk further.");
 
 const STATE: Field = field!("state": Choice(&["whole", "degraded", "rebuilding", "fails-in-cut"]), default "\"whole\"",
-    "`degraded`: the last device has failed. `rebuilding`: an empty device has taken its place, which the array fills while the filesystem is made and the workload runs, at the kernel's own pace. `fails-in-cut`: whole until a power cut (`[trial] power_cut`), which the last device does not survive.");
+    "`degraded`: the last device has failed. `rebuilding`: the array fills its empty replacement from mkfs on, at the kernel's pace. `fails-in-cut`: the last device does not survive a power cut (`[trial] power_cut`).");
 
 const PARITY: &[Field] = &[CHUNK, BITMAP, STRIPE_CACHE, STATE];
 

@@ -42,7 +42,7 @@ const STEP: Field = field!("step": Text, "Name of the step; by default the kind'
 /// An old filesystem.
 pub const AGE: WorkloadKind = WorkloadKind {
     name: "age",
-    doc: "Fills the filesystem and churns it: files are deleted and created again, several growing at the same time, until it is as full and as fragmented as stated. Seeded. Add the workload to measure after it with `then`.",
+    doc: "Fills the filesystem and churns it: files are deleted and created again, several growing at once, until it is as full and fragmented as stated. Add the workload to measure with `then`.",
     fields: &[
         STEP,
         field!("fullness": integer(1, 98), default "80",
@@ -73,7 +73,7 @@ pub const AGE: WorkloadKind = WorkloadKind {
 /// The filesystem's own tool against fragmentation.
 pub const DEFRAGMENT: WorkloadKind = WorkloadKind {
     name: "defragment",
-    doc: "Runs the filesystem's own tool against fragmentation (e4defrag, xfs_fsr, btrfs filesystem defragment, or the ioctl of f2fs) over all files, and reports extents per file and free space before and after.",
+    doc: "Runs the filesystem's own defragmenter (e4defrag, xfs_fsr, btrfs filesystem defragment, the ioctl of f2fs) over all files, and reports extents per file and free space before and after.",
     fields: &[STEP],
     on_raw: false,
     programs: &[],

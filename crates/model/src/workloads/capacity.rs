@@ -16,7 +16,7 @@ pub struct CapacityParams {
 /// Test that a device keeps the data of all of its blocks.
 pub const CAPACITY: WorkloadKind = WorkloadKind {
     name: "capacity",
-    doc: "Tests that a device has its stated capacity: a fake wraps around, or drops data written beyond its true end. Quick: stamps at power-of-two distances and at the end, read back past the page cache, after which the old content is restored; it finds a device whose true size is a power of two or a sum of two of them, or that drops writes. `full` writes every block and reads all of it back, which destroys the content and finds every kind.",
+    doc: "Tests that a device has its stated capacity: a fake wraps around, or drops data beyond its true end. Quick: stamps at power-of-two distances and at the end are read back, then the old content is restored; it finds devices that drop writes or whose true size is a power of two or a sum of two. `full` destroys the content and finds every kind.",
     fields: &[field!("full": Bool, default "false",
         "Write every block and read all of it back. Destroys the content.")],
     on_raw: true,

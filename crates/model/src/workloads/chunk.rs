@@ -33,7 +33,7 @@ pub const WHOLE: &str = "chunk-whole";
 /// One chunk of data, again and again.
 pub const CHUNK: WorkloadKind = WorkloadKind {
     name: "chunk",
-    doc: "Writes a chunk a character at a time and calls fsync; then reads the whole chunk with one read() and writes it with one write(), again and again: data that is used over and over.",
+    doc: "Writes a chunk a character at a time and calls fsync; then reads it with one read() and writes it with one write(), again and again.",
     fields: &[
         field!("size": size(Bytes(1), Bytes::gib(1)), default "\"128MiB\"",
             "Size of the chunk; it is held in memory once."),

@@ -51,7 +51,7 @@ pub const COMMAND: WorkloadKind = WorkloadKind {
         field!("timeout": Duration,
             "Stops the command after this time and marks the trial failed."),
         field!("privileged": Bool, default "false",
-            "Runs the commands with all capabilities of root and the whole `/dev`. Without it they have the capabilities CHOWN, DAC_OVERRIDE, FOWNER, FSETID, SETUID, SETGID and KILL, and see no block device but `{dev}` and nothing in Seekwell's folder below `/var/lib`."),
+            "Runs the commands with all capabilities of root and the whole `/dev`. Without it they have CHOWN, DAC_OVERRIDE, FOWNER, FSETID, SETUID, SETGID and KILL, and see no block device but `{dev}` and nothing of Seekwell below `/var/lib`."),
     ],
     on_raw: true,
     programs: &[],

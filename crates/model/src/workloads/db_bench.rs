@@ -34,7 +34,7 @@ pub struct DbBenchParams {
 /// RocksDB's own benchmark.
 pub const DB_BENCH: WorkloadKind = WorkloadKind {
     name: "db_bench",
-    doc: "RocksDB and its own benchmark, db_bench: a database is filled inside the filesystem, then one of its benchmarks runs for a time. Operations per second and latency percentiles are db_bench's own figures.",
+    doc: "RocksDB and its own db_bench: a database is filled, then one of its benchmarks runs for a time. Operations per second and latency percentiles are db_bench's own.",
     fields: &[
         field!("step": Text, default "\"db_bench\"", "Name of the measured step."),
         field!("benchmark": Choice(&[ "overwrite", "readrandom", "readrandomwriterandom", "updaterandom", ]), default "\"overwrite\"",
@@ -46,7 +46,7 @@ pub const DB_BENCH: WorkloadKind = WorkloadKind {
         field!("threads": integer(1, 1_000), default "1", "Threads."),
         field!("time": Duration, default "\"10s\"", "Measured time, in whole seconds."),
         field!("warm_up": Duration, default "\"2s\"",
-            "Time of the same benchmark before the measured one, in whole seconds, in a process of its own: page cache and tree are warm, RocksDB's own cache is empty. Its counters show that writes are logged and synced as asked for; with \"0s\" nothing shows it."),
+            "Time of the same benchmark before the measured one, in whole seconds, in another process: RocksDB's own cache is empty then. Its counters show that writes are logged and synced; with \"0s\" nothing shows it."),
         field!("sync": Choice(&["on", "off"]), default "\"on\"",
             "`on`: each write waits until the log is on the device. `off`: the last writes before a power cut may be lost."),
     ],

@@ -86,16 +86,16 @@ impl Durability {
 }
 
 pub(super) const SYNC_FIELD: Field = field!("sync": Choice(&["fsync", "fdatasync", "O_DSYNC", "RWF_DSYNC"]),
-    "Makes writes durable: `fsync` or `fdatasync` after each write (or after every `fsync_every`), or each write itself with `O_DSYNC` or `RWF_DSYNC`. The latency of a write then lasts until its sync has returned; `write_latency_*` and `sync_latency_*` are its two parts. Without `sync`, `fsync_every` uses fdatasync.");
+    "Makes writes durable: `fsync` or `fdatasync` after each write (or `fsync_every`), or each write with `O_DSYNC` or `RWF_DSYNC`. Latencies last until the sync has returned; `write_latency_*` and `sync_latency_*` are the two parts. Without `sync`, `fsync_every` uses fdatasync.");
 
 pub(super) const GROUP_COMMIT_FIELD: Field = field!("group_commit": Bool, default "false",
-    "One sync serves all threads that wait for one, as databases commit: a thread that finds a sync in progress waits for the next. Without it each thread syncs by itself.");
+    "One sync serves all waiting threads, as databases commit: a thread that finds a sync in progress waits for the next.");
 
 pub(super) const APPEND_FIELD: Field = field!("append": Bool, default "false",
-    "Append to a file that starts empty, as a log does, instead of overwriting one that was written in full. All threads append to the same file. The step ends when the file has reached `file_size`. Needs a filesystem and `write = true`.");
+    "Append to an empty file, as a log does, instead of overwriting a full one. All threads share the file; the step ends at `file_size`. Needs a filesystem and `write = true`.");
 
 pub(super) const PREALLOCATE_FIELD: Field = field!("preallocate": Choice(&["none", "keep-size", "size"]), default "\"none\"",
-    "Space allocated before the file grows, up to `file_size`. `keep-size`: blocks, with FALLOC_FL_KEEP_SIZE, as RocksDB does. `size`: blocks and size, as etcd does. A log that is written in full and reused, as PostgreSQL does: leave `append` out.");
+    "Space allocated before the file grows, up to `file_size`. `keep-size`: blocks, as RocksDB does. `size`: blocks and size, as etcd does. For a reused log, as of PostgreSQL, leave `append` out.");
 
 /// Most writes between two syncs: the start of each is kept until it is durable.
 pub(super) const MOST_WRITES_PER_SYNC: u64 = 1_000_000;

@@ -186,10 +186,10 @@ const ENGINES: &[&str] = &[
 /// A job file of fio.
 pub const FIO: WorkloadKind = WorkloadKind {
     name: "fio",
-    doc: "A job file of fio, run by the installed fio in the mounted directory or on the raw device; Seekwell reads its JSON and its histograms. Jobs that run at the same time are one step, named after the first of them. Options that run programs, name files elsewhere or change the machine are refused.",
+    doc: "A job file of fio, run by the installed fio. Jobs that run at the same time are one step, named after the first. Options that run programs, name files elsewhere or change the machine are refused.",
     fields: &[
         field!("job": Text, required,
-            "The text of the job file, between three quotation marks; `bench` also takes `--job-file`. fio creates its files in the target: do not give `directory`, and give `filename` as a plain name."),
+            "Text of the job file, between three quotation marks; `bench` also takes `--job-file`. fio creates its files in the target: leave out `directory`, and give `filename` as a plain name."),
         field!("cache": Choice(&["cold", "warm"]), default "\"cold\"",
             "`cold`: remounted and caches dropped before each step. `warm`: as the step before left it."),
         field!("timeout": Duration, "Ends fio after this time and marks the trial failed."),

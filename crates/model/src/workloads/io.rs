@@ -56,19 +56,19 @@ impl FileContent {
 
 /// The field of labs that says it, the same for every kind that writes a file first.
 pub(super) const CONTENT_FIELD: Field = field!("content": Choice(&["random", "stamped"]), default "\"random\"",
-    "Content of the file before it is measured. `random`: data that neither compresses nor repeats, written through the page cache. `stamped`: zeros except for eight random bytes in every 4 KiB, written with O_DIRECT. The virtual backend keeps terabytes of stamped data in little memory. Use it on filesystems that do not compress.");
+    "Content of the file before it is measured. `random`: neither compresses nor repeats; written through the page cache. `stamped`: zeros except for eight random bytes in every 4 KiB, written with O_DIRECT: the virtual backend keeps terabytes of it in little memory. Not for filesystems that compress.");
 
 /// Compressibility of written data: the field of labs, the same for every kind that writes.
 pub(super) const COMPRESSIBLE_FIELD: Field = field!("compressible": integer(0, 100), default "0",
-    "Percentage of each 4 KiB written (of each operation, where that is smaller) that is zeros, at its end. Compression by the filesystem or device can save it. Eight bytes of each 4 KiB stay random.");
+    "Percentage of zeros at the end of each 4 KiB written (or smaller operation), which compression can save. Eight bytes of each 4 KiB stay random.");
 
 /// Repetition in written data, for deduplication: the field of labs, as [`COMPRESSIBLE_FIELD`].
 pub(super) const REPEATED_FIELD: Field = field!("repeated": integer(0, 100), default "0",
-    "Percentage of the writes that share their data: each 4 KiB of them is the same. Deduplication can save it.");
+    "Percentage of the writes whose every 4 KiB is the same, which deduplication can save.");
 
 /// Share of the written data that is checked: the field of labs, the same for every kind that has it.
 pub(super) const VERIFY_FIELD: Field = field!("verify": integer(0, 100), default "0",
-    "Percentage of the written blocks that a step STEP-verify reads after the measured step, remounted and with dropped caches, and compares with what was written. The data of each block then follows from the seed and its offset; it compresses and repeats as without it. A trial with a wrong byte is not ranked (`wrong-data`).");
+    "Percentage of the written blocks that a step STEP-verify reads afterwards, remounted and with dropped caches, and compares. The data of each block follows from the seed and its offset; it compresses and repeats as without it. A trial with a wrong byte is not ranked (`wrong-data`).");
 
 /// Metrics of a step that checks data.
 pub(super) const VERIFY_METRICS: [&str; 2] = ["checked_bytes", "wrong_bytes"];
@@ -186,10 +186,10 @@ macro_rules! io_fields {
             field!("file_size": size(Bytes::kib(4), Bytes(1 << 50)), default $file,
                 "Size of the file that is used, written in full before the step; on a raw device how much of it is used."),
             field!("steady": Choice(&[SNIA]),
-                "Rule by which the step must be steady, judged on the timeline of the device: `snia` (over the five fifths of the step the rate has a range of at most 20 % and a slope of at most 10 % of its mean). A trial that is not steady is marked and not ranked."),
+                "Rule by which the device must be steady: `snia` (over the five fifths of the step its rate has a range of at most 20 % and a slope of at most 10 % of its mean). A trial that is not is marked and not ranked."),
             SYNC_FIELD,
             field!("fsync_every": integer(0, MOST_WRITES_PER_SYNC), default "0",
-                "Syncs after this number of writes of a thread. 0: never, or after every write if `sync` is given. The latency of each write lasts until that sync has returned."),
+                "Syncs after this number of writes of a thread; 0: never, or after every write if `sync` is given. The latency of each write lasts until then."),
             GROUP_COMMIT_FIELD,
             $($more,)*
             CONTENT_FIELD,
@@ -213,7 +213,7 @@ pub const SEEK: WorkloadKind = WorkloadKind {
 /// Sequential access.
 pub const STREAM: WorkloadKind = WorkloadKind {
     name: "stream",
-    doc: "Sequential reads or writes over a file or a raw device, through the page cache by default: a copy, a backup, a download; with `append` and `sync` a log. Useful as a background workload.",
+    doc: "Sequential reads or writes, through the page cache by default: a copy, a backup, a download; with `append` and `sync` a log.",
     fields: io_fields!("\"1MiB\"", "\"cold\"", "\"256MiB\"", APPEND_FIELD, PREALLOCATE_FIELD),
     on_raw: true,
     programs: &[],

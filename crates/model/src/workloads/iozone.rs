@@ -98,7 +98,7 @@ const AUTO_RECORDS: (u32, u32) = (12, 24);
 /// iozone's tests.
 pub const IOZONE: WorkloadKind = WorkloadKind {
     name: "iozone",
-    doc: "The tests of iozone 3. Throughput mode: threads with a file each, throughput of all, of the slowest and of the fastest. Automatic mode: every record size in every file size, a surface.",
+    doc: "The tests of iozone 3. Throughput mode: threads with a file each. Automatic mode: every record size in every file size.",
     fields: &[
         field!("tests": IntegerList { min: 0, max: 12 }, default "[0, 1, 2]",
             "Which tests, as `-i`: 0 write and rewrite (always needed), 1 read and reread, 2 random read and write, 3 backward read, 4 record rewrite, 5 strided read, 6 fwrite, 7 fread, 8 mixed, 9 pwrite, 10 pread, 11 pwritev, 12 preadv."),

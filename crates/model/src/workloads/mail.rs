@@ -64,13 +64,13 @@ pub const LARGEST_FILE: Bytes = Bytes::mib(16);
 /// A mail store.
 pub const MAIL: WorkloadKind = WorkloadKind {
     name: "mail",
-    doc: "Unpacks a tree of many small files, reads it in archive order and in directory order, and removes it. The tree is seeded (lognormal sizes) or comes from a tar file.",
+    doc: "Unpacks a tree of many small files, reads it in archive and in directory order, and removes it. The tree is seeded (lognormal sizes) or from a tar file.",
     fields: &[
         field!("scale": number(0.000_01, 100.0),
-            "The seeded tree is a mail archive of 1,075,962 files, 20 GB and 100,500 files in its largest directory, times this; it replaces `files`, `directories`, `largest`, `median_size` and `spread`. Sizes are lognormal with the median of a published histogram of mails (4 KiB) and the mean of that archive (18,859 bytes)."),
+            "The seeded tree is a mail archive of 1,075,962 files, 20 GB and 100,500 files in its largest directory, times this, instead of `files`, `directories`, `largest`, `median_size` and `spread`. Sizes are lognormal with a median of 4 KiB and a mean of 18,859 bytes."),
         field!("files": integer(1, 100_000_000), default "5_000", "Files of the seeded tree."),
         field!("directories": integer(1, 10_000_000), default "20",
-            "Directories that the files are spread over, at most one per file. Sizes of directories differ: the first is the largest, as in a mail store."),
+            "Directories that the files are spread over, at most one per file. The first is the largest, as in a mail store."),
         field!("largest": integer(1, 100_000_000),
             "Files of the largest directory; the others fall by a power of their rank. Without it they fall as 1/rank."),
         field!("median_size": size(Bytes(1), LARGEST_FILE), default "\"4KiB\"",
@@ -84,14 +84,14 @@ pub const MAIL: WorkloadKind = WorkloadKind {
         field!("cache": Choice(&["cold", "warm"]), default "\"cold\"",
             "`cold`: remounted and caches dropped before each step after `unpack`. `warm`: as it is."),
         field!("counter": Choice(&["memory", "pipe"]), default "\"memory\"",
-            "Counter of the bytes read. `memory`: the reader itself. `pipe`: a second process behind a pipe, as in `tar c | wc -c`."),
+            "Counter of the bytes read. `memory`: the reader. `pipe`: a process behind a pipe, as in `tar c | wc -c`."),
         COMPRESSIBLE_FIELD,
         Field {
-            doc: "Percentage of the files of the seeded tree that begin with the same data, as a mail to many recipients does. Deduplication can save it.",
+            doc: "Percentage of the seeded files that begin with the same data, as a mail to many recipients does.",
             ..REPEATED_FIELD
         },
         Field {
-            doc: "Percentage of the unpacked files that a step `unpack-verify` reads after `unpack`, remounted and with dropped caches, and compares with what was written. A trial with a wrong byte or a missing file is not ranked (`wrong-data`). Needs the seeded tree.",
+            doc: "Percentage of the files that a step `unpack-verify` reads after `unpack`, remounted and with dropped caches, and compares. A trial with a wrong byte or a missing file is not ranked (`wrong-data`). Needs the seeded tree.",
             ..VERIFY_FIELD
         },
     ],

@@ -63,7 +63,7 @@ const METRICS: &[&str] = &[
 /// A mail server's store in use.
 pub const MAILDIR: WorkloadKind = WorkloadKind {
     name: "maildir",
-    doc: "A mail server's store in use, as Maildir has it: each session delivers a mail (create in `tmp`, write, fsync, rename to `new`), lists `new` and moves the mail to `cur` as seen, reads mails at random, and removes the oldest of the mailbox. The number of mails stays the same.",
+    doc: "A Maildir store in use: each session delivers a mail (create in `tmp`, write, fsync, rename to `new`), lists `new`, moves the mail to `cur`, reads mails at random, and removes the mailbox's oldest.",
     fields: &[
         field!("step": Text, default "\"delivery\"", "Name of the measured step."),
         field!("mailboxes": integer(1, 1_000_000), default "100",

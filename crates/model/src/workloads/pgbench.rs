@@ -36,7 +36,7 @@ pub struct PgbenchParams {
 /// PostgreSQL's own benchmark.
 pub const PGBENCH: WorkloadKind = WorkloadKind {
     name: "pgbench",
-    doc: "PostgreSQL and its own benchmark: a cluster is made and filled inside the filesystem, warmed up, checkpointed, and measured by `pgbench`. Transactions per second and the latency of each transaction are pgbench's own figures. `fsync` is always on. Nothing of an installed cluster is touched, and nothing listens on the network.",
+    doc: "PostgreSQL and its own benchmark: a cluster is made inside the filesystem, filled, warmed up, checkpointed, and measured by `pgbench`, whose figures are reported. `fsync` is always on. No installed cluster is touched, and nothing listens on the network.",
     fields: &[
         field!("step": Text, default "\"pgbench\"", "Name of the measured step."),
         field!("scale": integer(1, 100_000), default "10",

@@ -44,12 +44,12 @@ pub struct ReplayParams {
 /// A recorded load.
 pub const REPLAY: WorkloadKind = WorkloadKind {
     name: "replay",
-    doc: "Rebuilds the files that a trace found (`seekwell capture`, `seekwell trace import`) and repeats its calls below the mounted directory: one thread for each recorded one, in the order that paths, descriptors, files and threads demand.",
+    doc: "Rebuilds the files that a trace found (`seekwell capture`, `seekwell trace import`) and repeats its calls: one thread for each recorded one, in the order that paths, descriptors, files and threads demand.",
     fields: &[
         field!("trace": Text, required, "Absolute path of the folder of the trace."),
         field!("step": Text, default "\"replay\"", "Name of the measured step."),
         field!("only": Text,
-            "Folder of the recorded machine, such as \"/var/lib/mysql\": calls on files elsewhere are left out, their time counts as the program's. Without it all files are replayed but those in /dev, /proc and /sys."),
+            "Folder of the recorded machine, such as \"/var/lib/mysql\": calls on files elsewhere are left out, their time counts as the program's. Without it all files but those in /dev, /proc and /sys."),
         field!("speed": Choice(&["recorded", "asap", "open"]), default "\"recorded\"",
             "`recorded`: with the recorded time between calls, so that a faster stack ends earlier. `asap`: without it. `open`: each call at its recorded start, late if the stack is slow."),
         field!("scale": number(0.001, 1000.0), default "1",

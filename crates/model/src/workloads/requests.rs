@@ -32,20 +32,20 @@ pub struct RequestsParams {
 /// Recorded block requests.
 pub const REQUESTS: WorkloadKind = WorkloadKind {
     name: "requests",
-    doc: "Repeats the block requests of a trace (`seekwell capture`, or a blktrace through `seekwell trace import`) on the raw device, past the page cache. On a device that is smaller than the requests reach, each MiB of the recorded range goes to the MiB at the same relative position; on any other, offsets stay.",
+    doc: "Repeats the block requests of a trace (`seekwell capture`, or a blktrace through `seekwell trace import`) on the raw device. On a device smaller than the recorded range, each MiB goes to the same relative position; otherwise offsets stay.",
     fields: &[
         field!("trace": Text, required, "Absolute path of the folder of the trace."),
         field!("step": Text, default "\"requests\"", "Name of the measured step."),
         field!("device": Text,
             "Recorded device as MAJOR:MINOR, such as \"8:0\". Without it the one with the most requests."),
         field!("speed": Choice(&["open", "recorded", "asap"]), default "\"open\"",
-            "`open`: each request at its recorded time, late if more than 1024 are in flight. `recorded`: after the completions that were before it, with the recorded time between, so that a faster device ends earlier. `asap`: after those completions, at once."),
+            "`open`: each request at its recorded time, late if more than 1024 are in flight. `recorded`: after the completions before it and the recorded time between, so that a faster device ends earlier. `asap`: without that time."),
         field!("scale": number(0.001, 1000.0), default "1",
             "Factor of the recorded times: 0.5 for twice the rate."),
         field!("stretch": Bool, default "false",
             "Spread the recorded range over the whole of a larger device too."),
         field!("unfilled": Bool, default "false",
-            "Leave the device as it is. By default each MiB that the requests touch is written before: devices answer reads of blocks that were never written without looking."),
+            "Leave the device as it is. By default each MiB that the requests touch is written before, since devices answer reads of unwritten blocks without looking."),
         field!("content": Choice(&["random", "zeros"]), default "\"random\"",
             "Data of writes; a trace does not hold them."),
     ],

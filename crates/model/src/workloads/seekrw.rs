@@ -27,7 +27,7 @@ pub const LOOKUP_METRICS: &[&str] =
 /// A number of random accesses.
 pub const SEEKRW: WorkloadKind = WorkloadKind {
     name: "seekrw",
-    doc: "A number of random reads or writes of one length on a file or a raw device, with and without the page cache, and what the filesystem needed to find the blocks: requests per access, extents, pointer blocks, reads of metadata.",
+    doc: "Random reads or writes of one length, with and without the page cache, and what the filesystem needed to find the blocks: requests per access, extents, pointer blocks, reads of metadata.",
     fields: &[
         field!("step": Text,
             "Name of the measured steps, followed by -direct and -cold where both are made; by default the kind's name."),

@@ -34,7 +34,7 @@ pub struct SqliteParams {
 /// Transactions of SQLite.
 pub const SQLITE: WorkloadKind = WorkloadKind {
     name: "sqlite",
-    doc: "The real SQLite, which is built in: rows inserted into a table, a transaction at a time, as a small application does. The latency of a transaction lasts from BEGIN until COMMIT has returned.",
+    doc: "The real SQLite, built in: rows inserted into a table, a transaction at a time. The latency of a transaction lasts from BEGIN until COMMIT has returned.",
     fields: &[
         field!("step": Text, default "\"sqlite\"", "Name of the measured step."),
         field!("journal_mode": Choice(&["delete", "truncate", "persist", "wal"]), default "\"delete\"",

@@ -25,7 +25,7 @@ const LARGEST: Bytes = Bytes::mib(64);
 /// Random access at each block size.
 pub const SWEEP: WorkloadKind = WorkloadKind {
     name: "sweep",
-    doc: "Random reads at each block size from 512 B to 4 MiB: how a device goes from being bound by its access time to being bound by its bandwidth. The smallest size estimates the seek time.",
+    doc: "Random reads at each block size from 512 B to 4 MiB: from bound by access time to bound by bandwidth. The smallest size estimates the seek time.",
     fields: &[
         field!("step": Text,
             "Prefix of the names of the measured steps, STEP-SIZE; by default the kind's name."),

@@ -2,6 +2,7 @@
 
 use crate::args;
 use clap::{Arg, Command};
+use seekwell_model::workloads::WORKLOAD_KINDS;
 use std::fmt::Write as _;
 
 /// Every visible command with its examples, arguments and options.
@@ -11,7 +12,7 @@ pub fn markdown(all: &Command) -> String {
     let mut text = String::from(
         "# The commands\n\n<!-- Made from the definitions in crates/cli; after a change there run \
          `cargo xtask docs`. -->\n\nResults go to standard output, messages to standard error. \
-         `--help` of each command says the same as this page.\n",
+         `seekwell help COMMAND` says the same as this page.\n",
     );
     section(&mut text, &all, "seekwell", 2);
     text
@@ -33,12 +34,28 @@ fn section(text: &mut String, command: &Command, name: &str, level: usize) {
         .filter(|one| !one.is_hide_set() && one.get_id() != "help" && one.get_id() != "version")
         .collect();
     table(text, "Argument", &arguments, argument_name);
+    let kind = name.strip_prefix("seekwell bench ").unwrap_or_default();
+    let (keys, options): (Vec<&Arg>, Vec<&Arg>) =
+        options.into_iter().partition(|one| is_lab_key(kind, one));
+    if !keys.is_empty() {
+        let names: Vec<String> = keys.iter().map(|key| format!("`{}`", option_name(key))).collect();
+        let names = names.join(", ");
+        let _ =
+            write!(text, "\nOptions as the [keys of a lab](lab-reference.md#{kind}): {names}.\n");
+    }
     table(text, "Option", &options, option_name);
     for one in command.get_subcommands().filter(|one| !one.is_hide_set()) {
         if one.get_name() != "help" {
             section(text, one, &format!("{name} {}", one.get_name()), (level + 1).min(4));
         }
     }
+}
+
+/// Returns true if the option of `bench KIND` is a key that the lab reference describes.
+fn is_lab_key(kind: &str, option: &Arg) -> bool {
+    let kind = WORKLOAD_KINDS.iter().find(|one| one.name == kind);
+    let mut keys = kind.into_iter().flat_map(|kind| kind.fields);
+    keys.any(|field| field.name == option.get_id().as_str())
 }
 
 /// Lists in blocks of their own, prose as it is.
