@@ -7,8 +7,8 @@ use seekwell_model::units::{Bytes, Nanos};
 use seekwell_model::workloads::fio::LONGEST_JOB_FILE;
 use seekwell_model::workloads::{WORKLOAD_KINDS, WorkloadKind, WorkloadParams};
 
-/// Kinds that `bench` leaves to labs: a command is timed by the shell without us.
-const LAB_KINDS: &[&str] = &["command"];
+/// Kinds that `bench` leaves to labs: calls are for power cuts, and a command is timed by the shell without us.
+const LAB_KINDS: &[&str] = &["calls", "command"];
 
 /// Fields that only make sense in a lab.
 const LAB_ONLY: &[&str] = &["check", "steady", "step"];

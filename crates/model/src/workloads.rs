@@ -5,6 +5,7 @@
 
 pub mod aging;
 pub mod bonnie;
+pub mod calls;
 pub mod capacity;
 pub mod chunk;
 pub mod command;
@@ -29,6 +30,7 @@ use serde::{Deserialize, Serialize};
 
 pub use aging::{AgeParams, LayoutParams};
 pub use bonnie::BonnieParams;
+pub use calls::CallsParams;
 pub use capacity::CapacityParams;
 pub use chunk::ChunkParams;
 pub use command::CommandParams;
@@ -89,6 +91,8 @@ pub enum WorkloadParams {
     Replay(ReplayParams),
     /// Recorded block requests.
     Requests(RequestsParams),
+    /// Sequences of file system calls.
+    Calls(CallsParams),
     /// A shell command.
     Command(CommandParams),
 }
@@ -331,6 +335,7 @@ pub const WORKLOAD_KINDS: &[&WorkloadKind] = &[
     &aging::AGE,
     &aging::DEFRAGMENT,
     &aging::LAYOUT,
+    &calls::CALLS,
     &command::COMMAND,
 ];
 
@@ -364,6 +369,7 @@ impl WorkloadParams {
             Self::Capacity(_) => "capacity",
             Self::Replay(_) => "replay",
             Self::Requests(_) => "requests",
+            Self::Calls(_) => "calls",
             Self::Command(_) => "command",
         }
     }
@@ -390,6 +396,7 @@ impl WorkloadParams {
             Self::Capacity(capacity) => capacity.steps(),
             Self::Replay(replay) => replay.steps(),
             Self::Requests(requests) => requests.steps(),
+            Self::Calls(calls) => calls.steps(),
             Self::Command(command) => command.steps(),
         }
     }
@@ -428,6 +435,7 @@ impl WorkloadParams {
             | Self::Capacity(_)
             | Self::Replay(_)
             | Self::Requests(_)
+            | Self::Calls(_)
             | Self::Command(_) => None,
         }
     }

@@ -11,6 +11,7 @@ pub mod aging;
 pub mod bench;
 pub mod beside;
 pub mod bonnie;
+pub mod calls;
 pub mod capacity;
 pub mod chunk;
 pub mod command;
@@ -68,6 +69,7 @@ fn steps_at(params: &WorkloadParams, place: Place) -> Vec<Box<dyn Step>> {
         WorkloadParams::Capacity(params) => capacity::steps(*params),
         WorkloadParams::Replay(params) => replay::steps(params, place),
         WorkloadParams::Requests(params) => requests::steps(params),
+        WorkloadParams::Calls(calls) => calls::steps(calls),
         WorkloadParams::Command(command) => command::steps(command),
     }
 }

@@ -151,6 +151,7 @@ fn every_kind() -> Vec<(&'static str, Vec<(&'static str, Value)>)> {
             ],
         ),
         ("maildir", numbers(&[("mailboxes", 4), ("mails", 8), ("threads", 2), ("count", 6)])),
+        ("calls", vec![("run", Value::List(vec!["creat a; write a 0 4096; fsync a".into()]))]),
         (
             "command",
             vec![
