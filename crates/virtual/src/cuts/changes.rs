@@ -20,6 +20,8 @@ const O_DSYNC: u64 = 0o10000;
 const RWF_SYNCS: u64 = 2 | 4;
 const RENAME_EXCHANGE: u64 = 2;
 const FALLOC_KEEP_SIZE: u64 = 1;
+const FALLOC_PUNCH_HOLE: u64 = 2;
+const FALLOC_ZERO_RANGE: u64 = 0x10;
 const AT_REMOVEDIR: u64 = 0x200;
 
 /// A file or directory, whatever its names are.
@@ -30,14 +32,16 @@ pub(crate) type Node = usize;
 pub(crate) enum Change {
     /// Data at an offset; durable when the call returns, for `O_DSYNC` and its like.
     Data { node: Node, at: u64, data: Rc<[u8]>, is_durable: bool },
+    /// Zeros where the file has bytes.
+    Zeros { node: Node, at: u64, bytes: u64 },
     /// A new size.
     Size { node: Node, bytes: u64 },
     /// Data that the recording does not have.
     Unseen { node: Node },
     /// A path now names this node, or none.
     Name { path: Rc<str>, node: Option<Node>, cause: Cause },
-    /// `fsync` or `fdatasync` of a file.
-    Sync { node: Node },
+    /// `fsync` of a file, or `fdatasync`, which leaves its names out.
+    Sync { node: Node, with_names: bool },
     /// `fsync` of a directory.
     SyncNames { directory: Rc<str> },
     /// `sync` or `syncfs`.
@@ -173,6 +177,11 @@ impl Reader {
             }
             "fallocate" if flags == FALLOC_KEEP_SIZE => {}
             "fallocate" if flags == 0 => self.extend(event),
+            "fallocate" if flags == FALLOC_PUNCH_HOLE | FALLOC_KEEP_SIZE => self.zero(event),
+            "fallocate" if flags == FALLOC_ZERO_RANGE => {
+                self.zero(event);
+                self.extend(event);
+            }
             "fallocate" => self.unseen(event.file),
             "copy_file_range" | "sendfile" | "splice" | "ioctl_ficlone" => {
                 self.unseen(event.to_file);
@@ -185,7 +194,8 @@ impl Reader {
             "unlinkat" if flags & !AT_REMOVEDIR == 0 => self.remove(path),
             "rename" | "renameat" => self.rename(path, to_path),
             "renameat2" if flags & RENAME_EXCHANGE == 0 => self.rename(path, to_path),
-            "fsync" | "fdatasync" => self.sync(event.file),
+            "fsync" => self.sync(event.file, true),
+            "fdatasync" => self.sync(event.file, false),
             "sync" | "syncfs" => self.add(Change::SyncAll),
             _ => {}
         }
@@ -266,16 +276,23 @@ impl Reader {
         self.add(Change::Data { node, at: end, data: Rc::from([]), is_durable: false });
     }
 
+    fn zero(&mut self, event: &Event) {
+        let (at, bytes) = (event.offset.unwrap_or(0), event.length.unwrap_or(0));
+        if let Some(node) = self.node(event.file) {
+            self.add(Change::Zeros { node, at, bytes });
+        }
+    }
+
     fn unseen(&mut self, file: Option<FileId>) {
         if let Some(node) = self.node(file) {
             self.add(Change::Unseen { node });
         }
     }
 
-    fn sync(&mut self, file: Option<FileId>) {
+    fn sync(&mut self, file: Option<FileId>, with_names: bool) {
         let Some(path) = self.path(file) else { return };
         if let Some(node) = self.node(file) {
-            self.add(Change::Sync { node });
+            self.add(Change::Sync { node, with_names });
         }
         self.add(Change::SyncNames { directory: path });
     }

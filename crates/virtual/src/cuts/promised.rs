@@ -2,7 +2,7 @@
 //!
 //! A sync that returned makes everything durable that had returned before it began. Of what came later each
 //! sector and each name may be old or new. A name counts as durable if its directory was synced, and the
-//! names of all directories above it are.
+//! names of all directories above it are; where [`Promised::with_names`] says so, also if the file was synced.
 
 use std::collections::BTreeMap;
 use std::ops::Bound::{Included, Unbounded};
@@ -24,6 +24,7 @@ const NEVER: u64 = u64::MAX;
 #[derive(Clone, Debug)]
 enum Edit {
     Data { at: u64, data: Rc<[u8]> },
+    Zeros { at: u64, bytes: u64 },
     Size { bytes: u64 },
 }
 
@@ -56,6 +57,8 @@ struct Renaming {
 #[derive(Clone, Debug)]
 pub(crate) struct Promised<'a> {
     changes: &'a Changes,
+    /// True if the sync of a file keeps its names, as ext4, xfs, btrfs and f2fs promise.
+    with_names: bool,
     /// Changes that are applied.
     done: usize,
     contents: Vec<Rc<Content>>,
@@ -94,7 +97,12 @@ impl<'a> Promised<'a> {
     /// Before the first change.
     pub(crate) fn new(changes: &'a Changes) -> Self {
         let contents = vec![Rc::default(); changes.nodes];
-        Self { changes, done: 0, contents, names: BTreeMap::new() }
+        Self { changes, with_names: false, done: 0, contents, names: BTreeMap::new() }
+    }
+
+    /// The same for filesystems whose `fsync` of a file keeps the names that it has by then.
+    pub(crate) fn with_names(self, with_names: bool) -> Self {
+        Self { with_names, ..self }
     }
 
     /// Lets time pass to this instant, which is not before the last one.
@@ -147,6 +155,10 @@ impl<'a> Promised<'a> {
                     content.later.push((end_ns, edit));
                 }
             }
+            Change::Zeros { node, at, bytes } => {
+                let content = Rc::make_mut(&mut self.contents[*node]);
+                content.later.push((end_ns, Edit::Zeros { at: *at, bytes: *bytes }));
+            }
             Change::Size { node, bytes } => {
                 let content = Rc::make_mut(&mut self.contents[*node]);
                 content.later.push((end_ns, Edit::Size { bytes: *bytes }));
@@ -157,8 +169,12 @@ impl<'a> Promised<'a> {
                 let renaming = Renaming { end_ns, node: *node, cause: *cause, bytes };
                 self.names.entry(path.clone()).or_default().later.push(renaming);
             }
-            Change::Sync { node } => {
+            Change::Sync { node, with_names } => {
                 Rc::make_mut(&mut self.contents[*node]).settle(timed.start_ns);
+                if *with_names && self.with_names {
+                    let names = self.names.values_mut();
+                    names.for_each(|name| name.settle_as(*node, timed.start_ns));
+                }
             }
             Change::SyncNames { directory } => {
                 let below = format!("{directory}/");
@@ -276,6 +292,16 @@ impl Name {
         }
     }
 
+    /// Makes changes durable up to the last that gave the name to this node by then.
+    fn settle_as(&mut self, node: Node, at_ns: u64) {
+        let is_given = |later: &Renaming| later.node == Some(node) && later.end_ns <= at_ns;
+        // Calls may take no virtual time: the order counts, not the time.
+        if let Some(last) = self.later.iter().rposition(is_given) {
+            self.later.drain(..=last);
+            self.durable = Some(node);
+        }
+    }
+
     fn may_be(&self, node: Node) -> bool {
         self.durable == Some(node) || self.later.iter().any(|later| later.node == Some(node))
     }
@@ -285,6 +311,11 @@ impl Edit {
     fn apply(&self, bytes: &mut Vec<u8>) {
         match self {
             Self::Size { bytes: size } => bytes.resize(*size as usize, 0),
+            Self::Zeros { at, bytes: length } => {
+                let (at, end) = (*at as usize, (*at + *length) as usize);
+                let end = end.min(bytes.len());
+                bytes[at.min(end)..end].fill(0);
+            }
             Self::Data { at, data } => {
                 let (at, end) = (*at as usize, *at as usize + data.len());
                 bytes.resize(bytes.len().max(end), 0);
@@ -297,6 +328,7 @@ impl Edit {
     fn range(&self, size: u64) -> Range<u64> {
         match self {
             Self::Data { at, data } => *at..*at + data.len() as u64,
+            Self::Zeros { at, bytes } => *at..*at + *bytes,
             Self::Size { bytes } => *bytes..size.max(*bytes),
         }
     }
@@ -304,6 +336,7 @@ impl Edit {
     fn bytes_after(&self, bytes: u64) -> u64 {
         match self {
             Self::Data { at, data } => bytes.max(*at + data.len() as u64),
+            Self::Zeros { .. } => bytes,
             Self::Size { bytes } => *bytes,
         }
     }
@@ -327,7 +360,7 @@ impl Content {
     fn promised_bytes(&self) -> u64 {
         let cut = self.later.iter().filter_map(|(_, edit)| match edit {
             Edit::Size { bytes } => Some(*bytes),
-            Edit::Data { .. } => None,
+            Edit::Data { .. } | Edit::Zeros { .. } => None,
         });
         cut.fold(self.durable.len() as u64, u64::min)
     }
@@ -371,7 +404,7 @@ impl Content {
             }
             let within = (from - place.start) as usize..(to - place.start) as usize;
             match edit {
-                Edit::Size { .. } => bytes[within].fill(0),
+                Edit::Size { .. } | Edit::Zeros { .. } => bytes[within].fill(0),
                 Edit::Data { at, data } => {
                     let data = &data[(from - at) as usize..(to - at) as usize];
                     bytes[within].copy_from_slice(data);

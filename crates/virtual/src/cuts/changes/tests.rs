@@ -48,7 +48,7 @@ fn calls_become_changes_of_names_and_data() {
     let expected = [
         named("/t/a", Some(0), Cause::Made),
         Change::Data { node: 0, at: 4, data, is_durable: false },
-        Change::Sync { node: 0 },
+        Change::Sync { node: 0, with_names: false },
         Change::SyncNames { directory: "/t/a".into() },
         named("/t/a", None, Cause::Renamed),
         named("/t/b", Some(0), Cause::Renamed),
@@ -75,4 +75,23 @@ fn data_that_no_record_has_are_unseen() {
     let events = vec![opened(0, O_CREAT), written(0, 0, 2)];
     let expected = [named("/t/a", Some(0), Cause::Made), Change::Unseen { node: 0 }];
     assert_eq!(changes(events, &[(10, b"x")]), expected);
+}
+
+#[test]
+fn a_hole_and_a_zeroed_range_are_zeros_and_only_the_second_extends() {
+    let fallocate = |flags| {
+        let (fd, offset, length) = (Some(3), Some(4), Some(2));
+        Event { fd, offset, length, flags: Some(flags), ..event("fallocate", 0) }
+    };
+    let events = vec![opened(0, O_CREAT), fallocate(3), fallocate(0x10), event("fsync", 0)];
+    let zeros = Change::Zeros { node: 0, at: 4, bytes: 2 };
+    let expected = [
+        named("/t/a", Some(0), Cause::Made),
+        zeros.clone(),
+        zeros,
+        Change::Data { node: 0, at: 6, data: Rc::from([]), is_durable: false },
+        Change::Sync { node: 0, with_names: true },
+        Change::SyncNames { directory: "/t/a".into() },
+    ];
+    assert_eq!(changes(events, &[]), expected);
 }

@@ -5,11 +5,13 @@ const FILE: &str = "/t/d/file";
 /// A mounted directory with a synced one, and what a test adds; times count up by 10.
 struct Scene {
     changes: Changes,
+    with_names: bool,
 }
 
 impl Scene {
     fn new() -> Self {
-        let mut scene = Self { changes: Changes { nodes: 4, ..Changes::default() } };
+        let changes = Changes { nodes: 4, ..Changes::default() };
+        let mut scene = Self { changes, with_names: false };
         scene.add(name("/t/d", Some(0), Cause::Made));
         scene.add(Change::SyncAll);
         scene
@@ -31,13 +33,13 @@ impl Scene {
         let mut scene = Self::new();
         scene.add(name(FILE, Some(1), Cause::Made));
         scene.write(1, 0, data);
-        scene.add(Change::Sync { node: 1 });
+        scene.add(Change::Sync { node: 1, with_names: true });
         scene.add(Change::SyncNames { directory: "/t/d".into() });
         scene
     }
 
     fn loss(&self, at_ns: u64, files: &[(&str, &[u8])]) -> Loss {
-        let mut promised = Promised::new(&self.changes);
+        let mut promised = Promised::new(&self.changes).with_names(self.with_names);
         promised.pass_to(at_ns);
         let directory =
             |path: &str| FoundFile { path: path.to_owned(), bytes: None, sectors: vec![] };
@@ -171,4 +173,45 @@ fn a_file_with_data_that_were_not_recorded_promises_its_name_alone() {
     let at_ns = scene.add(Change::Unseen { node: 1 });
     assert_eq!(counts(&scene.loss(at_ns, &[(FILE, &[9; 100])])), [0; 4]);
     assert_eq!(scene.loss(at_ns, &[]).files, 1);
+}
+
+#[test]
+fn the_sync_of_a_file_keeps_its_names_where_the_filesystem_says_so() {
+    let data = [1; 512];
+    let sync = |with_names| Change::Sync { node: 1, with_names };
+    for (promises, calls, lost) in [(true, true, 2), (true, false, 0), (false, true, 0)] {
+        let mut scene = Scene { with_names: promises, ..Scene::new() };
+        scene.add(name(FILE, Some(1), Cause::Made));
+        scene.write(1, 0, &data);
+        scene.add(name("/t/d/link", Some(1), Cause::Made));
+        let at_ns = scene.add(sync(calls));
+        assert_eq!(scene.loss(at_ns, &[]).files, lost, "{promises} {calls}");
+        assert_eq!(counts(&scene.loss(at_ns, &[(FILE, &data), ("/t/d/link", &data)])), [0; 4]);
+    }
+    // A name that is gone again, removed in the same instant, is no longer one of the file.
+    let mut scene = Scene { with_names: true, ..Scene::with_file(&data) };
+    scene.add(name("/t/d/link", Some(1), Cause::Made));
+    scene.add(name("/t/d/link", None, Cause::Removed));
+    if let [.., made, removed] = &mut scene.changes.all[..] {
+        (made.start_ns, made.end_ns) = (removed.end_ns, removed.end_ns);
+    }
+    let at_ns = scene.add(sync(true));
+    for files in [&[(FILE, &data[..])][..], &[(FILE, &data), ("/t/d/link", &data)]] {
+        assert_eq!(counts(&scene.loss(at_ns, files)), [0; 4]);
+    }
+}
+
+#[test]
+fn a_hole_is_old_until_it_is_synced_and_does_not_extend() {
+    let old = [1; 1024];
+    let mut scene = Scene::with_file(&old);
+    let at_ns = scene.add(Change::Zeros { node: 1, at: 512, bytes: 4096 });
+    let mut new = old;
+    new[512..].fill(0);
+    for data in [&old, &new] {
+        assert_eq!(counts(&scene.loss(at_ns, &[(FILE, data)])), [0; 4]);
+    }
+    let at_ns = scene.add(Change::Sync { node: 1, with_names: false });
+    assert_eq!(counts(&scene.loss(at_ns, &[(FILE, &new)])), [0; 4]);
+    assert_eq!(counts(&scene.loss(at_ns, &[(FILE, &old)])), [0, 512, 1, 0]);
 }
