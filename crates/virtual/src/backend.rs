@@ -3,6 +3,7 @@
 mod power_cut;
 mod transcript;
 
+pub use power_cut::SequenceCut;
 pub use transcript::was_ended_by_host;
 
 use std::cell::{Cell, RefCell};

@@ -5,7 +5,9 @@
 //! stopped at the event in question and asked what is lost. A thousand cuts cost one guest.
 
 pub(crate) mod changes;
+pub mod program;
 pub(crate) mod promised;
+pub mod space;
 
 use std::io;
 

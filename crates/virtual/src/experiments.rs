@@ -8,8 +8,9 @@ use seekwell_model::origin::TracedStep;
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::Record;
 use seekwell_model::stack::Stack;
+use seekwell_model::workloads::calls::Call;
 
-use crate::backend::{Lane, VirtualBackend, VirtualBackendError};
+use crate::backend::{Lane, SequenceCut, VirtualBackend, VirtualBackendError};
 
 /// One trial without some laws.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +20,9 @@ pub struct Experiment {
     /// Laws that are switched off.
     pub off: LawSet,
 }
+
+/// A trial whose stack is cut, and the sequences of calls before the cuts.
+pub type Batch = (PlannedTrial, Vec<Vec<Call>>);
 
 /// A backend for experiments, with the CPUs that their guests run on.
 #[derive(Debug)]
@@ -84,17 +88,43 @@ impl Experiments {
         plan: &Plan,
         experiments: &[Experiment],
     ) -> Result<Vec<Record>, VirtualBackendError> {
+        self.each(experiments, &|one, lane| {
+            self.backend.run_without(plan, &one.trial, lane, one.off)
+        })
+    }
+
+    /// Cuts the power after each sequence of these batches, each in a guest of its own.
+    ///
+    /// # Errors
+    ///
+    /// The first failure of the backend, as in [`Self::run`].
+    pub fn cut(
+        &self,
+        plan: &Plan,
+        batches: &[Batch],
+    ) -> Result<Vec<Vec<SequenceCut>>, VirtualBackendError> {
+        self.each(batches, &|(trial, sequences), lane| {
+            self.backend.cut_sequences(plan, trial, lane, sequences)
+        })
+    }
+
+    /// Runs something for each of all, on all CPUs.
+    fn each<A: Sync, T: Send>(
+        &self,
+        all: &[A],
+        run: &(dyn Fn(&A, &Lane) -> Result<T, VirtualBackendError> + Sync),
+    ) -> Result<Vec<T>, VirtualBackendError> {
         let next = AtomicUsize::new(0);
-        let done = Mutex::new(Vec::with_capacity(experiments.len()));
+        let done = Mutex::new(Vec::with_capacity(all.len()));
         std::thread::scope(|scope| {
             for cpu in &self.cpus {
                 let lane = Lane { cpu: *cpu, stop: self.stop.clone() };
                 let (next, done) = (&next, &done);
                 scope.spawn(move || {
-                    while let Some((at, one)) = take(next, experiments) {
-                        let ran = self.backend.run_without(plan, &one.trial, &lane, one.off);
+                    while let Some((at, one)) = take(next, all) {
+                        let ran = run(one, &lane);
                         if ran.is_err() {
-                            next.store(experiments.len(), Ordering::Relaxed);
+                            next.store(all.len(), Ordering::Relaxed);
                         }
                         done.lock().unwrap_or_else(PoisonError::into_inner).push((at, ran));
                     }
@@ -103,18 +133,14 @@ impl Experiments {
         });
         let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
         done.sort_by_key(|(at, _)| *at);
-        let records = done.into_iter().map(|(_, ran)| ran).collect::<Result<Vec<Record>, _>>()?;
+        let results = done.into_iter().map(|(_, ran)| ran).collect::<Result<Vec<T>, _>>()?;
         // A thread that panicked leaves a gap.
-        if records.len() == experiments.len() {
-            Ok(records)
-        } else {
-            Err(VirtualBackendError::Gone)
-        }
+        if results.len() == all.len() { Ok(results) } else { Err(VirtualBackendError::Gone) }
     }
 }
 
-/// The next experiment that no thread has, with its position.
-fn take<'a>(next: &AtomicUsize, all: &'a [Experiment]) -> Option<(usize, &'a Experiment)> {
+/// The next that no thread has, with its position.
+fn take<'a, A>(next: &AtomicUsize, all: &'a [A]) -> Option<(usize, &'a A)> {
     let at = next.fetch_add(1, Ordering::Relaxed);
     Some((at, all.get(at)?))
 }

@@ -48,13 +48,15 @@ pub mod root;
 pub mod undo;
 pub mod vhost;
 
-pub use backend::{Lane, VirtualBackend, VirtualBackendError, VirtualOptions, was_ended_by_host};
+pub use backend::{
+    Lane, SequenceCut, VirtualBackend, VirtualBackendError, VirtualOptions, was_ended_by_host,
+};
 pub use check::{Difference, difference};
 pub use content::{Content, Frozen, Keeping, Key, Regenerator};
 pub use cuts::{Cut, CutError, Recording};
 pub use disk::DiskParts;
 pub use end::End;
-pub use experiments::{Experiment, Experiments};
+pub use experiments::{Batch, Experiment, Experiments};
 pub use fingerprint::{Event, Fingerprint};
 pub use kernel::{Kernel, KernelError, KernelPlan, KernelSet, KernelSource};
 pub use lanes::Lanes;

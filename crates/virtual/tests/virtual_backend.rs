@@ -8,13 +8,15 @@ use std::path::{Path, PathBuf};
 
 use seekwell_model::origin::{OriginKind, TracedRequest, TracedStep};
 use seekwell_model::plan::{BackendFacts, Candidate, Plan, PlannedTrial};
-use seekwell_model::power_cut::CutCounts;
+use seekwell_model::power_cut::{AfterCut, CutCounts};
 use seekwell_model::record::{Record, Status};
 use seekwell_model::stack::Backing;
+use seekwell_model::workloads::calls::Call;
 use seekwell_trace::meta::Meta;
 use seekwell_trace::{Limits, Operation, Request, RequestFlags, TraceWriter};
+use seekwell_virtual::cuts::space::Space;
 use seekwell_virtual::kernel::Kernel;
-use seekwell_virtual::{CpuCharge, Lane, VirtualBackend, VirtualOptions};
+use seekwell_virtual::{CpuCharge, Lane, SequenceCut, VirtualBackend, VirtualOptions};
 
 /// A plan of one trial per filesystem of a lab, on the modelled device `model`.
 fn plan(filesystems: &[&str], model: &str, rest: &str) -> Plan {
@@ -490,6 +492,33 @@ fn power_cuts_count_the_commits_that_the_worst_one_took() {
     let lost = |(counts, _): &(CutCounts, Record)| counts.losses.unwrap().lost_transactions_max;
     assert_eq!(lost(&with), Some(0), "{:?}", with.1.warnings);
     assert!(lost(&without).is_some_and(|lost| lost > 0), "{:?}", without.0);
+}
+
+#[test]
+fn cuts_of_sequences_find_what_is_lost_without_barriers_and_nothing_with_them() {
+    let test = "cuts_of_sequences_find_what_is_lost_without_barriers_and_nothing_with_them";
+    let Some(kernel) = common::lab_kernel(test) else { return };
+    if !has_tools(test, &["mkfs.ext4", "e2fsck"]) {
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let backend = backend(kernel, scratch.path());
+    let rest =
+        "[[workload]]\nkind = \"calls\"\nrun = [\"sync\"]\n[judge]\nmetric = \"calls.elapsed\"\n";
+    let mut plan = plan(&["ext4"], "ide-40gb-2005", rest);
+    let drawn = Space::new(2).draw(8, seekwell_testing::seed());
+    let sequences: Vec<Vec<Call>> = drawn.iter().map(|one| one.calls().unwrap()).collect();
+    let cut = |plan: &Plan, sequences: &[Vec<Call>]| {
+        backend.cut_sequences(plan, &plan.trials[0], &Lane::default(), sequences).unwrap()
+    };
+    let whole = SequenceCut { after: AfterCut::Whole, text: String::new() };
+    assert_eq!(cut(&plan, &sequences), vec![whole; 8], "{sequences:?}");
+    plan.stacks[0].filesystem.mount = vec!["nobarrier".to_owned()];
+    let planted = "mkdir A; sync; creat A/foo; write A/foo 0 4096; fsync A/foo";
+    let planted = planted.split("; ").map(|call| call.parse().unwrap()).collect();
+    let lost = &cut(&plan, &[planted])[0];
+    assert_eq!(lost.after, AfterCut::LostSynced, "{lost:?}");
+    assert!(lost.text.starts_with("A") && lost.text.ends_with("is missing"), "{lost:?}");
 }
 
 /// Requests of all kinds, some at the same time, none at a whole microsecond: reads and writes of 4 KiB

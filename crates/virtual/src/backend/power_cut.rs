@@ -2,6 +2,10 @@
 //! requests of its disks. The power fails afterwards at many of their completions, and other guests look at
 //! what each cut leaves. It is compared with what the calls had acknowledged by then.
 
+mod sequences;
+
+pub use sequences::SequenceCut;
+
 use std::collections::BTreeMap;
 
 use seekwell_model::agent::{AgentMessage, FoundDatabase, FoundFile, TrialPart, TrialRequest};
@@ -65,19 +69,33 @@ impl VirtualBackend {
             }
         };
         let instants = story.draw(guest.plan.lab.trial.power_cut, guest.trial.seed);
-        let mut promised = Promised::new(&story.changes);
         let mut found = Found::default();
-        let mut rest = &instants[..];
+        self.surveys(guest, &story, &instants, &mut |at_ns, promised, state| {
+            found.add(&story, at_ns, promised, state);
+        })?;
+        found.report(record);
+        Ok(())
+    }
+
+    /// Looks at the stack after a power cut at each of these instants, which are in order.
+    fn surveys(
+        &self,
+        guest: &Guest<'_>,
+        story: &Story,
+        instants: &[u64],
+        each: &mut dyn FnMut(u64, &Promised<'_>, &State),
+    ) -> Result<(), VirtualBackendError> {
+        let mut promised = Promised::new(&story.changes).with_names(story.with_names);
+        let mut rest = instants;
         while !rest.is_empty() {
             let now = &rest[..rest.len().min(SURVEYS_PER_GUEST)];
-            let states = self.survey(guest, &story, now)?;
+            let states = self.survey(guest, story, now)?;
             rest = &rest[states.len()..];
             for (at_ns, state) in now.iter().zip(states) {
                 promised.pass_to(*at_ns);
-                found.add(&story, *at_ns, &promised, &state);
+                each(*at_ns, &promised, &state);
             }
         }
-        found.report(record);
         Ok(())
     }
 
@@ -250,9 +268,10 @@ struct Story {
     times_ns: Vec<u64>,
     /// Start of the measured steps.
     begun_ns: u64,
-    /// Rows of the workload's database before its transactions, and in each.
-    rows_before: u64,
-    rows_per_transaction: u64,
+    /// Rows of the workload's database before its transactions, and in each; `None` without one.
+    rows: Option<(u64, u64)>,
+    /// True if `fsync` of a file promises its names.
+    with_names: bool,
 }
 
 impl Story {
@@ -272,14 +291,14 @@ impl Story {
             WorkloadParams::Sqlite(sqlite) => Some((sqlite.rows, sqlite.rows_per_transaction)),
             _ => None,
         });
-        let (rows_before, rows_per_transaction) = rows.unwrap_or((0, 1));
+        let with_names = parts.iter().any(|part| matches!(part, WorkloadParams::Calls(_)));
         (!times_ns.is_empty()).then_some(Self {
             disks,
             changes,
             times_ns,
             begun_ns,
-            rows_before,
-            rows_per_transaction,
+            rows,
+            with_names,
         })
     }
 
@@ -450,9 +469,11 @@ fn losses(story: &Story, at_ns: u64, state: &State, record: &Record, loss: &Loss
         && !is_failed
         && !has(WarningCode::FilesystemLost);
     let need_fsck = is_failed || is_repaired || has(WarningCode::FsckDamage);
-    let rows = story.changes.rows_by(at_ns);
     let found = state.database.as_ref().map_or(0, |database| database.rows);
-    let lost_rows = rows.map(|rows| rows.saturating_sub(found.max(story.rows_before)));
+    let lost_transactions = story.rows.and_then(|(before, per_transaction)| {
+        let rows = story.changes.rows_by(at_ns)?;
+        Some(rows.saturating_sub(found.max(before)).div_ceil(per_transaction))
+    });
     CutLosses {
         torn: u64::from(loss.torn > 0),
         reordered: u64::from(loss.reordered > 0),
@@ -463,7 +484,7 @@ fn losses(story: &Story, at_ns: u64, state: &State, record: &Record, loss: &Loss
         ),
         lost_files_max: loss.files,
         lost_bytes_max: loss.bytes,
-        lost_transactions_max: lost_rows.map(|rows| rows.div_ceil(story.rows_per_transaction)),
+        lost_transactions_max: lost_transactions,
     }
 }
 
