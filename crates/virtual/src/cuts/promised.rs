@@ -42,6 +42,8 @@ struct Content {
 struct Name {
     durable: Option<Node>,
     later: Vec<Renaming>,
+    /// Nodes that this name had, and that were replaced or removed for good.
+    gone: Vec<Node>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -264,6 +266,9 @@ impl<'a> Promised<'a> {
         found: &BTreeMap<&str, &FoundFile>,
     ) -> bool {
         let renamed = name.later.iter().all(|later| later.cause == Cause::Renamed);
+        if self.names.values().any(|other| other.gone.contains(&node)) {
+            return false;
+        }
         let mut others = self.names.iter().filter(|(_, other)| other.may_be(node));
         let is_replaced = |other: &Name| {
             let since = other.later.iter().skip_while(|later| later.node != Some(node)).skip(1);
@@ -286,9 +291,14 @@ impl<'a> Promised<'a> {
 impl Name {
     /// Makes changes durable that had returned by then.
     fn settle(&mut self, at_ns: u64) {
-        let settled = self.later.iter().take_while(|later| later.end_ns <= at_ns).count();
-        if let Some(last) = self.later.drain(..settled).next_back() {
-            self.durable = last.node;
+        self.settle_first(self.later.iter().take_while(|later| later.end_ns <= at_ns).count());
+    }
+
+    fn settle_first(&mut self, count: usize) {
+        for later in self.later.drain(..count) {
+            let is_renamed = later.node.is_none() && later.cause == Cause::Renamed;
+            self.gone.extend(self.durable.filter(|_| !is_renamed));
+            self.durable = later.node;
         }
     }
 
@@ -297,8 +307,7 @@ impl Name {
         let is_given = |later: &Renaming| later.node == Some(node) && later.end_ns <= at_ns;
         // Calls may take no virtual time: the order counts, not the time.
         if let Some(last) = self.later.iter().rposition(is_given) {
-            self.later.drain(..=last);
-            self.durable = Some(node);
+            self.settle_first(last + 1);
         }
     }
 

@@ -51,10 +51,12 @@ impl VirtualBackend {
                 Status::Failed { .. } => Loss::default(),
                 Status::Ok | Status::Marked => promised.compare(at_ns, &state.files),
             };
-            let (after, text) = judge(record, &loss);
-            let top = state.files.first().map_or("", |top| &top.path);
-            // A loss names a file of this sequence or of one before it.
-            let text = text.replace(&format!("{top}/calls-{}/", cuts.len() + 1), "");
+            let (after, mut text) = judge(record, &loss);
+            if let Some(top) = state.files.first().map(|top| &top.path) {
+                // Paths become those of the sequence; a file of one before it keeps its directory.
+                text = text.replace(&format!("{top}/calls-{}/", cuts.len() + 1), "");
+                text = text.replace(&format!("{top}/"), "");
+            }
             cuts.push(after.map(|after| SequenceCut { after, text: text.clone() }).ok_or(text));
         })?;
         cuts.into_iter().collect::<Result<_, _>>().map_err(failed)

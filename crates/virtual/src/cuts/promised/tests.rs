@@ -215,3 +215,19 @@ fn a_hole_is_old_until_it_is_synced_and_does_not_extend() {
     assert_eq!(counts(&scene.loss(at_ns, &[(FILE, &new)])), [0; 4]);
     assert_eq!(counts(&scene.loss(at_ns, &[(FILE, &old)])), [0, 512, 1, 0]);
 }
+
+#[test]
+fn a_renamed_file_that_another_replaced_for_good_is_not_missed() {
+    let data = [1; 512];
+    let mut scene = Scene::with_file(&data);
+    scene.add(name("/t/d/other", Some(2), Cause::Made));
+    scene.add(Change::SyncAll);
+    scene.add(name(FILE, None, Cause::Renamed));
+    scene.add(name("/t/new", Some(1), Cause::Renamed));
+    let lost_ns = scene.add(Change::SyncNames { directory: "/t".into() });
+    assert_eq!(scene.loss(lost_ns, &[("/t/d/other", &[])]).files, 2, "both names of the file");
+    scene.add(name("/t/d/other", None, Cause::Renamed));
+    scene.add(name("/t/new", Some(2), Cause::Renamed));
+    let at_ns = scene.add(Change::SyncNames { directory: "/t".into() });
+    assert_eq!(counts(&scene.loss(at_ns, &[("/t/new", &[])])), [0; 4]);
+}
