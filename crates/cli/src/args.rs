@@ -124,6 +124,9 @@ pub enum Command {
     /// The same as `kernel calibrate`
     #[command(hide = true)]
     Calibrate(CalibrateArgs),
+    /// The same as `kernel cuts`
+    #[command(hide = true)]
+    Cuts(CutsArgs),
     /// Write man pages and completions below a directory, or print the command reference
     #[command(hide = true)]
     Documents(DocumentsArgs),
@@ -218,6 +221,37 @@ pub enum KernelCommand {
     List,
     /// Measure the CPU time to charge on the virtual backend
     Calibrate(CalibrateArgs),
+    /// Search a filesystem for synced data that power cuts lose
+    Cuts(CutsArgs),
+}
+
+/// Arguments of `kernel cuts`.
+#[derive(Args, Debug)]
+pub struct CutsArgs {
+    /// Filesystems, separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "ext4")]
+    pub fs: Vec<String>,
+    /// Operations per sequence at most
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=3))]
+    pub ops: u32,
+    /// Mount options, separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true)]
+    pub options: Vec<String>,
+    /// Arguments of mkfs, separated by spaces
+    #[arg(long, value_name = "WORDS", value_delimiter = ' ', allow_hyphen_values = true)]
+    pub mkfs: Vec<String>,
+    /// Sequences at most: drawn by the seed, if there are more
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub most: u64,
+    /// Seed of the draw
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Modelled device; only one with a write cache loses what was not flushed
+    #[arg(long, value_name = "MODEL", default_value = "ide-40gb-2005")]
+    pub model: String,
+    /// Number of parallel guests [default: one for each CPU]
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
 }
 
 /// Arguments of `kernel build`.

@@ -8,6 +8,7 @@ pub mod calibrate;
 pub mod capture;
 pub mod claim;
 pub mod compare;
+pub mod cuts;
 mod deadline;
 pub mod device;
 pub mod doctor;

@@ -106,7 +106,7 @@ fn dispatch(command: args::Command) -> Result<Exit, Failure> {
         Command::Publish(words) => dispatch(Command::Atlas(AtlasCommand::Publish(words))),
         Command::File(command) => file(command),
         Command::Kernel(command) => {
-            on_this_machine(|session| commands::kernel::run(session.machine(), &command))
+            on_this_machine(|session| commands::kernel::run(session, &command))
         }
         Command::Completions(words) => commands::documents::completions(&words),
         Command::Help(words) => commands::documents::help(&words),
@@ -121,6 +121,7 @@ fn dispatch(command: args::Command) -> Result<Exit, Failure> {
         Command::Merge(words) => file(args::FileCommand::Merge(words)),
         Command::Repair(words) => file(args::FileCommand::Repair(words)),
         Command::Calibrate(words) => dispatch(Command::Kernel(KernelCommand::Calibrate(words))),
+        Command::Cuts(words) => dispatch(Command::Kernel(KernelCommand::Cuts(words))),
     }
 }
 

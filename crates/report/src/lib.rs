@@ -67,6 +67,7 @@ pub use replication::{
     ReplicationTable, replication_chart, replication_file, replication_markdown,
     replication_tables, replication_text,
 };
+pub use safety::loss_bound;
 pub use schema::json_schema;
 pub use sentence::decision_word;
 pub use terminal::{Screen, terminal};

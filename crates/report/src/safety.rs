@@ -52,7 +52,11 @@ fn loss(found: &StackDurability) -> String {
             format!("{lost} of {cuts} power cuts lost synced data or the filesystem{worst}")
         }
         Some(counts) if found.class <= DurabilityClass::Synced => {
-            format!("nothing synced was lost in {} power cuts{}", counts.cuts, bound(counts.cuts))
+            format!(
+                "nothing synced was lost in {} power cuts{}",
+                counts.cuts,
+                loss_bound(counts.cuts)
+            )
         }
         Some(counts) if found.class == DurabilityClass::Unsafe => {
             format!(
@@ -65,8 +69,9 @@ fn loss(found: &StackDurability) -> String {
     }
 }
 
-/// Losses that this number of cuts without one does not exclude: `: at most 1 in 100 would be, with 95 %`.
-pub(crate) fn bound(cuts: u64) -> String {
+/// Losses that this number of cuts without one does not exclude: `, so at most 1 in 100 loses some, with 95 %`.
+#[must_use]
+pub fn loss_bound(cuts: u64) -> String {
     let share = 1.0 - 0.05_f64.powf(1.0 / cuts as f64);
     format!(", so at most 1 in {} loses some, with 95 %", (1.0 / share).floor())
 }

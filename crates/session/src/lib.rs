@@ -22,6 +22,7 @@
 mod advised;
 pub mod atlas;
 pub mod backends;
+mod cuts;
 mod devices;
 mod earlier;
 mod effects;
@@ -55,6 +56,7 @@ mod why;
 mod worker;
 
 pub use advised::{Advice, Advised};
+pub use cuts::{AskedCuts, Case, FoundCuts};
 pub use earlier::Since;
 pub use effects::Effects;
 pub use error::{Kind, SessionError};

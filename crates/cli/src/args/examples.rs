@@ -312,7 +312,21 @@ holds their seals."#,
         r#"Examples:
   seekwell kernel build                once per machine; takes minutes
   seekwell kernel list
-  seekwell kernel calibrate            the value for `run --cpu`"#,
+  seekwell kernel calibrate            the value for `run --cpu`
+  seekwell kernel cuts --fs ext4,xfs   does fsync keep its promise?"#,
+    ),
+    (
+        "kernel cuts",
+        r#"Examples:
+  seekwell kernel cuts --fs ext4,xfs,btrfs
+  seekwell kernel cuts --options nobarrier
+  seekwell kernel cuts --fs xfs --ops 3 --most 10000
+
+Makes sequences of operations, each with a sync at its end, in guests. After each, the power fails, the
+filesystem is mounted and checked, and compared with what was synced. `fsync` of a file promises its data, its
+size and its names. A case is reduced to what it needs, and printed as a C program and as a lab.
+
+Exit status: 0 nothing lost, 5 synced data lost or the filesystem damaged, 1 error."#,
     ),
     (
         "device",

@@ -1,9 +1,9 @@
-//! `seekwell kernel`: builds the kernel that guests run, and lists those that were built.
+//! `seekwell kernel`: builds the kernel that guests run, lists those that were built, and searches its filesystems.
 
 use crate::args::{KernelBuildArgs, KernelCommand, KernelSetArg};
 use crate::failure::{Exit, Failure};
 use crate::terminal;
-use seekwell_session::{Machine, SessionError};
+use seekwell_session::{Machine, Session, SessionError};
 use seekwell_virtual::KernelSet;
 use seekwell_virtual::kernel::{self, DEBIAN_TARBALL, Kernel, KernelPlan, KernelSource, Progress};
 use std::fmt::Write as _;
@@ -14,11 +14,13 @@ use std::time::{Duration, Instant};
 ///
 /// # Errors
 /// When a kernel cannot be built, or the cache cannot be read.
-pub fn run(machine: &Machine, command: &KernelCommand) -> Result<Exit, Failure> {
+pub fn run(session: &Session, command: &KernelCommand) -> Result<Exit, Failure> {
+    let machine = session.machine();
     match command {
         KernelCommand::Build(arguments) => build(machine, arguments),
         KernelCommand::List => list(machine),
         KernelCommand::Calibrate(arguments) => super::calibrate::run(machine, arguments),
+        KernelCommand::Cuts(arguments) => super::cuts::run(session, arguments),
     }
 }
 

@@ -52,7 +52,7 @@ fn the_loss_of_the_worst_cut_is_named() {
     let expected =
         "3 of 100 power cuts lost synced data or the filesystem, at worst 2 files and 8192 bytes; ";
     assert!(sentences(&view)[2].starts_with(expected), "{:?}", sentences(&view));
-    assert!(bound(300).contains("1 in 100 "), "{}", bound(300));
+    assert!(loss_bound(300).contains("1 in 100 "), "{}", loss_bound(300));
 }
 
 #[test]

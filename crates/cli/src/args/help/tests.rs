@@ -89,6 +89,7 @@ fn commands_that_moved_are_understood_by_both_names() {
         ("probe", "device probe", "/dev/sdb"),
         ("replicate", "device replicate", "--quick"),
         ("calibrate", "kernel calibrate", "--layers"),
+        ("cuts", "kernel cuts", "--fs ext4,xfs --options nobarrier"),
     ] {
         for name in [old, new] {
             let line = format!("seekwell {name} {rest}");
