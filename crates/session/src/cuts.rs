@@ -193,7 +193,7 @@ impl AskedCuts {
              [[filesystem]]\ntype = {name:?}\nmkfs = [{mkfs}]\nmount = [{mount}]\n\n\
              [scheduler]\nchoose = [\"none\"]\n\n[trial]\npower_cut = 1000\n\n\
              [[workload]]\nkind = \"calls\"\nrun = [\n  {run},\n]\n\n\
-             [judge]\nmetric = \"calls.elapsed\"\nrounds = 6\n",
+             [judge]\nmetric = \"calls.elapsed_durable\"\nrounds = 6\n",
             self.model
         )
     }

@@ -271,9 +271,11 @@ impl<'a> Promised<'a> {
         }
         let mut others = self.names.iter().filter(|(_, other)| other.may_be(node));
         let is_replaced = |other: &Name| {
-            let since = other.later.iter().skip_while(|later| later.node != Some(node)).skip(1);
+            let given = other.later.iter().position(|later| later.node == Some(node));
+            // Without one it had the name before: all of them came since.
+            let since = &other.later[given.map_or(0, |given| given + 1)..];
             let is_other = |later: &Renaming| later.node.is_some() || later.cause == Cause::Removed;
-            since.into_iter().any(is_other)
+            since.iter().any(is_other)
         };
         renamed && others.all(|(path, other)| !found.contains_key(&**path) && !is_replaced(other))
     }

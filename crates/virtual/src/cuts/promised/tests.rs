@@ -231,3 +231,17 @@ fn a_renamed_file_that_another_replaced_for_good_is_not_missed() {
     let at_ns = scene.add(Change::SyncNames { directory: "/t".into() });
     assert_eq!(counts(&scene.loss(at_ns, &[("/t/new", &[])])), [0; 4]);
 }
+
+#[test]
+fn a_file_whose_name_went_to_another_that_was_renamed_on_is_not_missed() {
+    let mut scene = Scene::with_file(&[1; 512]);
+    scene.add(name("/t/d/other", Some(2), Cause::Made));
+    scene.add(Change::SyncAll);
+    scene.add(name("/t/d/other", None, Cause::Renamed));
+    scene.add(name(FILE, Some(2), Cause::Renamed));
+    scene.add(name(FILE, None, Cause::Renamed));
+    scene.add(name("/t/new", Some(2), Cause::Renamed));
+    let at_ns = scene.add(Change::SyncNames { directory: "/t".into() });
+    assert_eq!(counts(&scene.loss(at_ns, &[("/t/new", &[])])), [0; 4]);
+    assert_eq!(scene.loss(at_ns, &[]).files, 2, "the new name, and the old one of the same file");
+}
