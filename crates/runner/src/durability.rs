@@ -159,6 +159,9 @@ fn in_memory(stack: &Stack, found: &mut Vec<(DurabilityClass, String)>) {
 
 /// Flushes of a journal's device in a step from which on those of the data's device say something.
 const TELLING: u64 = 20;
+/// Flushes of a journal's device per second that syncs make: commits that nobody waits for come every five seconds, and
+/// may leave data in their cache.
+const PER_SECOND: f64 = 1.0;
 
 /// The flushes that a filesystem with its journal on another device left out. A sync that flushes the journal alone
 /// leaves the data in the cache of their own device: ext4 of Linux 6.12 does so unless it is mounted with
@@ -169,7 +172,8 @@ fn unflushed(in_force: Option<&InForce>, apart: &[Apart]) -> Option<(DurabilityC
     }
     let is_left_out = |one: &&Apart| {
         let syncs = one.journal_flushes;
-        syncs >= TELLING && one.writes * 2 >= syncs && one.flushes * TELLING < syncs
+        let are_waited_for = syncs >= TELLING && syncs as f64 >= PER_SECOND * one.seconds;
+        are_waited_for && one.writes * 2 >= syncs && one.flushes * TELLING < syncs
     };
     let Apart { flushes, journal_flushes, .. } = apart.iter().find(is_left_out)?;
     let text = format!(

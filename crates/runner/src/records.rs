@@ -75,7 +75,7 @@ pub(crate) struct JudgedStep {
 }
 
 /// Requests of a step on two devices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Apart {
     /// Writes of the data's device.
     pub(crate) writes: u64,
@@ -83,6 +83,8 @@ pub(crate) struct Apart {
     pub(crate) flushes: u64,
     /// Flushes of the journal's device.
     pub(crate) journal_flushes: u64,
+    /// Time of the step, s.
+    pub(crate) seconds: f64,
 }
 
 impl Apart {
@@ -90,7 +92,8 @@ impl Apart {
     fn of(step: &StepRecord) -> Option<Self> {
         let (data, journal) = (step.device?, step.journal?);
         let (flushes, journal_flushes) = (data.flushes?, journal.flushes?);
-        Some(Self { writes: data.writes, flushes, journal_flushes })
+        let seconds = *step.metrics.get("elapsed_durable").or(step.metrics.get("elapsed"))?;
+        Some(Self { writes: data.writes, flushes, journal_flushes, seconds })
     }
 }
 

@@ -201,24 +201,25 @@ fn each_stack_is_judged_by_what_was_in_force_in_its_own_trials() {
 fn a_journal_whose_flushes_leave_the_data_in_their_cache_is_unsafe() {
     let mut ext4 = stack("ext4", &[]);
     ext4.journal.external = Some(ext4.device.backing.clone());
-    let of = |stack: &Stack, cache: &str, [writes, flushes, journal_flushes]: [u64; 3]| {
-        let apart = [Apart { writes, flushes, journal_flushes }];
+    let of = |stack: &Stack, cache: &str, [writes, flushes, journal_flushes, seconds]: [u64; 4]| {
+        let apart = [Apart { writes, flushes, journal_flushes, seconds: seconds as f64 }];
         of_stack(stack, Some(&in_force(cache, "rw")), &apart)
     };
-    let found = of(&ext4, "write back", [408, 2, 379]);
+    let found = of(&ext4, "write back", [408, 2, 379, 5]);
     assert_eq!(found.class, DurabilityClass::Unsafe);
     assert!(found.reasons[0].starts_with("379 flushes of the journal's device and 2"), "{found:?}");
-    // Flushed as often as needed, nothing written but names, too few to tell, or no cache.
+    // Flushed as often as needed, nothing written but names, too few to tell, commits that nobody waits for, or no cache.
     for (cache, requests) in [
-        ("write back", [564, 154, 307]),
-        ("write back", [100, 2, 379]),
-        ("write back", [10, 0, 19]),
-        ("write through", [408, 0, 379]),
+        ("write back", [9000, 0, 240, 600]),
+        ("write back", [564, 154, 307, 5]),
+        ("write back", [100, 2, 379, 5]),
+        ("write back", [10, 0, 19, 5]),
+        ("write through", [408, 0, 379, 5]),
     ] {
         let found = of(&ext4, cache, requests);
         assert_eq!(found.class, DurabilityClass::Synced, "{cache} {requests:?}");
     }
     // The data go through the journal.
     ext4.journal.data = Some(DataMode::Journal);
-    assert_eq!(of(&ext4, "write back", [408, 2, 379]).class, DurabilityClass::Synced);
+    assert_eq!(of(&ext4, "write back", [408, 2, 379, 5]).class, DurabilityClass::Synced);
 }
