@@ -229,7 +229,7 @@ pub enum KernelCommand {
 #[derive(Args, Debug)]
 pub struct CutsArgs {
     /// Filesystems, separated by commas
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "ext4")]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', required = true)]
     pub fs: Vec<String>,
     /// Operations per sequence at most
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=3))]

@@ -319,7 +319,7 @@ holds their seals."#,
         "kernel cuts",
         r#"Examples:
   seekwell kernel cuts --fs ext4,xfs,btrfs
-  seekwell kernel cuts --options nobarrier
+  seekwell kernel cuts --fs ext4 --options nobarrier
   seekwell kernel cuts --fs xfs --ops 3 --most 10000
 
 Makes sequences of operations, each with a sync at its end, in guests. After each, the power fails, the
