@@ -46,7 +46,9 @@ pub(crate) fn of_plan(plan: &Plan, outcomes: &Outcomes) -> Vec<StackDurability> 
         let of_it = outcomes
             .values()
             .filter(|(trial, _)| plan.candidates[trial.candidate as usize].stack as usize == index);
-        of_it.filter_map(|(_, outcome)| outcome.judged.as_ref()?.apart).collect::<Vec<_>>()
+        of_it
+            .filter_map(|(_, outcome)| outcome.judged.as_ref()?.apart.as_deref().copied())
+            .collect::<Vec<_>>()
     };
     plan.stacks[..plan.ranked()]
         .iter()

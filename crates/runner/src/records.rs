@@ -71,7 +71,7 @@ pub(crate) struct JudgedStep {
     /// Time in calls of all threads of a replay, s.
     pub(crate) in_calls: Option<f32>,
     /// Writes and flushes where the journal has a device of its own.
-    pub(crate) apart: Option<Apart>,
+    pub(crate) apart: Option<Box<Apart>>,
 }
 
 /// Requests of a step on two devices.
@@ -138,7 +138,7 @@ impl Extractor {
                     durable: metric("elapsed_durable"),
                     cpu: metric("cpu"),
                     in_calls: metric("time_in_calls"),
-                    apart: Apart::of(step),
+                    apart: Apart::of(step).map(Box::new),
                 })
             }),
         }

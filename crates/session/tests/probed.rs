@@ -176,10 +176,16 @@ fn becomes_a_file(path: &Path, claims: &Path, sectors: u64) {
     let card = describe(&system, path, None).unwrap();
     confirm(&system, &context.claims, &card, &sectors.to_string()).unwrap();
     let mut device = Restless(ProbedWrites::open(&system, path, &context).unwrap());
-    let mut tape = Tape::new(2);
-    let mut told = Vec::new();
-    let tell = &mut |news| told.push(news);
-    let findings = probe_flash(&mut device, &mut tape, 1, 96 << 20, tell).unwrap();
+    let (tape, told, findings) = (0..5)
+        .find_map(|_| {
+            let (mut tape, mut told) = (Tape::new(2), Vec::new());
+            match probe_flash(&mut device, &mut tape, 1, 96 << 20, &mut |news| told.push(news)) {
+                // On a busy machine every write of a quantity may be disturbed.
+                Err(ProbeError::Unclear { .. }) => None,
+                found => Some((tape, told, found.unwrap())),
+            }
+        })
+        .expect("five probes were unclear");
     assert!(told.contains(&News::Found("kind".into(), "solid-state disk".into())), "{told:?}");
     let FlashKind::Solid(solid) = &findings.kind else { panic!("{findings:?}") };
     assert!((16 << 20..98 << 20).contains(&solid.written_bytes), "{solid:?}");
