@@ -452,8 +452,8 @@ pub struct ReportArgs {
     /// Show everything: table, evidence, warnings, uncontrolled factors, how to make the pick permanent
     #[arg(long)]
     pub all: bool,
-    /// Print what puts the pick in force (mkfs, fstab, udev) and the way back, for you to run
-    #[arg(long, value_name = "FORM", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "lines", conflicts_with_all = ["later", "json", "all"])]
+    /// Print what puts the pick in force and the way back, as lines, systemd units or ansible tasks
+    #[arg(long, value_name = "FORM", value_enum, hide_possible_values = true, num_args = 0..=1, require_equals = true, default_missing_value = "lines", conflicts_with_all = ["later", "json", "all"])]
     pub apply: Option<ApplyForm>,
     /// Write one HTML file that contains the run file
     #[arg(long, value_name = "FILE")]
