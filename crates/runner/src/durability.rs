@@ -161,8 +161,8 @@ fn in_memory(stack: &Stack, found: &mut Vec<(DurabilityClass, String)>) {
 
 /// Flushes of a journal's device in a step from which on those of the data's device say something.
 const TELLING: u64 = 20;
-/// Flushes of a journal's device per second that syncs make: commits that nobody waits for come every five seconds, and
-/// may leave data in their cache.
+/// Flushes of a journal's device per second that syncs make. The kernel commits by itself every five seconds, and may
+/// leave data in their cache then.
 const PER_SECOND: f64 = 1.0;
 
 /// The flushes that a filesystem with its journal on another device left out. A sync that flushes the journal alone

@@ -208,7 +208,7 @@ fn a_journal_whose_flushes_leave_the_data_in_their_cache_is_unsafe() {
     let found = of(&ext4, "write back", [408, 2, 379, 5]);
     assert_eq!(found.class, DurabilityClass::Unsafe);
     assert!(found.reasons[0].starts_with("379 flushes of the journal's device and 2"), "{found:?}");
-    // Flushed as often as needed, nothing written but names, too few to tell, commits that nobody waits for, or no cache.
+    // Flushed as often as needed, nothing written but names, too few to tell, commits of the kernel alone, or no cache.
     for (cache, requests) in [
         ("write back", [9000, 0, 240, 600]),
         ("write back", [564, 154, 307, 5]),
