@@ -124,7 +124,12 @@ fn lists_fit_a_terminal_of_80_columns_and_are_whole_in_a_file() {
         }
         let output = seekwell(Path::new("/")).args(words).output().unwrap();
         let whole = String::from_utf8(output.stdout).unwrap();
-        let unwrapped = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        // Free space and dirty memory may differ between the two.
+        let is_number = |word: &&str| word.bytes().all(|byte| byte.is_ascii_digit());
+        let unwrapped = |text: &str| {
+            let words = text.split_whitespace().filter(|word| !is_number(word));
+            words.collect::<Vec<_>>().join(" ")
+        };
         assert_eq!(unwrapped(&shown), unwrapped(&whole), "{words:?}");
         assert!(whole.lines().count() < shown.lines().count(), "nothing of {words:?} was wrapped");
     }
