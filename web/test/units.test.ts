@@ -89,7 +89,7 @@ test('the darkness of a heat map is logarithmic', () => {
   assert.equal(share(3, 3, 3), 0.5);
 });
 
-test('what is no summary of a run is refused', () => {
+test('data without the summary of a run are refused', () => {
   assert.throws(() => parse('{}'), /not a report of a run/);
 });
 

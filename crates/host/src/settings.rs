@@ -91,9 +91,9 @@ impl Settings {
         for (_, queue) in devices.iter_mut().filter(|(name, _)| locked.contains(*name)) {
             queue.locked = true;
         }
-        let sysctls = undo::SYSCTLS.iter().filter_map(|name| {
+        let sysctls = undo::sysctls().filter_map(|name| {
             let value = sysfs::read_optional(&undo::sysctl(system, name))?;
-            Some(((*name).to_owned(), value))
+            Some((name.to_owned(), value))
         });
         let sysctls = Queue { values: sysctls.collect(), ..Queue::default() };
         devices.insert(SYSCTLS.to_owned(), sysctls);

@@ -35,7 +35,7 @@ mod settable;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use allowed::{SYSCTLS, sysctl};
+pub(crate) use allowed::{sysctl, sysctls};
 pub use lock::{holder, lock};
 pub(crate) use settable::{settable, settable_while_free};
 

@@ -263,7 +263,7 @@ pub fn atlas_lines(entries: &[Entry]) -> serde_json::Result<String> {
 /// The entries of such a text.
 ///
 /// # Errors
-/// When a line is no entry.
+/// When a line is not an entry.
 pub fn atlas_entries(text: &str) -> serde_json::Result<Vec<Entry>> {
     text.lines().map(serde_json::from_str).collect()
 }

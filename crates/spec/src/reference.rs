@@ -403,7 +403,7 @@ fn layers(text: &mut String) {
     line!(text, "## Layer kinds\n");
     line!(
         text,
-        "`none` is no layer. The other kinds are made anew for every trial, by the programs that \
+        "`none` is not a layer. The other kinds are made anew for every trial, by the programs that \
          administrators use. A host runs those that its kernel has, bcache excepted, over loop and ram \
          devices, and those of one device over disks too. On the virtual backend the kinds of the set \
          `layers` need `seekwell kernel build --set layers`.\n"

@@ -9,20 +9,16 @@ use crate::hdparm;
 use crate::nfs_kept;
 use crate::sysfs::System;
 use seekwell_model::layers::{LAYER_PREFIX, controls};
+use seekwell_model::stack::VM_SETTINGS;
 use std::path::{Component, Path, PathBuf};
 
+/// Settings in bytes that a ratio of [`VM_SETTINGS`] replaces.
+const IN_BYTES: [&str; 2] = ["dirty_background_bytes", "dirty_bytes"];
+
 /// Sysctls of the write-back of dirty pages and of reclaim, below `/proc/sys/vm`.
-pub(crate) const SYSCTLS: [&str; 9] = [
-    "dirty_background_bytes",
-    "dirty_background_ratio",
-    "dirty_bytes",
-    "dirty_expire_centisecs",
-    "dirty_ratio",
-    "dirty_writeback_centisecs",
-    "laptop_mode",
-    "swappiness",
-    "vfs_cache_pressure",
-];
+pub(crate) fn sysctls() -> impl Iterator<Item = &'static str> {
+    VM_SETTINGS.into_iter().chain(IN_BYTES)
+}
 
 /// Prefix of the names of Seekwell's memory groups.
 const GROUP: &str = "seekwell-";
@@ -42,7 +38,7 @@ pub(super) fn check(system: &System, target: &Target, list: Option<&Path>) -> Re
         Target::Above { device, .. } => is_numbered(device, "loop"),
         Target::Mapped { name } => is_numbered(name, LAYER_PREFIX),
         Target::Array { device } => is_numbered(device, "md"),
-        Target::File { path } => SYSCTLS.iter().any(|name| *path == sysctl(system, name)),
+        Target::File { path } => sysctls().any(|name| *path == sysctl(system, name)),
         Target::CgroupDirectory { path } => is_plain(path) && is_our_group(path),
         Target::Directory { path } => is_below_the_folder(path, list),
         Target::Server { path } => {

@@ -1,5 +1,6 @@
 use super::*;
 use crate::fixture::Machine;
+use seekwell_model::stack::VM_SETTINGS;
 use seekwell_testing::soon;
 use std::fs::OpenOptions;
 use std::os::unix::fs::PermissionsExt;
@@ -545,7 +546,7 @@ mod model {
         #[test]
         fn everything_is_as_it_was_before(steps in prop::collection::vec(step(), 0..24)) {
             let (machine, system) = machine();
-            let file = |index: usize| machine.path(&format!("proc/sys/vm/{}", SYSCTLS[index]));
+            let file = |index: usize| machine.path(&format!("proc/sys/vm/{}", VM_SETTINGS[index]));
             fs::create_dir_all(machine.path("proc/sys/vm")).unwrap();
             for index in 0..4 {
                 fs::write(file(index), format!("before {index}\n")).unwrap();

@@ -24,7 +24,7 @@ const FALLOC_PUNCH_HOLE: u64 = 2;
 const FALLOC_ZERO_RANGE: u64 = 0x10;
 const AT_REMOVEDIR: u64 = 0x200;
 
-/// A file or directory, whatever its names are.
+/// A file or directory, independent of its names.
 pub(crate) type Node = usize;
 
 /// A change or a sync.

@@ -340,7 +340,7 @@ impl Sequence {
     }
 }
 
-/// Every sequence of up to so many operations, by number.
+/// All sequences of up to a number of operations, each under its index.
 #[derive(Clone, Debug)]
 pub struct Space {
     /// Operations, and the number of sequences up to the last of theirs.
