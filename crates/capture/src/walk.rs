@@ -4,7 +4,7 @@ use crate::error::CaptureError;
 use seekwell_trace::meta::Tree;
 use seekwell_trace::{Content, DataRange, InitialAttribute, InitialEntry, TraceWriter};
 use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, IoSliceMut};
+use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -191,20 +191,34 @@ fn device(number: u64) -> Option<u32> {
     (minor < 1 << 20 && major < 1 << 12).then_some(major << 20 | minor)
 }
 
+/// Whether the page at `offset` is in the page cache; `None` where the filesystem maps no files.
+///
+/// A read with `RWF_NOWAIT` would start reading it, and find it there when the device is fast.
+fn is_cached(file: &File, offset: u64) -> Option<bool> {
+    use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+    let (length, mut resident) = (rustix::param::page_size(), 0);
+    let start = offset - offset % length as u64;
+    let none = std::ptr::null_mut();
+    // SAFETY: a new mapping at an address that the kernel chooses touches no existing memory.
+    let mapped =
+        unsafe { mmap(none, length, ProtFlags::READ, MapFlags::SHARED, file, start) }.ok()?;
+    // SAFETY: the mapping is one page, for which `mincore` writes one byte; nothing reads the page itself.
+    let asked = unsafe { libc::mincore(mapped, length, &raw mut resident) };
+    // SAFETY: the page was mapped above and nothing refers to it.
+    let _ = unsafe { munmap(mapped, length) };
+    (asked == 0).then_some(resident & 1 == 1)
+}
+
 /// Reads a page; one that was not in the page cache is not there afterwards, so that the load starts as cold as it
 /// would alone.
 fn read_page(file: &File, offset: u64, page: &mut [u8]) -> io::Result<usize> {
-    use rustix::io::{Errno, ReadWriteFlags, preadv2};
-    let cached = preadv2(file, &mut [IoSliceMut::new(page)], offset, ReadWriteFlags::NOWAIT);
-    match cached {
-        Ok(read) => return Ok(read),
-        Err(Errno::OPNOTSUPP) => return file.read_at(page, offset),
-        Err(_) => {}
-    }
+    let was_cold = is_cached(file, offset) == Some(false);
     let read = file.read_at(page, offset)?;
-    let length = std::num::NonZeroU64::new(page.len() as u64);
-    // It only advises.
-    let _ = rustix::fs::fadvise(file, offset, length, rustix::fs::Advice::DontNeed);
+    if was_cold {
+        let length = std::num::NonZeroU64::new(page.len() as u64);
+        // It only advises.
+        let _ = rustix::fs::fadvise(file, offset, length, rustix::fs::Advice::DontNeed);
+    }
     Ok(read)
 }
 
