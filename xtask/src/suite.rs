@@ -152,6 +152,11 @@ impl<L: Fn() -> Result<Machine>, R: FnMut() -> Result<()> + Send> TestRun<'_, L,
         self.environment.push((SKIP_LOG.to_owned(), log.clone().into()));
         let jobs = self.commands(&built.programs);
         lanes::run(jobs, &mut self.ready, self.show, tally)?;
+        for (program, test) in tally.to_repeat() {
+            if self.passes_alone(&built.programs, &program, &test)? {
+                tally.passed_alone(&program, &test);
+            }
+        }
         match fs::read_to_string(&log) {
             Ok(text) => tally.add_skips(&text),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -168,6 +173,23 @@ impl<L: Fn() -> Result<Machine>, R: FnMut() -> Result<()> + Send> TestRun<'_, L,
             tally.fail("clean-up", &thing);
         }
         Ok(())
+    }
+
+    /// Whether a failed test passes when nothing runs beside it. Once: chance must not pass what fails often.
+    fn passes_alone(&mut self, programs: &[Program], name: &str, test: &str) -> Result<bool> {
+        let parts = programs.iter().flat_map(Program::jobs);
+        let Some((mut job, _)) = parts.into_iter().find(|(job, _)| job.name == name) else {
+            return Ok(false);
+        };
+        writeln!(self.show, "\n== {name}, alone: {test}")?;
+        let test = test.trim_end_matches(" - should panic");
+        job.command.args([test, "--exact"]);
+        job.command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        let output = job.command.output().with_context(|| format!("cannot run {name}"))?;
+        self.show.write_all(&output.stdout)?;
+        self.show.write_all(&output.stderr)?;
+        let printed = String::from_utf8_lossy(&output.stdout);
+        Ok(output.status.success() && printed.contains("test result: ok. 1 passed"))
     }
 
     /// The commands of the two lanes: the tests that touch the machine, and those that do not, with

@@ -13,6 +13,8 @@ pub(super) struct Tally {
     passed: usize,
     failed: usize,
     failures: Vec<Failure>,
+    /// Failed beside other tests and passed when they were run again alone.
+    unstable: Vec<Failure>,
     failed_checks: Vec<(String, String)>,
     skips: Vec<Skip>,
     /// Inside what the harness repeats of its failed tests, which may contain anything.
@@ -29,9 +31,14 @@ const SHOWN_FROM_S: f64 = 5.0;
 /// A test that failed, with the words of its first panic on one line.
 #[derive(Debug)]
 struct Failure {
+    /// Name of the test program.
+    program: String,
     test: String,
     reason: String,
 }
+
+/// Failed tests that are run again. More are no accident.
+const MOST_REPEATED: usize = 2;
 
 /// Bytes of a reason; the output above has all of it.
 const MOST_OF_A_REASON: usize = 600;
@@ -50,15 +57,15 @@ impl Tally {
     pub(super) fn add_program(&mut self, name: &str, printed: &str, success: bool) {
         let failed_before = self.failed;
         (self.repeating, self.repeated) = (false, None);
-        printed.lines().for_each(|line| self.add_line(line));
+        printed.lines().for_each(|line| self.add_line(name, line));
         let has_result = printed.lines().any(|line| line.contains("test result: "));
         if !has_result || (!success && self.failed == failed_before) {
             self.fail(name, "the test program ended without a result");
         }
     }
 
-    /// Takes in one line of the harness's output.
-    fn add_line(&mut self, line: &str) {
+    /// Takes in one line of the output of `program`'s harness.
+    fn add_line(&mut self, program: &str, line: &str) {
         // Output of a child process may precede it on the same line.
         if line == "failures:" {
             (self.repeating, self.repeated) = (true, None);
@@ -70,7 +77,7 @@ impl Tally {
             line.strip_prefix("test ").and_then(|rest| rest.rsplit_once(" ... "))
             && !self.repeating
         {
-            self.add_result(test, result);
+            self.add_result(program, test, result);
         } else if self.repeating {
             self.add_repeated(line);
         }
@@ -100,9 +107,10 @@ impl Tally {
         }
     }
 
-    fn add_result(&mut self, test: &str, result: &str) {
+    fn add_result(&mut self, program: &str, test: &str, result: &str) {
         if result == "FAILED" {
-            self.failures.push(Failure { test: test.to_owned(), reason: String::new() });
+            let (program, test) = (program.to_owned(), test.to_owned());
+            self.failures.push(Failure { program, test, reason: String::new() });
         } else if result == "ignored" || result.starts_with("ignored, ") {
             let reason = result.strip_prefix("ignored, ").unwrap_or("ignored, no reason given");
             self.skips.push(Skip {
@@ -125,6 +133,23 @@ impl Tally {
                 None => self.fail("skip log", &format!("a line that is no skip: {line}")),
             }
         }
+    }
+
+    /// Program and name of each failed test, when they are so few that they are run again alone.
+    pub(super) fn to_repeat(&self) -> Vec<(String, String)> {
+        if self.failed != self.failures.len() || self.failed > MOST_REPEATED {
+            return Vec::new();
+        }
+        let place = |failure: &Failure| (failure.program.clone(), failure.test.clone());
+        self.failures.iter().map(place).collect()
+    }
+
+    /// Takes in that a failed test passed alone. It counts as passed, and has a line of its own.
+    pub(super) fn passed_alone(&mut self, program: &str, test: &str) {
+        let is_it = |failure: &Failure| failure.program == program && failure.test == test;
+        let Some(index) = self.failures.iter().position(is_it) else { return };
+        self.unstable.push(self.failures.remove(index));
+        (self.failed, self.passed) = (self.failed - 1, self.passed + 1);
     }
 
     /// Adds a failure that is not a test's.
@@ -180,7 +205,10 @@ impl fmt::Display for Tally {
         for skip in &self.skips {
             writeln!(f, "SKIPPED: {}: {}", skip.test, skip.reason)?;
         }
-        for Failure { test, reason } in &self.failures {
+        for Failure { test, reason, .. } in &self.unstable {
+            writeln!(f, "UNSTABLE: {test}: passed alone, failed before: {reason}")?;
+        }
+        for Failure { test, reason, .. } in &self.failures {
             let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
             writeln!(f, "FAILED: {test}{reason}")?;
         }
@@ -192,9 +220,13 @@ impl fmt::Display for Tally {
             writeln!(f, "FAILED: no test ran")?;
         }
         let failed = self.failed + self.failed_checks.len();
+        let unstable = match self.unstable.len() {
+            0 => String::new(),
+            count => format!(" ({count} of them unstable)"),
+        };
         writeln!(
             f,
-            "{} passed, {failed} failed, {} skipped",
+            "{} passed{unstable}, {failed} failed, {} skipped",
             self.really_passed(),
             self.skips.len()
         )

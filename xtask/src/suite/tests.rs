@@ -62,6 +62,26 @@ use std::io::Write;
 }
 
 #[test]
+fn a_test_that_passes_alone_is_named_unstable() {
+    let tally = run(r#"
+#[test] fn good() { std::fs::write("seen", "").unwrap(); }
+#[test] fn meets_another() {
+    if std::env::args().any(|one| one == "--exact") { return std::fs::remove_file("seen").unwrap(); }
+    panic!("in the way")
+}
+"#);
+    let summary = tally.to_string();
+    let (line, counts) = summary.split_once('\n').unwrap();
+    assert!(
+        line.starts_with("UNSTABLE: meets_another: passed alone, failed before: "),
+        "{summary}"
+    );
+    assert!(line.ends_with(": in the way"), "{summary}");
+    assert_eq!(counts, "2 passed (1 of them unstable), 0 failed, 0 skipped\n");
+    assert!(tally.is_good());
+}
+
+#[test]
 fn a_warning_of_the_compiler_or_of_clippy_is_a_failure() {
     let tally = run("#[test] fn good() { let unused = 1; assert!(String::new().len() == 0) }");
     assert_eq!(

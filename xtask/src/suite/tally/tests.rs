@@ -62,6 +62,20 @@ test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; 
 }
 
 #[test]
+fn a_few_failed_tests_are_run_again_and_more_are_not() {
+    let of = |count: usize| {
+        let lines: String = (0..count).map(|at| format!("test t{at} ... FAILED\n")).collect();
+        tally(&format!("{lines}test result: FAILED. 3 passed; {count} failed;"), "").to_repeat()
+    };
+    let place = |test: &str| ("some tests".to_owned(), test.to_owned());
+    assert_eq!((of(0), of(2), of(3)), (vec![], vec![place("t0"), place("t1")], vec![]));
+    let mut died = tally("test result: FAILED. 3 passed; 2 failed;\ntest t0 ... FAILED\n", "");
+    assert_eq!(died.to_repeat(), vec![]);
+    died.passed_alone("other tests", "t0");
+    assert!(!died.is_good());
+}
+
+#[test]
 fn a_failure_has_the_words_of_its_first_panic() {
     let output = "\
 test tests::a ... FAILED
