@@ -159,6 +159,8 @@ struct operation_record {
 	int fd;
 	u64 inode;
 	u32 device, registered;
+	// Those of the operation itself: RWF_ of reads and writes, IORING_FSYNC_DATASYNC of syncs.
+	u32 flags, reserved;
 };
 
 // A thread that slept between its calls until another one woke it.
@@ -201,6 +203,7 @@ struct operation_start {
 	u32 code, length;
 	int fd;
 	u32 registered;
+	u32 flags, reserved;
 };
 
 struct request_start {
@@ -266,7 +269,8 @@ struct at {
 	u32 task_state, task_signal, signal_live, task_flags;
 	u32 disk_in_request;
 	u32 select, self;
-	u32 uring_file, uring_code, uring_flags, uring_fd, uring_offset, uring_length, entry_result, has_entry;
+	u32 uring_file, uring_code, uring_flags, uring_fd, uring_offset, uring_length, uring_rw_flags, uring_sync_flags,
+		entry_result, has_entry;
 };
 volatile const struct at AT = {};
 
@@ -673,6 +677,8 @@ INLINE void send_operation(struct operation_start *start, s64 result, u64 file)
 	record->length = start->length;
 	record->fd = start->fd;
 	record->registered = start->registered;
+	record->flags = start->flags;
+	record->reserved = 0;
 	record->inode = 0;
 	record->device = 0;
 	if (start->registered && file) {
@@ -943,6 +949,8 @@ int aio_submit(u64 *context)
 		// Of vectors it is the number of parts.
 		start.length = said.code < 2 ? (u32)said.bytes : 0;
 		start.fd = (int)said.fd;
+		// IOCB_CMD_FDSYNC is a code of its own.
+		start.flags = said.code == 3 ? 1 : said.flags;
 		u64 key = aio_key(ids, block);
 		if (map_update(&operations, &key, &start, 0))
 			lose(LOST_OPERATION);
@@ -1006,6 +1014,7 @@ INLINE int uring_submit(u64 request)
 		start.length = 0;
 	start.fd = (int)word(request, AT.uring_fd);
 	start.registered = word(request, AT.uring_flags) & 1;
+	start.flags = word(request, code == 3 ? AT.uring_sync_flags : AT.uring_rw_flags);
 	if (map_update(&operations, &request, &start, 0))
 		lose(LOST_OPERATION);
 	return 0;

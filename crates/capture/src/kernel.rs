@@ -51,7 +51,7 @@ const DISK_OF_REQUEST: Member = ("request", "rq_disk");
 
 /// Members for single operations of `io_uring`, in the order of `struct at` after `self`. Kernels
 /// without them record the calls alone.
-const URING: [Member; 10] = [
+const URING: [Member; 12] = [
     ("io_kiocb", "file"),
     ("io_kiocb", "opcode"),
     ("io_kiocb", "flags"),
@@ -60,11 +60,13 @@ const URING: [Member; 10] = [
     ("io_rw", "kiocb"),
     ("kiocb", "ki_pos"),
     ("io_rw", "len"),
+    ("io_rw", "flags"),
+    ("io_sync", "flags"),
     ("io_uring_cqe", "res"),
     ("io_kiocb", "cmd"),
 ];
 /// Words for the programs of `io_uring`.
-const URING_WORDS: usize = 8;
+const URING_WORDS: usize = 10;
 /// Parameters of the tracepoint `io_uring_complete` that has the entry of the completion queue, the
 /// type's own first one included.
 const WITH_ENTRY: u32 = 4;
@@ -169,12 +171,15 @@ fn uring(btf: &Btf<'_>) -> Option<[u32; URING_WORDS]> {
     let form = btf.parameters("btf_trace_io_uring_complete")?;
     let offset = |(structure, member): &Member| btf.offset(structure, member);
     let members: Option<Vec<u32>> = URING.iter().map(offset).collect();
-    let &[file, opcode, flags, cqe, fd, kiocb, position, length, result, cmd] = members?.as_slice()
+    let &[file, opcode, flags, cqe, fd, kiocb, position, length, rw, sync, result, cmd] =
+        members?.as_slice()
     else {
         return None;
     };
     let has_entry = u32::from(form == WITH_ENTRY);
-    Some([file, opcode, flags, cqe + fd, cmd + kiocb + position, cmd + length, result, has_entry])
+    let of_command = [kiocb + position, length, rw, sync].map(|offset| cmd + offset);
+    let [position, length, rw, sync] = of_command;
+    Some([file, opcode, flags, cqe + fd, position, length, rw, sync, result, has_entry])
 }
 
 #[cfg(test)]

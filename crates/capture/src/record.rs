@@ -106,6 +106,8 @@ pub(crate) struct OperationRecord {
     pub(crate) fd: Option<i32>,
     pub(crate) inode: u64,
     pub(crate) device: u32,
+    /// `RWF_` flags of reads and writes; 1 for a sync of the data alone.
+    pub(crate) flags: u32,
 }
 
 /// A thread that slept between its calls until another one woke it.
@@ -246,7 +248,7 @@ impl Record {
     }
 }
 
-fn operation(fields: &Fields<'_, 72>) -> OperationRecord {
+fn operation(fields: &Fields<'_, 80>) -> OperationRecord {
     let is_registered = fields.word(68) & 1 == 1;
     OperationRecord {
         code: fields.word(4),
@@ -260,6 +262,7 @@ fn operation(fields: &Fields<'_, 72>) -> OperationRecord {
         fd: Some(fields.word(52).cast_signed()).filter(|_| !is_registered),
         inode: fields.long(56),
         device: fields.word(64),
+        flags: fields.word(72),
     }
 }
 

@@ -234,6 +234,9 @@ impl CallId {
 /// First number of what is no system call.
 pub const OPERATIONS: u16 = 1000;
 
+/// Flag of a single sync operation that leaves metadata out, as `fdatasync` does. The bits below are its code.
+pub const DATA_ALONE: u64 = 1 << 32;
+
 /// Number of a page fault in a file's mapping.
 pub const PAGE_FAULT: u16 = OPERATIONS + 7;
 

@@ -29,20 +29,21 @@ fn a_call_is_parsed_and_short_bytes_are_not() {
 
 #[test]
 fn an_operation_has_a_descriptor_or_a_registered_file() {
-    let mut bytes = vec![0_u8; 72];
+    let mut bytes = vec![0_u8; 80];
     bytes[0] = 7;
     bytes[4] = 22;
     bytes[32..40].copy_from_slice(&4096_i64.to_ne_bytes());
     bytes[40] = 9;
     bytes[52] = 5;
     bytes[56] = 77;
+    bytes[72] = 2;
     let Some(Record::Operation(found)) = Record::parse(&bytes) else { panic!("no operation") };
     assert_eq!((found.code, found.result, found.offset), (22, 4096, 9));
-    assert_eq!((found.fd, found.inode), (Some(5), 77));
+    assert_eq!((found.fd, found.inode, found.flags), (Some(5), 77, 2));
     bytes[68] = 1;
     let Some(Record::Operation(found)) = Record::parse(&bytes) else { panic!("no operation") };
     assert_eq!(found.fd, None);
-    for length in 0..72 {
+    for length in 0..80 {
         assert!(Record::parse(&bytes[..length]).is_none(), "{length}");
     }
 }

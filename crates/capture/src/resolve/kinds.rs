@@ -15,8 +15,8 @@ pub(super) fn asynchronous(code: u32) -> Option<(CallId, bool)> {
         None => match code {
             1 | 4 | 22 | 49 | 60 => ("io_uring_read", true),
             2 | 5 | 23 | 61 => ("io_uring_write", true),
-            3 | 8 => ("io_uring_fsync", false),
-            17..=19 | 21 | 24 | 28 | 30 | 35..=39 | 41..=44 | 55 => ("io_uring_file", false),
+            3 => ("io_uring_fsync", false),
+            8 | 17..=19 | 21 | 24 | 28 | 30 | 35..=39 | 41..=44 | 55 => ("io_uring_file", false),
             _ => return None,
         },
     };

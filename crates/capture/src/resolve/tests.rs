@@ -199,6 +199,7 @@ fn operation(code: u32, fd: Option<i32>, inode: u64) -> Record {
         fd,
         inode,
         device: 1,
+        flags: 1,
     })
 }
 

@@ -31,7 +31,7 @@ const TENTH_NS: u64 = 100_000_000;
 const TENTHS: usize = 864_000;
 const O_CREAT: u64 = 0o100;
 const O_DSYNC: u64 = 0o10_000;
-/// `RWF_DSYNC` and `RWF_SYNC` of `pwritev2`.
+/// `RWF_DSYNC` and `RWF_SYNC` of `pwritev2` and of single writes.
 const RWF_SYNCS: u64 = 2 | 4;
 const MAP_SHARED: u64 = 1;
 const MAP_SHARED_VALIDATE: u64 = 3;
@@ -509,7 +509,8 @@ impl Calls {
         if event.call.call().class != Class::Write {
             return false;
         }
-        let asked = self.act(event) == Act::Write && event.flags.unwrap_or(0) & RWF_SYNCS != 0;
+        let takes_flags = matches!(self.act(event), Act::Write | Act::Operation);
+        let asked = takes_flags && event.flags.unwrap_or(0) & RWF_SYNCS != 0;
         asked || event.file.is_some_and(|file| self.files.get(file).synced)
     }
 
