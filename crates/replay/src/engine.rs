@@ -15,9 +15,12 @@ use crate::plan::Plan;
 use crate::rebuild::Content;
 use crate::slot::{Slot, close};
 use gate::Gate;
+use lane::crew::Ring;
 pub(crate) use lane::fine_sleep;
 use lane::{NOT_FILLING, Shared};
 use progress::Progress;
+use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -76,8 +79,18 @@ const STACK_BYTES: usize = 256 << 10;
 /// When threads cannot be made or cannot take the directory as their root. A call that fails is a
 /// difference, not an error.
 pub fn replay(plan: &Plan, target: &Path, options: &Options) -> Result<Replayed, ReplayError> {
+    replay_by(plan, target, options, Ring::new)
+}
+
+fn replay_by(
+    plan: &Plan,
+    target: &Path,
+    options: &Options,
+    ring: fn() -> io::Result<Ring>,
+) -> Result<Replayed, ReplayError> {
     allow_open_files(plan.slots);
     let slots: Vec<Slot> = (0..plan.slots).map(|_| Slot::new(-1)).collect();
+    let threads = threads(plan, ring);
     let data = Buffer::new(&options.content.piece(1 << 16));
     let durations = Durations::default();
     let shared = Shared {
@@ -86,7 +99,7 @@ pub fn replay(plan: &Plan, target: &Path, options: &Options) -> Result<Replayed,
         slots: &slots,
         data: &data,
         progress: plan.lanes.iter().map(|_| Progress::default()).collect(),
-        start: Gate::new(plan.lanes.len()),
+        start: Gate::new(threads.len()),
         failed: Mutex::new(None),
         began: OnceLock::new(),
         awake: if options.awake { lane::oversleeps() } else { Duration::ZERO },
@@ -94,7 +107,7 @@ pub fn replay(plan: &Plan, target: &Path, options: &Options) -> Result<Replayed,
         durations: &durations,
         filling: AtomicU64::new(NOT_FILLING),
     };
-    let result = jail::within(target, || run(&shared, target));
+    let result = jail::within(target, || run(&shared, threads, target));
     for slot in &slots {
         close(slot.take());
     }
@@ -129,17 +142,45 @@ fn watch_room(shared: &Shared<'_>, over: &Receiver<()>) {
     }
 }
 
-fn run(shared: &Shared<'_>, target: &Path) -> Result<Replayed, ReplayError> {
+/// Lanes of a thread of the replay, and the ring for those of more than one.
+type Threads = Vec<(Vec<usize>, Option<Ring>)>;
+
+/// The threads of a replay: each lane has one. Those of operations go with the thread that submitted them, where
+/// there is io_uring.
+fn threads(plan: &Plan, ring: fn() -> io::Result<Ring>) -> Threads {
+    let mut crews: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (number, lane) in plan.lanes.iter().enumerate() {
+        let first = lane.submitter.map_or(number, |submitter| submitter as usize);
+        let crew = crews.entry(first).or_insert_with(|| vec![first]);
+        if first != number {
+            crew.push(number);
+        }
+    }
+    let mut threads = Threads::new();
+    for lanes in crews.into_values() {
+        match (lanes.len() > 1).then(ring) {
+            Some(Ok(ring)) => threads.push((lanes, Some(ring))),
+            _ => threads.extend(lanes.into_iter().map(|lane| (vec![lane], None))),
+        }
+    }
+    threads
+}
+
+fn run(shared: &Shared<'_>, crews: Threads, target: &Path) -> Result<Replayed, ReplayError> {
     std::thread::scope(|scope| {
         let (_under_way, over) = mpsc::channel();
         if shared.options.kept > 0 {
             scope.spawn(move || watch_room(shared, &over));
         }
         let mut threads = Vec::new();
-        for lane in 0..shared.plan.lanes.len() {
-            let builder =
-                std::thread::Builder::new().name(format!("replay {lane}")).stack_size(STACK_BYTES);
-            let thread = builder.spawn_scoped(scope, move || lane::run(shared, lane));
+        for (lanes, ring) in crews {
+            let builder = std::thread::Builder::new()
+                .name(format!("replay {}", lanes[0]))
+                .stack_size(STACK_BYTES);
+            let thread = builder.spawn_scoped(scope, move || match ring {
+                Some(ring) => lane::crew::run(shared, &lanes, ring),
+                None => vec![lane::run(shared, lanes[0])],
+            });
             match thread {
                 Ok(thread) => threads.push(thread),
                 Err(error) => {
@@ -152,7 +193,7 @@ fn run(shared: &Shared<'_>, target: &Path) -> Result<Replayed, ReplayError> {
         let mut panicked = false;
         for thread in threads {
             match thread.join() {
-                Ok(one) => one.add_to(&mut all),
+                Ok(tallies) => tallies.into_iter().for_each(|one| one.add_to(&mut all)),
                 Err(_) => panicked = true,
             }
         }

@@ -80,7 +80,7 @@ pub struct Fidelity {
     /// Mappings that the program may have written through, which a replay does not: each counts as a
     /// call with another result.
     pub mapped_writes: u64,
-    /// Operations of asynchronous I/O that threads made by plain calls.
+    /// Operations of asynchronous I/O, by a ring or by plain calls of threads.
     pub asynchronous: u64,
     /// Set-user-ID and set-group-ID bits that were left out.
     pub special_bits: u64,

@@ -21,6 +21,8 @@ pub(crate) struct Lane {
     pieces: Vec<Piece>,
     pub(crate) count: u64,
     pub(crate) last_start_ns: u64,
+    /// Lane of the thread that submitted these operations to an io_uring.
+    pub(crate) submitter: Option<u32>,
     /// True from the end of one thread to the first operation of the next.
     pub(crate) is_handed_on: bool,
 }

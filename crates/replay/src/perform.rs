@@ -17,6 +17,8 @@ use std::ffi::{CStr, CString};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+mod submitted;
+
 /// Size of a buffer; longer calls get it several times.
 const BUFFER: usize = 1 << 20;
 /// Alignment that direct I/O demands at most.
@@ -394,16 +396,8 @@ impl<'a> Performer<'a> {
         std::mem::take(&mut self.copied_bytes)
     }
 
-    /// Reads or writes; longer calls than the buffer get it several times.
-    fn transfer(
-        &mut self,
-        file: BorrowedFd<'_>,
-        write: bool,
-        offset: Option<u64>,
-        operation: &Operation,
-    ) -> Done {
-        use rustix::fd::AsRawFd;
-        let fd = file.as_raw_fd();
+    /// Fills the vectors with the parts of a read or write: longer calls than the buffer get it several times.
+    fn parts(&mut self, write: bool, operation: &Operation) {
         let length = usize::try_from(transferred(operation, write)).unwrap_or(0);
         if !write && length > self.buffer.length * MOST_PARTS {
             self.buffer = Buffer::empty();
@@ -421,17 +415,30 @@ impl<'a> Performer<'a> {
             self.vectors.push(libc::iovec { iov_base: buffer, iov_len });
             left -= iov_len;
         }
+    }
+
+    /// Reads or writes.
+    fn transfer(
+        &mut self,
+        file: BorrowedFd<'_>,
+        write: bool,
+        offset: Option<u64>,
+        operation: &Operation,
+    ) -> Done {
+        use rustix::fd::AsRawFd;
+        let fd = file.as_raw_fd();
+        self.parts(write, operation);
+        let libc::iovec { iov_base: buffer, iov_len: length } = self.vectors[0];
         let count = self.vectors.len() as libc::c_int;
         let at = offset.map(|offset| i64::try_from(offset).unwrap_or(-1));
-        let flagged = if operation.call.call().name.ends_with("v2") { operation.flags } else { 0 };
-        let flags = (flagged & u64::from(i32::MAX.unsigned_abs())) as libc::c_int;
+        let flags = flags(operation);
         let vectors = self.vectors.as_ptr();
         // SAFETY: every vector is within a buffer that outlives the call, or nowhere. Reads go to this thread's
         // own buffer, writes only read the shared one.
         let done = unsafe {
             match (write, at, count) {
-                (false, None, 1) => libc::read(fd, buffer, length),
-                (true, None, 1) => libc::write(fd, buffer, length),
+                (false, None, 1) if flags == 0 => libc::read(fd, buffer, length),
+                (true, None, 1) if flags == 0 => libc::write(fd, buffer, length),
                 (false, Some(at), 1) if flags == 0 => libc::pread(fd, buffer, length, at),
                 (true, Some(at), 1) if flags == 0 => libc::pwrite(fd, buffer, length, at),
                 (false, at, _) => libc::preadv2(fd, vectors, count, at.unwrap_or(-1), flags),
@@ -546,6 +553,14 @@ fn arrive(path: &CStr, operation: &Operation) -> Done {
         return checked(unsafe { libc::truncate(path.as_ptr(), length) }.into());
     }
     Ok(0)
+}
+
+/// `RWF_` flags of a call that takes them.
+fn flags(operation: &Operation) -> libc::c_int {
+    let call = operation.call.call();
+    let takes_flags = call.is_operation() || call.name.ends_with("v2");
+    let flags = if takes_flags { operation.flags } else { 0 };
+    (flags & u64::from(i32::MAX.unsigned_abs())) as libc::c_int
 }
 
 /// Bytes that a call asks for. A write that was short is as long as it was then: the program wrote the rest

@@ -151,8 +151,7 @@ pub struct Recorded {
     /// Shared mappings of files that were open for reading and writing: what the program wrote through
     /// them is not recorded.
     pub mapped_writes: u64,
-    /// Operations of asynchronous I/O that threads make by plain calls, as many at the same time as in
-    /// the recording and at most 256.
+    /// Operations of asynchronous I/O, as many at the same time as in the recording and at most 256.
     pub asynchronous: u64,
     /// Planned calls without a recorded duration: their time is part of the pause that follows.
     pub untimed: u64,

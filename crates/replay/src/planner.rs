@@ -169,6 +169,7 @@ impl Planner {
         let event = &self.flights.of(event);
         self.tells_computing |= event.cpu_ns.is_some();
         let lane = self.lane(event)?;
+        self.joins(event, submitter, lane);
         self.processes.pause(event);
         self.polled(event, lane)?;
         self.woken(event, lane)?;

@@ -11,7 +11,7 @@ use crate::encode::Operation;
 use crate::fidelity::Difference;
 use crate::jail;
 use crate::lanes::Operations;
-use crate::perform::{Buffer, Performer};
+use crate::perform::{Buffer, NotOpen, Performer};
 use crate::plan::Plan;
 use crate::planner::class;
 use crate::slot::Slot;
@@ -21,6 +21,8 @@ use seekwell_trace::calls::CallId;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
+
+pub(super) mod crew;
 
 /// Longest time before a call that is spent awake where the recorded thread slept: threads that are
 /// awake hold others up.
@@ -92,22 +94,11 @@ pub(super) fn run(shared: &Shared<'_>, lane: usize) -> Tally {
         shared.fail("enter", errno);
     }
     fine_sleep();
-    let mut runner = Runner::new(shared);
+    let mut work = Work::new(shared, lane);
     if !shared.start.pass() || shared.has_failed() {
         return Tally::default();
     }
-    let began = *shared.began.get_or_init(Instant::now);
-    runner.last_end = began;
-    runner.worked_until = began;
-    let plan = shared.plan;
-    let mut work = Work {
-        lane,
-        began,
-        runner,
-        operations: Operations::of(&plan.lanes[lane], plan.spilled.as_ref()),
-        operation: Operation::new(Action::Order, CallId(0)),
-        number: 0,
-    };
+    work.begin();
     let mut is_handed_on = work.until_renewed();
     while is_handed_on {
         // btrfs and others treat the calls of one thread unlike those of several.
@@ -126,7 +117,7 @@ pub(super) fn run(shared: &Shared<'_>, lane: usize) -> Tally {
             }
         };
     }
-    work.runner.finish(began, work.number)
+    work.finish()
 }
 
 /// The work of a lane: that of one recorded thread after the other.
@@ -140,7 +131,36 @@ struct Work<'a> {
     number: u64,
 }
 
-impl Work<'_> {
+impl<'a> Work<'a> {
+    fn new(shared: &'a Shared<'a>, lane: usize) -> Self {
+        let plan = shared.plan;
+        Self {
+            lane,
+            began: Instant::now(),
+            runner: Runner::new(shared),
+            operations: Operations::of(&plan.lanes[lane], plan.spilled.as_ref()),
+            operation: Operation::new(Action::Order, CallId(0)),
+            number: 0,
+        }
+    }
+
+    /// Begins, as every other lane now.
+    fn begin(&mut self) {
+        self.began = *self.runner.shared.began.get_or_init(Instant::now);
+        (self.runner.last_end, self.runner.worked_until) = (self.began, self.began);
+    }
+
+    /// Says that the operation is over.
+    fn publish(&mut self) {
+        self.number += 1;
+        let done_ns = nanoseconds(self.runner.last_end - self.began);
+        self.runner.shared.progress[self.lane].publish(self.number, done_ns);
+    }
+
+    fn finish(self) -> Tally {
+        self.runner.finish(self.began, self.number)
+    }
+
     /// Runs the operations of a recorded thread; true when another thread has more.
     fn until_renewed(&mut self) -> bool {
         let shared = self.runner.shared;
@@ -155,16 +175,13 @@ impl Work<'_> {
             }
             is_read = false;
             self.runner.one(&self.operation, self.began);
-            self.number += 1;
-            let done_ns = nanoseconds(self.runner.last_end - self.began);
-            shared.progress[self.lane].publish(self.number, done_ns);
+            self.publish();
             if shared.stopped() {
                 self.runner.result.stopped = true;
                 break false;
             }
         };
-        let cpu = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-        self.runner.result.cpu_ns += (cpu.tv_sec * 1_000_000_000 + cpu.tv_nsec).unsigned_abs();
+        self.runner.result.cpu_ns += cpu_ns();
         is_more
     }
 
@@ -179,6 +196,12 @@ impl Work<'_> {
             }
         }
     }
+}
+
+/// Time that this thread had a processor.
+fn cpu_ns() -> u64 {
+    let cpu = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    (cpu.tv_sec * 1_000_000_000 + cpu.tv_nsec).unsigned_abs()
 }
 
 /// Sleeps end within microseconds, not within the usual 50.
@@ -224,6 +247,13 @@ impl Due {
     }
 }
 
+/// A call that was issued.
+#[derive(Clone, Copy)]
+struct Issued {
+    planned: Instant,
+    start: Instant,
+}
+
 struct Runner<'a> {
     shared: &'a Shared<'a>,
     performer: Performer<'a>,
@@ -266,6 +296,16 @@ impl<'a> Runner<'a> {
         if self.shared.stopped() {
             return;
         }
+        if self.passes_by(operation, due) {
+            return;
+        }
+        let issued = self.issues(due);
+        let done = self.performer.perform(operation);
+        self.ended(operation, &issued, done);
+    }
+
+    /// Ends the pause of an operation that makes no call; false for those that make one.
+    fn passes_by(&mut self, operation: &Operation, due: Option<Due>) -> bool {
         self.result.operations += 1;
         if operation.action == Action::Order {
             // The moment itself, not that of waking up: what follows would begin that much later.
@@ -273,18 +313,27 @@ impl<'a> Runner<'a> {
             let slept = Duration::from_nanos(operation.wait_ns);
             let worked = self.last_end.checked_sub(slept).unwrap_or(self.last_end);
             self.worked_until = self.worked_until.max(worked);
-            return;
+            return true;
         }
         if self.performer.has_cloned(operation) {
             self.passes(due);
             self.result.spared += u64::from(!operation.added);
-            return;
+            return true;
         }
+        false
+    }
+
+    /// Notes the start of a call that was due then, at once when it was not.
+    fn issues(&mut self, due: Option<Due>) -> Issued {
         let start = if due.is_some() { Instant::now() } else { self.now() };
         let due = due.unwrap_or(Due { planned: self.last_end, moved: self.last_end });
         self.owe(due.moved, start);
-        let done = self.performer.perform(operation);
-        let end = Instant::now();
+        Issued { planned: due.planned, start }
+    }
+
+    /// Counts a call that has just ended.
+    fn ended(&mut self, operation: &Operation, issued: &Issued, done: Result<i64, NotOpen>) {
+        let (end, start) = (Instant::now(), issued.start);
         self.last_end = end;
         if operation.action == Action::Map {
             // The recorded time until the next call holds that of the page faults: what reading the
@@ -295,7 +344,7 @@ impl<'a> Runner<'a> {
             return;
         }
         self.worked_until = end;
-        self.late(due.planned, start);
+        self.late(issued.planned, start);
         let Ok(done) = done else {
             self.result.not_open += 1;
             return;

@@ -1,7 +1,8 @@
 //! Number of operations that a lane has done, and waiting for it.
 
+use rustix::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Times that a waiting thread looks before it sleeps: a call on the page cache is over by then.
@@ -20,7 +21,8 @@ pub(super) struct Progress {
     /// The smallest number that a sleeping thread waits for. A thread that waits for the last operation
     /// is not woken at each of those before: that would cost more than most calls.
     wanted: AtomicU64,
-    lock: Mutex<()>,
+    /// Wakers of threads that wait for more than this.
+    lock: Mutex<Vec<Arc<OwnedFd>>>,
     changed: Condvar,
 }
 
@@ -33,7 +35,7 @@ impl Default for Progress {
             done: AtomicU64::new(0),
             at_ns: AtomicU64::new(0),
             wanted: AtomicU64::new(NONE),
-            lock: Mutex::new(()),
+            lock: Mutex::default(),
             changed: Condvar::new(),
         }
     }
@@ -56,11 +58,33 @@ impl Progress {
         if self.wanted.load(Ordering::SeqCst) <= number {
             // With the lock, no thread can be between its look and its sleep. Those that go on waiting
             // say again what for.
-            let guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
             self.wanted.store(NONE, Ordering::SeqCst);
+            let wakers = std::mem::take(&mut *guard);
             drop(guard);
             self.changed.notify_all();
+            for waker in wakers {
+                // It fails only when it was written to 2⁶⁴ times.
+                let _ = rustix::io::write(&waker, &1_u64.to_ne_bytes());
+            }
         }
+    }
+
+    /// The end of the lane's last operation, as [`Self::wait`] returns it, when it has done so many. Otherwise the
+    /// waker is written to once it may have.
+    pub(super) fn reached(&self, number: u64, waker: Option<&Arc<OwnedFd>>) -> Option<u64> {
+        let at = || {
+            let is_done = self.done.load(Ordering::SeqCst) >= number;
+            is_done.then(|| self.at_ns.load(Ordering::SeqCst))
+        };
+        let (None, Some(waker)) = (at(), waker) else { return at() };
+        let mut guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        if !guard.iter().any(|one| Arc::ptr_eq(one, waker)) {
+            guard.push(Arc::clone(waker));
+        }
+        // First said, then looked, as below.
+        self.wanted.fetch_min(number, Ordering::SeqCst);
+        at()
     }
 
     /// Waits until the lane has done so many operations, or `stopped` says true. Returns the end of the lane's

@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 mod hostile;
+mod rings;
 mod semantics;
 
 fn asap() -> Options {

@@ -1,5 +1,5 @@
-//! Operations of asynchronous I/O, as calls of threads of their own: as many as were in flight at the
-//! same time.
+//! Operations of asynchronous I/O, in lanes of their own: as many as were in flight at the same time. Those of an
+//! io_uring share the thread that submitted them.
 
 use super::Planner;
 use super::calls::Planned;
@@ -7,6 +7,7 @@ use super::draft::Draft;
 use crate::action::Action;
 use crate::plan::Reason;
 use seekwell_trace::Event;
+use seekwell_trace::calls::DATA_ALONE;
 use std::collections::{HashMap, HashSet};
 
 /// Threads that are made for operations. More in flight than that wait for each other.
@@ -78,6 +79,15 @@ impl Flights {
 }
 
 impl Planner {
+    /// Puts operations of an io_uring into the ring of the thread that submitted them. Those that a thread of the
+    /// kernel submitted (`SQPOLL`) stay calls of threads.
+    pub(super) fn joins(&mut self, event: &Event, submitter: u32, lane: u32) {
+        let is_of_ring = event.call.call().name.starts_with("io_uring_");
+        if is_of_ring && Flights::is_made(event.thread) {
+            self.lanes[lane as usize].submitter = self.processes.lane_of(event.process, submitter);
+        }
+    }
+
     /// Orders operations after the calls of the thread that submitted them, and its later calls after
     /// the operations that were complete.
     pub(super) fn submitted(&self, event: &Event, submitter: u32, draft: &mut Draft) {
@@ -107,6 +117,7 @@ impl Planner {
         draft.operation.action = match (draft.operation.action, event.offset) {
             (Action::ReadAt, None) => Action::Read,
             (Action::WriteAt, None) => Action::Write,
+            (Action::Sync, _) if draft.operation.flags & DATA_ALONE != 0 => Action::SyncData,
             (action, _) => action,
         };
         let planned = if event.fd.is_some() {

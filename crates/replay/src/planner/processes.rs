@@ -232,6 +232,11 @@ impl Processes {
         self.threads.get(&(process, thread))?.ready_ns
     }
 
+    /// The lane of a thread that made calls.
+    pub(super) fn lane_of(&self, process: u32, thread: u32) -> Option<u32> {
+        self.threads.get(&(process, thread)).map(|thread| thread.lane)
+    }
+
     /// Notes an operation.
     pub(super) fn done(&mut self, process: u32, thread: u32, me: Stamp) {
         if let Some(thread) = self.threads.get_mut(&(process, thread)) {

@@ -57,6 +57,25 @@ fn a_sleeping_thread_is_not_woken_before_its_number() {
 }
 
 #[test]
+fn a_waker_is_written_to_when_its_number_is_reached() {
+    use rustix::event::{EventfdFlags, eventfd};
+    let progress = Progress::default();
+    let waker = Arc::new(eventfd(0, EventfdFlags::NONBLOCK).unwrap());
+    let is_woken = || rustix::io::read(&waker, &mut [0_u8; 8]).is_ok();
+    assert_eq!(progress.reached(2, Some(&waker)), None);
+    progress.publish(1, 10);
+    assert!(!is_woken());
+    progress.publish(2, 20);
+    assert!(is_woken());
+    assert_eq!((progress.reached(2, Some(&waker)), progress.reached(3, None)), (Some(20), None));
+    progress.publish(3, 30);
+    assert!(!is_woken());
+    assert_eq!(progress.reached(4, Some(&waker)), None);
+    progress.end();
+    assert!(is_woken());
+}
+
+#[test]
 fn the_end_lets_all_go_on() {
     let progress = Progress::default();
     std::thread::scope(|scope| {

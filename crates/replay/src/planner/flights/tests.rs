@@ -3,6 +3,7 @@ use crate::fixture::{REGULAR, Script};
 use crate::plan::{Plan, Reason};
 use crate::planner::Choice;
 use seekwell_trace::Event;
+use seekwell_trace::calls::DATA_ALONE;
 
 /// An operation of thread 1.
 fn operation(script: &mut Script, name: &str, (start_ns, end_ns): (u64, u64), offset: u64) {
@@ -45,6 +46,9 @@ fn operations_are_calls_of_as_many_threads_as_were_in_flight() {
     let recorded = plan.recorded();
     assert_eq!((recorded.threads, recorded.asynchronous, recorded.planned), (1, 3, 5));
     assert_eq!(recorded.skipped.get(&Reason::Submission), Some(&2));
+    // All in the ring of thread 1.
+    let submitters: Vec<_> = plan.lanes.iter().map(|lane| lane.submitter).collect();
+    assert_eq!(submitters, [None, Some(0), Some(0)]);
     assert!(!Reason::Submission.is_loss());
     assert_eq!(
         lanes(&plan),
@@ -77,10 +81,13 @@ fn writes_syncs_and_operations_at_the_position_of_the_file_are_planned() {
     let last = script.events.last_mut().unwrap();
     // A registered file, of which the trace has no descriptor.
     (last.fd, last.offset) = (None, None);
+    operation(&mut script, "io_uring_fsync", (8000, 9000), 0);
+    script.events.last_mut().unwrap().flags = Some(3 | DATA_ALONE);
     let plan = script.plan(&Choice::default()).unwrap();
     let actions: Vec<_> = plan.operations(1).into_iter().map(|one| one.action).collect();
-    assert_eq!(actions[..3], [Action::WriteAt, Action::Sync, Action::Write]);
-    assert_eq!(plan.recorded().asynchronous, 3);
+    let expected = [Action::WriteAt, Action::Sync, Action::Write, Action::SyncData];
+    assert_eq!(actions[..4], expected);
+    assert_eq!(plan.recorded().asynchronous, 4);
 }
 
 #[test]
