@@ -175,7 +175,7 @@ impl<L: Fn() -> Result<Machine>, R: FnMut() -> Result<()> + Send> TestRun<'_, L,
         Ok(())
     }
 
-    /// Whether a failed test passes when nothing runs beside it. Once: chance must not pass what fails often.
+    /// Runs a failed test again, alone; true when it passes. Once: chance must not pass what fails often.
     fn passes_alone(&mut self, programs: &[Program], name: &str, test: &str) -> Result<bool> {
         let parts = programs.iter().flat_map(Program::jobs);
         let Some((mut job, _)) = parts.into_iter().find(|(job, _)| job.name == name) else {

@@ -7,8 +7,8 @@ use crate::record::{
     self, BlockRecord, CallRecord, Life, LifeRecord, OperationRecord, PathRecord, Record, Slot,
     WakeRecord,
 };
-use kinds::{asynchronous, request};
-use seekwell_trace::calls::{CALLS, Call, CallId, DATA_ALONE};
+use kinds::{asynchronous, operation_flags, request};
+use seekwell_trace::calls::{CALLS, Call, CallId};
 use seekwell_trace::fast::FastMap;
 use seekwell_trace::meta::Mount;
 use seekwell_trace::{Event, FileEntry, FileId, ProcessEntry, TraceError, TraceWriter};
@@ -501,10 +501,6 @@ impl Resolver {
         // -1 is the position of the file, of vectors the length is a number of parts.
         let offset = Some(record.offset).filter(|offset| has_place && *offset != u64::MAX);
         let length = Some(record.length.into()).filter(|length| has_place && *length > 0);
-        let flags = match has_place {
-            true => record.flags.into(),
-            false => u64::from(record.code) | u64::from(record.flags & 1) * DATA_ALONE,
-        };
         let event = Event {
             duration_ns: Some(record.end_ns.saturating_sub(record.start_ns)),
             fd: record.fd,
@@ -512,7 +508,7 @@ impl Resolver {
             offset,
             length,
             result: Some(record.result),
-            flags: Some(flags).filter(|flags| *flags > 0),
+            flags: operation_flags(record, has_place),
             ..Event::new(self.since(record.start_ns), record.process, record.thread, id)
         };
         if let Some(counting) = &mut self.counting {

@@ -191,7 +191,7 @@ fn device(number: u64) -> Option<u32> {
     (minor < 1 << 20 && major < 1 << 12).then_some(major << 20 | minor)
 }
 
-/// Whether the page at `offset` is in the page cache; `None` where the filesystem maps no files.
+/// True for a page in the page cache; `None` where the filesystem maps no files.
 ///
 /// A read with `RWF_NOWAIT` would start reading it, and find it there when the device is fast.
 fn is_cached(file: &File, offset: u64) -> Option<bool> {

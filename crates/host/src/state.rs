@@ -158,6 +158,12 @@ impl Draft {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         Self(path.with_file_name(format!(".{name}.{}-{count}.draft", std::process::id())))
     }
+
+    /// The process that made the draft of this name.
+    pub(crate) fn maker(name: &str) -> Option<u32> {
+        let (_, maker) = name.strip_suffix(".draft")?.rsplit_once('.')?;
+        maker.split_once('-')?.0.parse().ok()
+    }
 }
 
 impl Drop for Draft {

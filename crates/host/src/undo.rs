@@ -523,6 +523,18 @@ pub fn pending(system: &System, folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(lists(folder).into_iter().filter(is_pending).collect())
 }
 
+/// Removes drafts of lists whose processes were killed before they recorded anything.
+pub fn remove_drafts(system: &System, folder: &Path) {
+    let is_dead = |name: &String| {
+        let maker = Draft::maker(name);
+        maker.is_some_and(|pid| !system.proc.join(pid.to_string()).exists())
+    };
+    for name in sysfs::names(folder).into_iter().filter(is_dead) {
+        // The next command tries again.
+        let _ = std::fs::remove_file(folder.join(name));
+    }
+}
+
 /// The undo lists in a folder that nothing is put back from, each with the reason: damaged, of a
 /// newer release, or possibly written by another user. They stay where they are.
 #[must_use]

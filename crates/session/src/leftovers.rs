@@ -59,6 +59,7 @@ fn something_died(machine: &Machine) -> bool {
 }
 
 fn put_back_lists(machine: &Machine, say: &mut dyn FnMut(&str)) -> bool {
+    undo::remove_drafts(&machine.system, &machine.undo());
     let lists = match undo::pending(&machine.system, &machine.undo()) {
         Ok(lists) => lists,
         Err(error) => {

@@ -1,7 +1,7 @@
 //! Operations and flags of the kernel by their names in traces.
 
-use crate::record::{BlockRecord, LIBAIO};
-use seekwell_trace::calls::CallId;
+use crate::record::{BlockRecord, LIBAIO, OperationRecord};
+use seekwell_trace::calls::{CallId, DATA_ALONE};
 use seekwell_trace::{Operation, Request, RequestFlags};
 
 /// The call of an operation, and true for those with offset and length. `None` for the network, timers
@@ -21,6 +21,13 @@ pub(super) fn asynchronous(code: u32) -> Option<(CallId, bool)> {
         },
     };
     CallId::named(name).map(|id| (id, has_place))
+}
+
+/// Flags of an operation: `RWF_` of those with a place; of others their code, and of syncs if they leave metadata out.
+pub(super) fn operation_flags(record: &OperationRecord, has_place: bool) -> Option<u64> {
+    let own = u64::from(record.flags);
+    let flags = if has_place { own } else { u64::from(record.code) | ((own & 1) * DATA_ALONE) };
+    (flags > 0).then_some(flags)
 }
 
 /// Operations of `include/linux/blk_types.h`, `enum req_op`.

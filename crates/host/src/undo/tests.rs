@@ -203,8 +203,14 @@ fn a_list_is_pending_only_when_all_its_owners_are_dead() {
         std::thread::yield_now();
     }
     assert_eq!(pending(&system, &machine.path("run")).unwrap(), std::slice::from_ref(&path));
+    let drafts = [child.id(), std::process::id()]
+        .map(|pid| machine.path(&format!("run/.{pid}-lab.undo.{pid}-0.draft")));
+    drafts.iter().for_each(|draft| fs::write(draft, "").unwrap());
     child.wait().unwrap();
     assert_eq!(pending(&system, &machine.path("run")).unwrap(), [path]);
+    remove_drafts(&system, &machine.path("run"));
+    assert_eq!(drafts.each_ref().map(|draft| draft.exists()), [false, true]);
+    assert!(machine.path("run/other.txt").exists());
     assert!(pending(&system, Path::new("/no/such/folder")).unwrap().is_empty());
 }
 

@@ -23,7 +23,7 @@ const WAKER: u64 = u64::MAX;
 /// The ring of a crew.
 pub(in crate::engine) struct Ring {
     ring: IoUring,
-    /// Written to by other threads when an operation is over that one of the crew comes after.
+    /// Written to by other threads once an operation is over that one of the crew comes after.
     waker: Arc<OwnedFd>,
     /// Operations that were submitted and are not over.
     in_flight: usize,
@@ -43,7 +43,7 @@ impl Ring {
         Ok(ring)
     }
 
-    /// Ends the next wait when somebody writes to the waker.
+    /// Ends the next wait once another thread writes to the waker.
     fn watch(&mut self) {
         let poll = opcode::PollAdd::new(types::Fd(self.waker.as_raw_fd()), libc::POLLIN as u32);
         self.push(&poll.build().user_data(WAKER));
@@ -101,7 +101,7 @@ impl Drop for Ring {
     }
 }
 
-/// Where a member stands with its next operation.
+/// Stage of a member's next operation.
 enum State {
     /// It was not looked at.
     Next,
@@ -125,7 +125,7 @@ struct Member<'a> {
     is_submitted: bool,
 }
 
-/// What the members have together.
+/// Things that the members share.
 struct Crew<'a> {
     shared: &'a Shared<'a>,
     /// By lane, true for those of the crew.
@@ -133,8 +133,8 @@ struct Crew<'a> {
 }
 
 impl Crew<'_> {
-    /// When the operations were over that this one comes after: `Some(None)` when it comes after none, `None` while
-    /// one of them is not over.
+    /// End of the operations that this one comes after: `Some(None)` when it comes after none, `None` while one of
+    /// them is not over.
     fn others(&self, work: &Work<'_>, ring: &Ring) -> Option<Option<Instant>> {
         let mut over = None;
         for (lane, number) in &work.operation.after {
@@ -154,7 +154,7 @@ impl<'a> Member<'a> {
         Self { work: Work::new(shared, lane), state: State::Next, is_submitted }
     }
 
-    /// Goes on as far as it can without waiting; true when it went on.
+    /// Takes one step without waiting; false when there is none to take.
     fn step(&mut self, number: usize, crew: &Crew<'_>, ring: &mut Ring) -> bool {
         let recorded = is_recorded(crew.shared.options);
         let next = match &mut self.state {
