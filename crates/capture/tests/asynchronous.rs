@@ -7,6 +7,7 @@ mod common;
 use common::{captured, of_command, rows};
 use seekwell_recordings::info::Summary;
 use seekwell_trace::Trace;
+use seekwell_trace::calls::DATA_ALONE;
 use std::process::Command;
 
 const OPERATIONS: u64 = 256;
@@ -23,8 +24,11 @@ fn writes_are_single(test: &str, engine: &str, names: [&'static str; 2], more: &
     let file = file.to_string_lossy().into_owned();
     let (engine, name) = (format!("--ioengine={engine}"), format!("--filename={file}"));
     let mut words = vec!["fio", "--name=job", "--size=1m", "--bs=4k", "--rw=write", "--thread"];
-    words.extend(["--iodepth=8", "--fsync=64", "--output=/dev/null", &engine, &name]);
+    words.extend(["--iodepth=8", "--output=/dev/null", &engine, &name]);
     words.extend(more);
+    if !more.contains(&"--fdatasync=64") {
+        words.push("--fsync=64");
+    }
     let Some(captured) = captured(test, &of_command(&work.path().join("trace"), &words)) else {
         return false;
     };
@@ -50,6 +54,15 @@ fn writes_are_single(test: &str, engine: &str, names: [&'static str; 2], more: &
     let syncs: Vec<_> = of(names[1]).map(|(event, path, _)| (path, event.result)).collect();
     assert!(syncs.len() >= 3, "{names:?}: {syncs:?}");
     assert!(syncs.iter().all(|sync| *sync == (&file, Some(0))), "{syncs:?}");
+    if names[1].starts_with("io_uring") {
+        let leaves_out = more.contains(&"--fdatasync=64");
+        let flags: Vec<u64> = of(names[1]).filter_map(|(event, ..)| event.flags).collect();
+        assert!(
+            flags.iter().any(|flags| (flags & DATA_ALONE != 0) == leaves_out),
+            "{more:?}: {flags:?}"
+        );
+        assert!(leaves_out || flags.iter().all(|flags| flags & DATA_ALONE == 0), "{flags:?}");
+    }
     let summary = Summary::of(&trace).unwrap();
     assert!(summary.writes.bytes >= OPERATIONS * 4096, "{:?}", summary.writes);
     true
@@ -60,6 +73,7 @@ fn operations_of_io_uring_are_recorded_one_by_one() {
     let test = "operations_of_io_uring_are_recorded_one_by_one";
     let names = ["io_uring_write", "io_uring_fsync"];
     if writes_are_single(test, "io_uring", names, &[]) {
+        writes_are_single(test, "io_uring", names, &["--fdatasync=64"]);
         writes_are_single(test, "io_uring", names, &["--registerfiles=1"]);
         writes_are_single(test, "io_uring", names, &["--sqthread_poll=1"]);
     }
