@@ -5,6 +5,7 @@ use crate::load_folder::{self, percent};
 use crate::tried::{duration, quoted};
 use seekwell_host::confine::{Reach, read_confined};
 use seekwell_model::filesystems::{FilesystemDefinition, filesystem};
+use seekwell_model::lab::FINAL_AT_ONCE;
 use seekwell_model::units::{Bytes, Nanos};
 use seekwell_recordings::info::{Matters, Summary};
 use seekwell_replay::{Plan, ReplayError};
@@ -44,26 +45,24 @@ pub struct Advice {
     pub lab: Option<String>,
     /// Time in which the drafted lab can end with a verdict.
     pub time: Nanos,
-    /// Time of the load where it was recorded, from its first call to its last.
-    pub recorded: Nanos,
+    /// Time of the replays that a verdict needs, where storage is no faster than the recorded one.
+    pub needed: Nanos,
     /// Stacks of the drafted lab.
     pub stacks: u64,
 }
 
 impl Advice {
-    /// The warning that a time is too short for a round of the drafted lab on this machine, where a replay keeps its
-    /// pauses; `None` when it may suffice.
+    /// The warning that a time is too short for the drafted lab on this machine, where a replay keeps its pauses;
+    /// `None` when it may suffice.
     #[must_use]
     pub fn too_short(&self, time: Nanos) -> Option<String> {
-        let round_ns = self.recorded.0.saturating_mul(self.stacks);
-        (round_ns > time.0).then(|| {
+        (self.needed > time).then(|| {
             format!(
-                "Where storage is no faster than the recorded one, a single round takes some {}, and a verdict \
-                 needs {ROUNDS}: {} are too short. Give --for {}, fewer stacks (--fs, --sched), or a part of the \
-                 trace (seekwell trace filter).",
-                seconds(round_ns),
-                seconds(time.0),
-                duration(self.time)
+                "{} is too short for this load: where storage is no faster than the recorded one, {ROUNDS} rounds on \
+                 {} stacks take some {}. Replay a shorter part of it (seekwell trace filter).",
+                time,
+                self.stacks,
+                seconds(self.needed.0)
             )
         })
     }
@@ -75,6 +74,10 @@ const ROUNDS: u64 = 6;
 const ROUNDS_DRAFTED: u64 = 10;
 /// Shortest budget that is proposed.
 const LEAST_TIME_NS: u64 = 300_000_000_000;
+/// Time of mkfs, mount and teardown around a replay.
+const AROUND_NS: u64 = 1_000_000_000;
+/// Time to rebuild a byte of its files.
+const REBUILD_NS: u64 = 5;
 /// Smallest scratch image.
 const LEAST_BYTES: u64 = 1 << 30;
 
@@ -97,14 +100,16 @@ impl Advised {
             // It says more than the sentence about axes, and it is the answer.
             sentences.truncate(2);
             sentences.insert(0, no_help(&summary, between));
-            let recorded = Nanos(plan.recorded().elapsed_ns);
             let time = Nanos(LEAST_TIME_NS);
-            return Ok(Advice { sentences, lab: None, time, recorded, stacks: 0 });
+            return Ok(Advice { sentences, lab: None, time, needed: Nanos(0), stacks: 0 });
         }
-        let schedulers =
+        let mut schedulers =
             if matters.scheduler { &self.schedulers[..] } else { first(&self.schedulers) };
         sentences.extend(between.and_then(|between| between.sentence(&summary)));
-        let filesystems = self.drafted(matters);
+        let mut filesystems = self.drafted(matters);
+        let replay_ns = replay_ns(&plan);
+        let trial_ns = replay_ns.saturating_add(AROUND_NS);
+        sentences.extend(self.left_out(&mut filesystems, &mut schedulers, trial_ns));
         let stacks = (filesystems.len() * schedulers.len()) as u64;
         sentences.extend(load_folder::sentence(&summary, &plan, only.as_deref()));
         let rounds = if self.time.is_some() { ROUNDS } else { ROUNDS_DRAFTED };
@@ -113,10 +118,10 @@ impl Advised {
         sentences.extend(elsewhere(matters));
         let room = room(&summary, &plan).max(uncramped(&filesystems));
         let lab = Some(self.lab_text(only.as_deref(), &filesystems, schedulers, room));
-        let recorded = Nanos(plan.recorded().elapsed_ns);
         let trials = if self.is_virtual { 0 } else { trials };
-        let time = proposed(recorded.0.saturating_mul(trials));
-        Ok(Advice { sentences, lab, time, recorded, stacks })
+        let time = proposed(trial_ns.saturating_mul(trials));
+        let needed = Nanos(needed_ns(replay_ns).saturating_mul(stacks));
+        Ok(Advice { sentences, lab, time, needed, stacks })
     }
 
     fn read(&self) -> Result<(Summary, Option<String>, Plan), ReplayError> {
@@ -140,6 +145,25 @@ impl Advised {
             all.extend(takes.map(|kind| Drafted { kind, variant: Some(variant) }));
         }
         all
+    }
+
+    /// Takes the least promising stacks away until all start in the final and their rounds fit the time, but for
+    /// two. Returns a sentence about those.
+    fn left_out(
+        &self,
+        filesystems: &mut Vec<Drafted<'_>>,
+        schedulers: &mut &[String],
+        trial_ns: u64,
+    ) -> Option<String> {
+        let time = self.time.filter(|_| !self.is_virtual);
+        let fitting = time.map_or(u64::MAX, |time| time.0 / needed_ns(trial_ns).max(1));
+        let most = usize::try_from(fitting).unwrap_or(usize::MAX).clamp(2, FINAL_AT_ONCE);
+        let gone = cut(filesystems, schedulers, most);
+        let reason = match time.filter(|_| most < FINAL_AT_ONCE) {
+            Some(time) => format!("to fit {ROUNDS} rounds into {}", duration(time)),
+            None => format!("to compare at most {FINAL_AT_ONCE} stacks"),
+        };
+        (!gone.is_empty()).then(|| format!("Left out {reason}: {}.", gone.join(", ")))
     }
 
     fn cost(&self, stacks: u64, rounds: u64, plan: &Plan) -> String {
@@ -170,10 +194,10 @@ impl Advised {
              [lab]\nname = \"advise\"\nquestion = \"which stack runs the recorded load fastest?\"\n\n\
              [[device]]\nname = \"scratch\"\nloop = \"{room}\"\n"
         );
-        for Drafted { kind, variant } in filesystems {
-            let _ = write!(text, "\n[[filesystem]]\ntype = {}\n", quoted(kind));
-            if let Some(Variant { name, option, .. }) = variant {
-                let name = quoted(&format!("{kind}-{name}"));
+        for one in filesystems {
+            let _ = write!(text, "\n[[filesystem]]\ntype = {}\n", quoted(one.kind));
+            if let Some(Variant { option, .. }) = one.variant {
+                let name = quoted(&one.name());
                 let _ = write!(text, "name = {name}\nmount = [{}]\n", quoted(option));
             }
         }
@@ -190,6 +214,23 @@ impl Advised {
         );
         text
     }
+}
+
+/// Takes mount options away, then schedulers, then filesystems, the last ones first, until at most this many stacks
+/// are left. Returns their names.
+fn cut(filesystems: &mut Vec<Drafted<'_>>, schedulers: &mut &[String], most: usize) -> Vec<String> {
+    let mut gone = Vec::new();
+    while filesystems.len() * schedulers.len() > most {
+        let has_variant = filesystems.last().is_some_and(|last| last.variant.is_some());
+        match (*schedulers, has_variant) {
+            ([rest @ .., last], false) if !rest.is_empty() => {
+                gone.push(format!("scheduler {last}"));
+                *schedulers = rest;
+            }
+            _ => gone.extend(filesystems.pop().map(|last| last.name())),
+        }
+    }
+    gone
 }
 
 /// The smallest device whose size hampers none of the filesystems.
@@ -225,6 +266,13 @@ fn has_data_modes(found: &FilesystemDefinition) -> bool {
 struct Drafted<'a> {
     kind: &'a str,
     variant: Option<Variant>,
+}
+
+impl Drafted<'_> {
+    fn name(&self) -> String {
+        let variant = self.variant.map(|variant| format!("-{}", variant.name));
+        format!("{}{}", self.kind, variant.unwrap_or_default())
+    }
 }
 
 /// Time of all threads between recorded calls.
@@ -273,6 +321,16 @@ impl Between {
             )
         })
     }
+}
+
+/// Estimated time of a replay and of rebuilding its files, where storage is as fast as the recorded one.
+fn replay_ns(plan: &Plan) -> u64 {
+    plan.recorded().elapsed_ns.saturating_add(plan.tree_bytes().saturating_mul(REBUILD_NS))
+}
+
+/// Time of the rounds of a stack with such trials, a quarter of it for the check of the replay.
+fn needed_ns(trial_ns: u64) -> u64 {
+    (trial_ns / 3).saturating_mul(4 * ROUNDS)
 }
 
 fn first(names: &[String]) -> &[String] {

@@ -129,23 +129,63 @@ fn recorded_computing_and_sleeping_is_told_apart() {
 }
 
 #[test]
-fn a_time_that_is_too_short_is_told_before_the_first_trial() {
-    let advice = Advice {
-        sentences: Vec::new(),
-        lab: None,
-        time: Nanos(7_200_000_000_000),
-        recorded: Nanos(100_000_000_000),
-        stacks: 6,
+fn stacks_are_left_out_until_six_rounds_fit_the_time() {
+    // Six replays of 2.1 s and what is around them take 24.8 s for each stack, a quarter of it for the check.
+    let advised = |time: Option<u64>| {
+        let time = time.map(|seconds| Nanos(seconds * 1_000_000_000));
+        advise(95_000_000, 5_000_000, time)
     };
-    assert_eq!(advice.too_short(Nanos(600_000_000_000)), None);
+    let of = |advice: &Advice| {
+        let is_about_left_out = |one: &&String| one.starts_with("Left out ");
+        let left_out = advice.sentences.iter().find(is_about_left_out).cloned();
+        (advice.stacks, left_out.unwrap_or_default())
+    };
+    assert_eq!(of(&advised(None)), (6, String::new()));
+    assert_eq!(of(&advised(Some(600))), (6, String::new()));
+    let tight = advised(Some(100));
     assert_eq!(
-        advice.too_short(Nanos(60_000_000_000)).as_deref(),
+        of(&tight),
+        (4, "Left out to fit 6 rounds into 100s: ext4-data-journal.".to_owned())
+    );
+    assert_eq!(tight.too_short(Nanos(100_000_000_000)), None);
+    let lab = tight.lab.unwrap();
+    assert!(!lab.contains("data=journal") && lab.contains("mq-deadline"), "{lab}");
+    let tighter = "Left out to fit 6 rounds into 1min: ext4-data-journal, scheduler mq-deadline.";
+    assert_eq!(of(&advised(Some(60))), (2, tighter.to_owned()));
+    // Not even two fit: no other time is asked for.
+    let short = advised(Some(30));
+    assert_eq!(short.stacks, 2);
+    assert_eq!(
+        short.too_short(Nanos(30_000_000_000)).as_deref(),
         Some(
-            "Where storage is no faster than the recorded one, a single round takes some 600 s, and a verdict \
-             needs 6: 60.0 s are too short. Give --for 120min, fewer stacks (--fs, --sched), or a part of the \
-             trace (seekwell trace filter)."
+            "30.0 s is too short for this load: where storage is no faster than the recorded one, 6 rounds on 2 stacks \
+             take some 33.5 s. Replay a shorter part of it (seekwell trace filter)."
         )
     );
+}
+
+#[test]
+fn a_lab_has_at_most_twelve_stacks() {
+    let names = ["ext4", "xfs", "btrfs"];
+    let schedulers = ["none", "mq-deadline"].map(str::to_owned);
+    let of = |most: usize| {
+        let variants = [
+            ("ext4", Some(DATA_JOURNAL)),
+            ("ext4", Some(NO_ACCESS_TIMES)),
+            ("xfs", Some(NO_ACCESS_TIMES)),
+            ("btrfs", Some(NO_ACCESS_TIMES)),
+        ];
+        let all = names.map(|kind| (kind, None)).into_iter().chain(variants);
+        let mut filesystems: Vec<_> =
+            all.map(|(kind, variant)| Drafted { kind, variant }).collect();
+        let mut schedulers = &schedulers[..];
+        let gone = cut(&mut filesystems, &mut schedulers, most);
+        (filesystems.len(), schedulers.len(), gone.join(" "))
+    };
+    assert_eq!(of(FINAL_AT_ONCE), (6, 2, "btrfs-noatime".to_owned()));
+    let variants = "btrfs-noatime xfs-noatime ext4-noatime ext4-data-journal";
+    assert_eq!(of(6), (3, 2, variants.to_owned()));
+    assert_eq!(of(2), (2, 1, format!("{variants} scheduler mq-deadline btrfs")));
 }
 
 /// The trace of another user names a file outside of it, which this process may read: what parses traces may not.
