@@ -303,9 +303,20 @@ impl Between {
         Ok(between)
     }
 
+    /// Time of all threads, and the part of it in which they waited for a CPU.
+    fn whole_ns(self, summary: &Summary) -> (u64, u64) {
+        let Self { computing_ns, asleep_ns, awaited_ns } = self;
+        let of_calls_ns = summary.in_calls_ns + summary.elsewhere_ns;
+        let known_ns = computing_ns + asleep_ns + awaited_ns + of_calls_ns;
+        // What is left over is also time of which the trace does not tell, if no wait for a CPU is known.
+        let is_known = summary.cpu_wait_ns > 0;
+        let ready_ns = if is_known { summary.thread_ns.saturating_sub(known_ns) } else { 0 };
+        (known_ns + ready_ns, ready_ns)
+    }
+
     fn sentence(self, summary: &Summary) -> Option<String> {
         let Self { computing_ns, asleep_ns, awaited_ns } = self;
-        let all_ns = computing_ns + asleep_ns + awaited_ns + summary.in_calls_ns;
+        let (all_ns, _) = self.whole_ns(summary);
         let awaited = match percent(awaited_ns, all_ns) {
             none if none == "0 %" => String::new(),
             share => format!(
@@ -346,9 +357,9 @@ fn room(summary: &Summary, plan: &Plan) -> Bytes {
 
 /// The sentence about a load that storage does not hold back.
 fn no_help(summary: &Summary, between: Option<Between>) -> String {
-    if let Some(Between { computing_ns, asleep_ns, awaited_ns }) = between {
+    if let Some(between @ Between { computing_ns, asleep_ns, awaited_ns }) = between {
         let waiting_ns = asleep_ns.saturating_add(awaited_ns).saturating_add(summary.elsewhere_ns);
-        let all_ns = computing_ns + waiting_ns + summary.in_calls_ns;
+        let (all_ns, ready_ns) = between.whole_ns(summary);
         let does = match computing_ns >= waiting_ns {
             true => format!("compute {} of their time", percent(computing_ns, all_ns)),
             false => format!(
@@ -356,7 +367,13 @@ fn no_help(summary: &Summary, between: Option<Between>) -> String {
                 percent(waiting_ns, all_ns)
             ),
         };
-        return format!("Nothing you change below the program will help: its threads {does}.");
+        let ready = match percent(ready_ns, all_ns) {
+            none if none == "0 %" => String::new(),
+            share => format!(" and wait {share} for a CPU"),
+        };
+        return format!(
+            "Nothing you change below the program will help: its threads {does}{ready}."
+        );
     }
     let computing = summary.thread_ns.saturating_sub(summary.in_calls_ns + summary.elsewhere_ns);
     if computing >= summary.elsewhere_ns {
