@@ -91,6 +91,17 @@ pub struct Options {
     pub max_bytes: Option<u64>,
     /// Size of each CPU's ring, bytes: a power of two.
     pub ring_bytes: u32,
+    /// Called when a step begins.
+    pub tell: fn(&Options, Step<'_>),
+}
+
+/// A step of a capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step<'a> {
+    /// The state of these trees is recorded.
+    Walk(&'a [PathBuf]),
+    /// The target is recorded; a command starts.
+    Record,
 }
 
 /// Parts of a long trace.
@@ -133,6 +144,7 @@ impl Options {
             rotate: None,
             max_bytes: None,
             ring_bytes: 64 << 20,
+            tell: |_, _| {},
         }
     }
 }
@@ -250,15 +262,28 @@ fn begin(
     loaded: &mut Loaded,
     recorder: &mut Recorder,
 ) -> Result<(Instant, Running), CaptureError> {
+    let roots = target::walked(options);
+    if options.walk && !roots.is_empty() {
+        (options.tell)(options, Step::Walk(&roots));
+    }
     if options.walk {
-        recorder.walk(&target::walked(options), &options.output, stop)?;
+        recorder.walk(&roots, &options.output, stop)?;
     }
     if stop.load(Ordering::Relaxed) {
         return Err(CaptureError::Interrupted);
     }
     recorder.begin(now_ns(), since_1970_ns());
     let started = Instant::now();
-    Ok((started, Running::start(&options.target, loaded, recorder)?))
+    // A command may write to the same terminal; another target may not be there.
+    let is_command = matches!(options.target, Target::Command(_));
+    if is_command {
+        (options.tell)(options, Step::Record);
+    }
+    let running = Running::start(&options.target, loaded, recorder)?;
+    if !is_command {
+        (options.tell)(options, Step::Record);
+    }
+    Ok((started, running))
 }
 
 fn since_1970_ns() -> Option<u64> {

@@ -6,8 +6,9 @@ use crate::progress::child::ScreenProcess;
 use crate::progress::recording::Recording;
 use crate::{screen, stop, terminal};
 use seekwell_capture::{
-    CaptureError, Captured, Command, Ended, Environment, Live, Options, Rotate, Target,
+    CaptureError, Captured, Command, Ended, Environment, Live, Options, Rotate, Step, Target,
 };
+use seekwell_model::units::Nanos;
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::AtomicBool;
@@ -20,7 +21,7 @@ pub fn run(arguments: &CaptureArgs) -> Result<Exit, Failure> {
     let stop = stop::flag()?;
     let options = Options {
         paths: arguments.paths.clone(),
-        time: arguments.time.map(seekwell_model::units::Nanos::to_duration),
+        time: arguments.time.map(Nanos::to_duration),
         block: !arguments.no_block,
         same_device: arguments.same_device,
         walk: !arguments.no_walk,
@@ -32,9 +33,6 @@ pub fn run(arguments: &CaptureArgs) -> Result<Exit, Failure> {
         }),
         ..Options::new(arguments.output.clone(), target(arguments)?)
     };
-    if !matches!(options.target, Target::Command(_)) && options.time.is_none() {
-        terminal::talk("recording; end with Ctrl-C");
-    }
     let captured = recorded(&options, &stop).map_err(failure)?;
     terminal::talk(terminal::harmless(&told(&options, &captured)).trim_end());
     Ok(exit(&captured))
@@ -52,7 +50,9 @@ fn recorded(options: &Options, stop: &AtomicBool) -> Result<Captured, CaptureErr
     let screen = (is_alone && screen::possible())
         .then(|| ScreenProcess::start("capture-screen").ok())
         .flatten();
-    let Some(screen) = screen else { return seekwell_capture::capture(options, stop) };
+    let Some(screen) = screen else {
+        return seekwell_capture::capture(&Options { tell: say, ..options.clone() }, stop);
+    };
     let trace = options.output.display().to_string();
     let mut watch = |live: &Live| {
         // Without its screen the capture goes on.
@@ -61,6 +61,24 @@ fn recorded(options: &Options, stop: &AtomicBool) -> Result<Captured, CaptureErr
     let captured = seekwell_capture::capture_watched(options, stop, &mut watch);
     screen.finish();
     captured
+}
+
+/// Says that a step begins: without a screen the wait would look like a hang.
+fn say(options: &Options, step: Step<'_>) {
+    let time = options.time.map(|time| Nanos::from_duration(time).to_string());
+    let line = match (step, time, &options.target) {
+        (Step::Walk(roots), ..) => {
+            let names: Vec<String> = roots.iter().map(|root| root.display().to_string()).collect();
+            format!("reading names and sizes of the files in {}", names.join(", "))
+        }
+        (Step::Record, None, Target::Command(_)) => "recording until the command ends".to_owned(),
+        (Step::Record, Some(time), Target::Command(_)) => {
+            format!("recording until the command ends, for {time} at most")
+        }
+        (Step::Record, None, _) => "recording; end with Ctrl-C".to_owned(),
+        (Step::Record, Some(time), _) => format!("recording for {time}; end earlier with Ctrl-C"),
+    };
+    terminal::talk(&terminal::harmless(&line));
 }
 
 fn failure(error: CaptureError) -> Failure {
