@@ -148,7 +148,7 @@ fn a_recorded_load_is_advised_and_its_lab_runs() {
     import(path, &(open.to_owned() + &(0..20).map(syncs).collect::<String>()));
     let shown = advise(&["t", "--fs", "ext4,ext2"]);
     assert_eq!(shown.status.code(), Some(0), "{}", talk(&shown));
-    assert!(talk(&shown).starts_with("It waits for files "), "{}", talk(&shown));
+    assert!(talk(&shown).starts_with("It spends "), "{}", talk(&shown));
     assert!(
         talk(&shown).ends_with("run this lab now: seekwell advise t --fs ext4,ext2 --for 5min\n")
     );

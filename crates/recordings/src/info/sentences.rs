@@ -62,7 +62,7 @@ fn of_load(summary: &Summary) -> [String; 3] {
         return [
             "The trace holds no calls.".to_owned(),
             "It cannot tell what a faster device could gain.".to_owned(),
-            "It cannot tell which axes can matter.".to_owned(),
+            "It cannot tell which choices can matter.".to_owned(),
         ];
     }
     let on_files: u64 = summary.classes.iter().map(|class| class.count).sum();
@@ -133,9 +133,9 @@ fn of_requests(summary: &Summary, device: &DeviceSummary) -> [String; 3] {
     };
     let axes = of_device(summary);
     let axes = match axes.as_slice() {
-        [] => "It cannot tell which axes can matter.".to_owned(),
+        [] => "It cannot tell which choices can matter.".to_owned(),
         axes => format!(
-            "These axes can matter: {}. Without calls it cannot tell about filesystem and journal.",
+            "These choices can matter: {}. Without calls it cannot tell about filesystem and journal.",
             list(axes)
         ),
     };
@@ -152,7 +152,7 @@ fn untimed(summary: &Summary, on_files: u64) -> [String; 3] {
             percent(ratio(summary.untimed, on_files))
         ),
         "It cannot tell what a faster device could gain.".to_owned(),
-        "It cannot tell which axes can matter.".to_owned(),
+        "It cannot tell which choices can matter.".to_owned(),
     ]
 }
 
@@ -184,7 +184,7 @@ fn idle(summary: &Summary) -> String {
     if share < NOTICEABLE {
         return String::new();
     }
-    format!(" It is idle {} of {}.", percent(share), time(summary.duration_ns))
+    format!(" Its threads sleep {} of {}.", percent(share), time(summary.duration_ns))
 }
 
 /// Sentence about waiting for a CPU; empty when that is short.
@@ -193,22 +193,22 @@ fn cpu_wait(summary: &Summary) -> String {
     if share < NOTICEABLE {
         return String::new();
     }
-    format!(" It waits for a CPU {} of the time in which it is active.", percent(share))
+    format!(" It waits for a CPU {} of its active time.", percent(share))
 }
 
 fn waits_for(summary: &Summary) -> String {
     let calling = ratio(summary.calling_ns, summary.active_ns);
     let is_idle = !idle(summary).is_empty();
     let idle = cpu_wait(summary) + &idle(summary);
-    let of = if is_idle { "the time in which it is active" } else { "the time" };
+    let of = if is_idle { "its active time" } else { "the time" };
     let share = percent(calling);
     let mut classes = summary.classes.iter().filter(|class| !ASYNCHRONOUS.contains(&class.class));
     let largest = classes.next().map_or_else(String::new, |class| {
         let of_calls = percent(ratio(class.time_ns, summary.in_calls_ns));
-        format!(", {of_calls} of that time in {}", plural(class.class))
+        format!(", {of_calls} of that in {}", plural(class.class))
     });
     if calling >= NOTICEABLE {
-        return format!("It waits for files {share} of {of}{largest}.{idle}");
+        return format!("It spends {share} of {of} in calls on files{largest}.{idle}");
     }
     let flying = ratio(summary.in_flight_ns, summary.active_ns);
     if flying >= NOTICEABLE {
@@ -219,8 +219,8 @@ fn waits_for(summary: &Summary) -> String {
         );
     }
     format!(
-        "It hardly waits for files: calls on them take {share} of {of}; the rest is computing \
-         or waiting for other programs and the network.{idle}"
+        "It spends only {share} of {of} in calls on files; the rest is computing or waiting for \
+         other programs and the network.{idle}"
     )
 }
 
@@ -290,7 +290,7 @@ fn axes(summary: &Summary) -> String {
     let calling = ratio(summary.in_progress_ns, summary.active_ns);
     let device = ratio(summary.bound().ns, summary.active_ns);
     if calling < AT_STAKE && device < AT_STAKE {
-        return "No axis of storage can matter: look at the program, the CPU or the network first."
+        return "No choice of storage can matter: look at the program, the CPU or the network first."
             .to_owned();
     }
     let mut axes = Vec::new();
@@ -326,7 +326,7 @@ fn axes(summary: &Summary) -> String {
         (Some(_), true) => " About device and I/O scheduler the trace cannot tell.",
         _ => "",
     };
-    format!("These axes can matter: {listed}.{hardly}")
+    format!("These choices can matter: {listed}.{hardly}")
 }
 
 /// Axes of a device that is busy.

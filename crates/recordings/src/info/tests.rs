@@ -203,7 +203,7 @@ fn a_trace_of_requests_alone_says_what_a_device_does() {
             "The trace holds block requests alone: 10, 10 a second, 80 % of them reads.",
             "A device without any delay would save at most 420 ms of 1.00 s (42 %): the time in \
              which a device was busy; how much of it a program waited is unknown.",
-            "These axes can matter: latency of the device (scattered reads of 4 KiB); and latency \
+            "These choices can matter: latency of the device (scattered reads of 4 KiB); and latency \
              of the device (scattered writes of 4 KiB). Without calls it cannot tell about \
              filesystem and journal.",
         ]
@@ -226,7 +226,7 @@ fn calls_without_durations_do_not_make_a_load_that_waits_for_nothing() {
             "The trace holds 2 calls on files, 100 % of them without duration: it cannot tell what \
              the load waits for.",
             "It cannot tell what a faster device could gain.",
-            "It cannot tell which axes can matter.",
+            "It cannot tell which choices can matter.",
         ]
     );
 }
@@ -265,7 +265,7 @@ fn a_thread_does_not_wait_for_its_asynchronous_operations_but_in_the_call_that_a
     let [waits, gain, axes] = found.sentences();
     assert_eq!(
         waits,
-        "It waits for files 90 % of the time, 100 % of that time in asynchronous I/O."
+        "It spends 90 % of the time in calls on files, 100 % of that in asynchronous I/O."
     );
     assert!(gain.contains("at most 500 ms of 1.00 s (50 %)"), "{gain}");
     assert!(axes.contains("latency of the device (scattered reads of 4 KiB)"), "{axes}");
@@ -300,16 +300,16 @@ fn an_idle_service_with_a_slow_sync_is_not_sent_away() {
     assert_eq!(
         found.sentences(),
         [
-            "It waits for files 95 % of the time in which it is active, 98 % of that time in syncs (fsync and the \
-             like). It is idle 96 % of 60.0 s.",
+            "It spends 95 % of its active time in calls on files, 98 % of that in syncs (fsync and the like). \
+             Its threads sleep 96 % of 60.0 s.",
             "A device without any delay would save at most 2.28 s of 2.58 s in which it is active (88 %): the time \
              in which a device was busy during a call on files.",
-            "These axes can matter: journal placement, filesystem and the device's flushes (it syncs every 4 KiB); \
+            "These choices can matter: journal placement, filesystem and the device's flushes (it syncs every 4 KiB); \
              and latency of the device (scattered writes of 4 KiB).",
         ]
     );
     assert!(found.matters().journal);
-    assert!(text(&found).contains("\nactive            2.58 s; idle 57.4 s\n"));
+    assert!(text(&found).contains("\nactive            2.58 s; asleep 57.4 s\n"));
 }
 
 /// Someone who ends a recording because a sync hangs has that sync in no table.
@@ -340,7 +340,7 @@ fn time_between_the_parts_of_a_trace_is_none_of_the_loads() {
     let meta = Meta { unrecorded_ns: vec![(1000 * MS, 60_000 * MS)], ..meta(60_000, true) };
     let found = summary(&meta, &events, &requests);
     assert_eq!((found.active_ns, found.unrecorded_ns), (1000 * MS, 59_000 * MS));
-    assert!(found.sentences()[0].starts_with("It waits for files 51 % of the time, "));
+    assert!(found.sentences()[0].starts_with("It spends 51 % of the time in calls on files, "));
     assert!(found.sentences()[1].contains("at most 400 ms of 1.00 s (40 %)"));
 }
 
@@ -363,7 +363,7 @@ fn a_filesystem_without_block_requests_is_not_said_to_be_in_the_page_cache() {
     // NFS and the like, and a zram device.
     for device in [45, 251 << 20] {
         let [waits, gain, axes] = on_device(device).sentences();
-        assert_eq!(waits, "It waits for files 40 % of the time, 100 % of that time in reads.");
+        assert_eq!(waits, "It spends 40 % of the time in calls on files, 100 % of that in reads.");
         assert!(
             gain.starts_with(
                 "It cannot tell what a faster device could gain: 100 % of the time in calls is on \
@@ -373,7 +373,7 @@ fn a_filesystem_without_block_requests_is_not_said_to_be_in_the_page_cache() {
         );
         assert_eq!(
             axes,
-            "These axes can matter: filesystem and memory (the trace cannot tell whether the page cache \
+            "These choices can matter: filesystem and memory (the trace cannot tell whether the page cache \
              serves the calls). About device and I/O scheduler the trace cannot tell."
         );
         assert!(on_device(device).matters().scheduler);
@@ -442,8 +442,7 @@ fn missing_segments_and_a_missing_end_are_in_the_first_line() {
     };
     let (killed, gaps) = read();
     assert_eq!((killed.calls, gaps), (21, 1));
-    let started =
-        "The recording still runs or was killed: its last events are lost. It waits for files ";
+    let started = "The recording still runs or was killed: its last events are lost. It spends ";
     assert!(killed.sentences()[0].starts_with(started), "{:?}", killed.sentences());
     for number in [1, 2, 4] {
         std::fs::remove_file(folder.path().join(format!("calls-00000{number}.parquet"))).unwrap();
@@ -478,7 +477,7 @@ fn requests_of_other_programs_and_devices_are_in_no_figure_of_the_load() {
     );
     assert_eq!(
         summary.sentences()[2],
-        "These axes can matter: journal placement, filesystem and the device's flushes (it syncs every \
+        "These choices can matter: journal placement, filesystem and the device's flushes (it syncs every \
          8 KiB); and latency of the device (scattered writes of 8 KiB)."
     );
 }
@@ -522,7 +521,7 @@ fn an_axis_needs_a_tenth_of_the_active_time() {
     // Syncs of 8 % of the time.
     let events: Vec<Event> = (0..10).map(|nth| event("fsync", nth * 100, 8, 0, 0)).collect();
     let found = summary(&meta(1000, true), &events, &[]);
-    assert!(found.sentences()[0].starts_with("It waits for files 8.0 % of the time"));
-    assert!(found.sentences()[2].starts_with("No axis of storage can matter"));
+    assert!(found.sentences()[0].starts_with("It spends 8.0 % of the time in calls on files"));
+    assert!(found.sentences()[2].starts_with("No choice of storage can matter"));
     assert!(!found.matters().any());
 }

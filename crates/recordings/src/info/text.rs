@@ -128,7 +128,7 @@ fn activity(summary: &Summary) -> String {
         0 => String::new(),
         ns => format!(", waiting for a CPU {} of it", time(ns)),
     };
-    format!("{}{ready}; idle {}{unrecorded}", time(summary.active_ns), time(summary.idle_ns))
+    format!("{}{ready}; asleep {}{unrecorded}", time(summary.active_ns), time(summary.idle_ns))
 }
 
 fn churn(summary: &Summary) -> String {
@@ -308,7 +308,7 @@ fn device(out: &mut String, summary: &Summary) {
         out,
         &format!(
             "queue depth {depth} (mean when a request is issued, that one included), {} awaited by a process, \
-             {} of metadata, {} forced to the medium",
+             {} of metadata, {} synced to the device (FUA, flush)",
             count(device.sync),
             count(device.meta),
             count(device.forced),

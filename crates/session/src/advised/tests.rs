@@ -123,8 +123,8 @@ fn recorded_computing_and_sleeping_is_told_apart() {
         "Nothing you change below the program will help: its threads compute 41 % of their time and wait 58 % for \
          a CPU."
     );
-    // A service that is idle waits for files while it works.
-    assert!(told(1_000_000, (9_000_000, 90_000_000)).starts_with("It waits for files 10 %"));
+    // A service that sleeps is in calls on files while it works.
+    assert!(told(1_000_000, (9_000_000, 90_000_000)).starts_with("It spends 10 % of "));
     let helped = advise_with(1_000_000, 1_000_000, Some((750_000, 250_000)), None);
     assert_eq!(
         helped.sentences[3],
