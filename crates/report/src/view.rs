@@ -52,7 +52,7 @@ pub(crate) struct Counts {
 pub(crate) struct StepColumn {
     /// `STEP.METRIC`.
     pub(crate) metric: String,
-    /// A metric that the lab defines, or the wear, and not the usual one of its step.
+    /// A metric that the lab defines, the wear, or the time of a replay's syncs, and not the usual one of its step.
     own: bool,
 }
 
@@ -266,13 +266,19 @@ fn wear(judged: &str) -> [StepColumn; 2] {
     WEAR_METRICS.map(|name| StepColumn { metric: format!("{step}.{name}"), own: true })
 }
 
+/// A replay's metric next to the judged one: its other latencies are of reads and writes alone.
+const OF_SYNCS: &str = "sync_latency_p99";
+
 fn other_steps(plan: &Plan, judged: &str) -> Vec<StepColumn> {
     let judged_step = judged.split('.').next().unwrap_or_default();
     let mut columns: Vec<StepColumn> = Vec::new();
     for workload in &plan.workloads {
         for step in workload.outlines() {
             let outline = &step.outline;
-            for name in outline.metrics.iter().filter(|name| is_own(name)) {
+            let parts = if step.beside { &workload.beside } else { &workload.parts };
+            let is_replay = matches!(parts.get(step.part), Some(WorkloadParams::Replay(_)));
+            let is_shown = |name: &&String| is_own(name) || is_replay && *name == OF_SYNCS;
+            for name in outline.metrics.iter().filter(is_shown) {
                 let column = StepColumn { metric: format!("{}.{name}", outline.name), own: true };
                 if column.metric != *judged && !columns.contains(&column) {
                     columns.push(column);
@@ -281,7 +287,6 @@ fn other_steps(plan: &Plan, judged: &str) -> Vec<StepColumn> {
             if !outline.measured || outline.name == judged_step {
                 continue;
             }
-            let parts = if step.beside { &workload.beside } else { &workload.parts };
             let rate = matches!(
                 parts.get(step.part),
                 Some(WorkloadParams::Io(_) | WorkloadParams::Sweep(_))

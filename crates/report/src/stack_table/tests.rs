@@ -1,6 +1,8 @@
 use super::*;
 use crate::fixture;
 use seekwell_model::record::Status;
+use seekwell_model::workloads::{CacheState, WorkloadParams};
+use std::path::Path;
 
 #[test]
 fn only_trials_behind_the_number_are_counted() {
@@ -29,4 +31,23 @@ fn only_trials_behind_the_number_are_counted() {
     view.records[1].1.status = Status::Marked;
     view.records[4].1.steps.clear();
     assert_eq!(table(&view), ["6 + 1 marked + 1 without a value", "8", "8"]);
+}
+
+#[test]
+fn a_replay_that_syncs_shows_the_time_of_its_syncs() {
+    let mut view = fixture::winner();
+    let params = seekwell_fixtures::replay_params(Path::new("/t"), CacheState::Cold);
+    view.plan.workloads[0].parts = vec![WorkloadParams::Replay(params)];
+    view.verdict.metric = "replay.elapsed_durable".to_owned();
+    let columns = |view: &RunView| {
+        let others = StackTable::of(view).others;
+        others.iter().map(|(column, _)| column.title().to_owned()).collect::<Vec<_>>()
+    };
+    assert!(columns(&view).is_empty(), "a load without syncs");
+    for (_, record) in &mut view.records {
+        record.steps = vec![seekwell_fixtures::step("replay", "sync_latency_p99", 42e6)];
+    }
+    assert_eq!(columns(&view), ["sync_latency_p99"]);
+    let table = StackTable::of(&view);
+    assert_eq!(table.rows[0].others, ["42.0"]);
 }
