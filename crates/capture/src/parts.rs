@@ -15,6 +15,7 @@ pub(crate) struct Parts {
     /// The folder of the parts, as it was opened.
     held: Option<Folder>,
     rotate: Option<Rotate>,
+    limits: Limits,
     anonymizer: Option<Anonymizer>,
     /// Number of the part that is written, from 1.
     number: u32,
@@ -59,6 +60,7 @@ impl Parts {
             output: options.output.clone(),
             held,
             rotate: options.rotate,
+            limits: limits(options),
             anonymizer,
             number: 1,
             first_ns: origin_ns,
@@ -87,12 +89,7 @@ impl Parts {
 
     fn writer(&self, meta: &Meta) -> Result<TraceWriter, TraceError> {
         let meta = self.description(meta, None);
-        TraceWriter::create_anonymous(
-            &self.folder(),
-            &meta,
-            Limits::default(),
-            self.anonymizer.clone(),
-        )
+        TraceWriter::create_anonymous(&self.folder(), &meta, self.limits, self.anonymizer.clone())
     }
 
     /// Bytes of the complete parts that are kept.
@@ -154,6 +151,21 @@ impl Parts {
         }
         Ok(())
     }
+}
+
+/// Limits of a writer: little of a trace of limited size is in memory, where its bytes are not counted.
+fn limits(options: &Options) -> Limits {
+    /// Bytes of the trace for each row in memory, of which a row takes about ten.
+    const PER_ROW: u64 = 256;
+    const LEAST_ROWS: usize = 256;
+    /// Files are written when segments are sealed.
+    const SEGMENTS: u64 = 8;
+    const LEAST_SEGMENT: u64 = 64 << 10;
+    let usual = Limits::default();
+    let Some(most) = options.max_bytes else { return usual };
+    let rows = usize::try_from(most / PER_ROW).unwrap_or(usize::MAX).max(LEAST_ROWS);
+    let bytes = (most / SEGMENTS).max(LEAST_SEGMENT);
+    Limits { bytes: usual.bytes.min(bytes), rows: usual.rows.min(rows), ..usual }
 }
 
 /// Losses since an earlier count.
