@@ -39,6 +39,36 @@ pub struct RecordedFilesystem {
     source: PathBuf,
 }
 
+/// Reason why a replay cannot run next to the recorded files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Absent {
+    /// None of them is here.
+    Elsewhere,
+    /// They are here, and another kernel recorded them, or an unnamed one.
+    Kernel {
+        /// Release in the recording.
+        recorded: Option<String>,
+        /// Release of this machine.
+        here: String,
+    },
+}
+
+impl std::fmt::Display for Absent {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Elsewhere => {
+                formatter.write_str("the filesystem that it was recorded on is not here")
+            }
+            Self::Kernel { recorded: Some(recorded), here } => {
+                write!(formatter, "it was recorded on Linux {recorded}, and this is Linux {here}")
+            }
+            Self::Kernel { recorded: None, .. } => {
+                formatter.write_str("the recording does not say on which kernel it was made")
+            }
+        }
+    }
+}
+
 /// Counters of a disk since the machine's start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiskCounters {
@@ -82,7 +112,8 @@ impl DiskCounters {
 
 impl RecordedFilesystem {
     /// The filesystem of a recording that this kernel made: one of its files is here, with the same inode on the
-    /// same device. A replay will work next to `folder`, or in it where it is the root of the filesystem.
+    /// same device. A replay will work next to `folder`, or in it where it is the root of the filesystem. Else the reason
+    /// why there is none.
     ///
     /// # Errors
     /// When the mount table cannot be read.
@@ -91,11 +122,7 @@ impl RecordedFilesystem {
         kernel: Option<&str>,
         files: &[RecordedFile],
         folder: Option<&Path>,
-    ) -> Result<Option<Self>> {
-        let release = sysfs::read_optional(&system.proc.join("sys/kernel/osrelease"));
-        if kernel.is_none() || release.as_deref().map(str::trim) != kernel {
-            return Ok(None);
-        }
+    ) -> Result<std::result::Result<Self, Absent>> {
         let lines = mounts::of_self(system)?;
         let is_here = |file: &&RecordedFile| {
             let Ok(found) = fs::symlink_metadata(&file.path) else { return false };
@@ -104,12 +131,19 @@ impl RecordedFilesystem {
             let own = joined(rustix::fs::major(found.dev()), rustix::fs::minor(found.dev()));
             found.ino() == file.inode && [mount, own].contains(&Some(file.device))
         };
-        let Some(file) = files.iter().find(is_here) else { return Ok(None) };
+        let Some(file) = files.iter().find(is_here) else { return Ok(Err(Absent::Elsewhere)) };
+        let release = sysfs::read_optional(&system.proc.join("sys/kernel/osrelease"));
+        let release = release.as_deref().unwrap_or_default().trim();
+        if kernel != Some(release) {
+            let recorded = kernel.map(str::to_owned);
+            return Ok(Err(Absent::Kernel { recorded, here: release.to_owned() }));
+        }
         let own = mount_of(&lines, &file.path);
         let is_on_it = |path: &&Path| path.is_dir() && mount_of(&lines, path) == own;
         let place = folder.filter(is_on_it).or(file.path.parent()).unwrap_or(Path::new("/"));
         let directory = place.parent().filter(is_on_it).unwrap_or(place);
-        Ok(own.filter(|_| is_on_it(&directory)).map(|mount| Self {
+        let own = own.filter(|_| is_on_it(&directory)).ok_or(Absent::Elsewhere);
+        Ok(own.map(|mount| Self {
             directory: directory.to_owned(),
             kind: mount.kind.clone(),
             source: mount.source.clone(),

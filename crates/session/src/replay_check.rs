@@ -29,9 +29,6 @@ const KEPT_FREE: u64 = 20;
 /// Time between two looks at the stop flag.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Reason why there is no comparison.
-const ELSEWHERE: &str = "the filesystem that it was recorded on is not here";
-
 /// The workloads of a plan that a check can compare, by name.
 pub(crate) fn replayed(workloads: &[Workload]) -> impl Iterator<Item = (&str, &ReplayParams)> {
     workloads.iter().flat_map(|workload| {
@@ -147,7 +144,8 @@ fn compare(params: &ReplayParams, bounds: &Bounds<'_>) -> Result<ReplayCompariso
     let folder = params.only.as_deref().map(Path::new);
     let kernel = recording.kernel.as_deref();
     let found = RecordedFilesystem::find(&system, kernel, &recording.files, folder);
-    let on = found.map_err(|error| error.to_string())?.ok_or(ELSEWHERE)?;
+    let found = found.map_err(|error| error.to_string())?;
+    let on = found.map_err(|absent| absent.to_string())?;
     if !bounds.has_time(recording.plan.recorded().elapsed_ns) {
         return Err("that takes more than a quarter of the time of the run".to_owned());
     }

@@ -37,9 +37,14 @@ fn a_file_with_its_inode_and_device_is_found_and_a_replay_leaves_nothing() {
     };
     let found = find(kernel.trim(), &file).unwrap();
     assert_eq!(found.directory, folder.path());
-    assert_eq!(find("5.0-other", &file), None);
-    assert_eq!(find(kernel.trim(), &RecordedFile { inode: inode + 1, ..file.clone() }), None);
-    assert_eq!(find(kernel.trim(), &RecordedFile { device: device + 1, ..file }), None);
+    let of_another = RecordedFile { inode: inode + 1, ..file.clone() };
+    assert_eq!(find(kernel.trim(), &of_another), Err(Absent::Elsewhere));
+    assert_eq!(find("5.0-other", &of_another), Err(Absent::Elsewhere));
+    let said = find("5.0-other", &file).unwrap_err().to_string();
+    let here = kernel.trim();
+    assert_eq!(said, format!("it was recorded on Linux 5.0-other, and this is Linux {here}"));
+    let elsewhere = find(here, &RecordedFile { device: device + 1, ..file });
+    assert_eq!(elsewhere, Err(Absent::Elsewhere));
 
     let lists = folder.path().join("lists");
     let names = |at: &Path| fs::read_dir(at).unwrap().count();

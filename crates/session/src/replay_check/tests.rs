@@ -1,4 +1,5 @@
 use super::*;
+use seekwell_host::recorded::Absent;
 use seekwell_model::units::Nanos;
 use seekwell_trace::calls::CallId;
 use seekwell_trace::meta::Meta;
@@ -86,7 +87,7 @@ fn a_replay_on_its_own_filesystem_is_compared_and_leaves_nothing() {
     let elsewhere = folder.path().join("elsewhere");
     write_trace(&elsewhere, &file, inode + 1);
     let checks = check(&[workload(params(&elsewhere))], &unlimited).unwrap();
-    assert_eq!(checks[0].result, CheckResult::Unchecked(ELSEWHERE.to_owned()));
+    assert_eq!(checks[0].result, CheckResult::Unchecked(Absent::Elsewhere.to_string()));
 }
 
 #[test]
