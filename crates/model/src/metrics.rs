@@ -172,7 +172,7 @@ metrics! {
     "files_unknown" Count Lower "Files that a replayed load removes or cuts and whose size the trace does not tell; the rebuilt ones may be smaller."
     "concurrency" Ratio Higher "Mean number of calls or block requests that a replay had in progress at the same time."
     "concurrency_recorded" Ratio Higher "Mean number of calls or block requests that the recorded program had in progress at the same time."
-    "device_read_recorded" Bytes Lower "`device_read_bytes` of the recording, where the trace has block requests; of several devices that with the most."
+    "device_read_recorded" Bytes Lower "`device_read_bytes` of the recording, where the trace has block requests: of all devices with files of the load."
     "device_written_recorded" Bytes Lower "`device_written_bytes` of the recording."
     "lateness_p50" Nanoseconds Lower "Median of the time from the moment a block request of a replay was due until it was issued."
     "lateness_p99" Nanoseconds Lower "99th percentile of the time from when a replayed call or block request was due until it was issued. A call is due when those that it waits for are over and its recorded pause has passed. None with `speed = \"asap\"`."

@@ -161,7 +161,7 @@ pub struct Recorded {
     pub inside_ns: u64,
     /// Computing between the planned calls, of all threads; `None` where the trace does not tell it from sleep.
     pub computing_ns: Option<u64>,
-    /// Bytes that the block requests of the busiest device read and wrote; `None` where the trace has none.
+    /// Bytes that the block requests to the load's devices read and wrote; `None` where the trace has none.
     pub device_bytes: Option<DeviceBytes>,
     /// Threads.
     pub threads: u64,
