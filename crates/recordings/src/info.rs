@@ -264,6 +264,14 @@ impl Summary {
         ratio(time_ns(wanted), all_ns)
     }
 
+    /// True for a load that works on devices without a filesystem, or of which only block requests are known.
+    #[must_use]
+    pub fn is_raw(&self) -> bool {
+        let has_requests = self.device.as_ref().is_some_and(|found| !found.operations.is_empty());
+        let calls_ns = self.in_calls_ns.saturating_add(self.operations_ns);
+        ratio(self.raw_ns, calls_ns) > 0.5 || self.calls == 0 && has_requests
+    }
+
     /// The longest time that a device without any delay could save, and what limits it.
     #[must_use]
     pub fn bound(&self) -> Bound {

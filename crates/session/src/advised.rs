@@ -78,6 +78,10 @@ const LEAST_TIME_NS: u64 = 300_000_000_000;
 const AROUND_NS: u64 = 1_000_000_000;
 /// Time to rebuild a byte of its files.
 const REBUILD_NS: u64 = 5;
+/// The way of a load without files.
+const OF_DEVICE: &str = "The load is on a device without a filesystem, which leaves none to compare. A lab repeats its \
+                         block requests on other devices and schedulers: kind = \"requests\" on a stack of type = \
+                         \"raw\", see `requests` in docs/lab-reference.md.";
 /// Smallest scratch image.
 const LEAST_BYTES: u64 = 1 << 30;
 
@@ -91,10 +95,17 @@ impl Advised {
     }
 
     fn advise_confined(&self) -> Result<Advice, SessionError> {
-        let (summary, only, plan) = self.read().map_err(SessionError::Advice)?;
-        let between =
-            Between::of(&self.trace).map_err(|error| SessionError::Advice(error.into()))?;
+        let failed = |error: TraceError| SessionError::Advice(error.into());
+        let trace = Trace::open(&self.trace).map_err(failed)?;
+        let summary = Summary::of(&trace).map_err(failed)?;
         let mut sentences = summary.sentences().to_vec();
+        if self.only.is_none() && summary.is_raw() {
+            sentences.push(OF_DEVICE.to_owned());
+            let (time, needed) = (Nanos(LEAST_TIME_NS), Nanos(0));
+            return Ok(Advice { sentences, lab: None, time, needed, stacks: 0 });
+        }
+        let (only, plan) = self.plan(&trace, &summary).map_err(SessionError::Advice)?;
+        let between = Between::of(&self.trace).map_err(failed)?;
         let matters = summary.matters();
         if !matters.any() {
             // It says more than the sentence about axes, and it is the answer.
@@ -124,13 +135,15 @@ impl Advised {
         Ok(Advice { sentences, lab, time, needed, stacks })
     }
 
-    fn read(&self) -> Result<(Summary, Option<String>, Plan), ReplayError> {
-        let trace = Trace::open(&self.trace)?;
-        let summary = Summary::of(&trace)?;
-        let (only, plan) = load_folder::chosen(&trace, &summary, self.only.as_ref())?;
+    fn plan(
+        &self,
+        trace: &Trace,
+        summary: &Summary,
+    ) -> Result<(Option<String>, Plan), ReplayError> {
+        let (only, plan) = load_folder::chosen(trace, summary, self.only.as_ref())?;
         // Neither its waiting nor its pauses are known.
         plan.check_pauses()?;
-        Ok((summary, only, plan))
+        Ok((only, plan))
     }
 
     /// The filesystems, and those with the mount options that can matter to the load.

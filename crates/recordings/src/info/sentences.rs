@@ -94,11 +94,6 @@ pub(super) fn matters(summary: &Summary) -> Matters {
     }
 }
 
-/// True for a load that works on devices without a filesystem.
-fn is_raw(summary: &Summary) -> bool {
-    ratio(summary.raw_ns, summary.in_calls_ns.saturating_add(summary.operations_ns)) > 0.5
-}
-
 /// True for a large share of the time in calls, which take the share `calling` of the active time.
 fn is_large(share: f64, calling: f64) -> bool {
     share >= LARGE && share * calling >= AT_STAKE
@@ -299,7 +294,7 @@ fn axes(summary: &Summary) -> String {
             .bytes_between_syncs
             .filter(|mean| *mean > 0)
             .map(|mean| format!(" every {}", bytes(mean)));
-        let below = if is_raw(summary) { "" } else { "journal placement, filesystem and " };
+        let below = if summary.is_raw() { "" } else { "journal placement, filesystem and " };
         axes.push(format!("{below}the device's flushes (it syncs{})", each.unwrap_or_default()));
     }
     let names = summary.share(&OF_NAMES.map(Class::name));

@@ -88,17 +88,41 @@ fn a_load_that_computes_is_told_that_nothing_helps() {
     );
 }
 
-#[test]
-fn a_folder_without_a_trace_is_named() {
-    let advised = Advised {
-        trace: PathBuf::from("/nowhere"),
+/// A question without stacks.
+fn about(trace: &Path) -> Advised {
+    Advised {
+        trace: trace.to_owned(),
         only: None,
         filesystems: Vec::new(),
         has_variants: true,
         is_virtual: false,
         schedulers: Vec::new(),
         time: None,
-    };
+    }
+}
+
+#[test]
+fn a_load_on_a_raw_device_is_sent_to_its_requests() {
+    let folder = tempfile::tempdir().unwrap();
+    let meta = Meta { duration_ns: Some(1_000_000), ..Meta::new("test") };
+    let mut writer = TraceWriter::create(folder.path(), &meta, Limits::default()).unwrap();
+    let path = Some("/dev/sdb".to_owned());
+    let (id, mode) = (FileId(0), Some(0o060_660));
+    writer.file(FileEntry { id, path, device: None, inode: None, mode, bytes: None });
+    let event = Event::new(0, 7, 7, CallId::named("pwrite64").unwrap());
+    let (duration_ns, file, result) = (Some(900_000), Some(id), Some(4096));
+    let (fd, offset, length) = (Some(3), Some(0), Some(4096));
+    writer.event(Event { duration_ns, file, result, fd, offset, length, ..event }).unwrap();
+    writer.finish(&meta).unwrap();
+    let advice = about(folder.path()).advise().unwrap();
+    assert_eq!((advice.lab, advice.stacks), (None, 0));
+    assert_eq!(advice.sentences.len(), 4);
+    assert!(advice.sentences[3].contains("kind = \"requests\" on a stack of type = \"raw\""));
+}
+
+#[test]
+fn a_folder_without_a_trace_is_named() {
+    let advised = about(Path::new("/nowhere"));
     assert_eq!(
         advised.advise().unwrap_err().to_string(),
         "/nowhere is not a trace: trace.json not found; give the folder that capture or import wrote"
