@@ -25,11 +25,12 @@ fn an_interval_that_the_kernel_cannot_resolve_is_refused() {
 #[test]
 fn a_negative_time_is_refused_in_one_message_without_a_tip() {
     use clap::Parser;
-    let all: [&[&str]; 4] = [
+    let all: [&[&str]; 5] = [
         &["seekwell", "capture", "-o", "t", "--for", "-1s", "--", "true"],
         &["seekwell", "trace", "filter", "t", "-o", "u", "--from", "-1s"],
         &["seekwell", "trace", "filter", "t", "-o", "u", "--to", "-1s"],
         &["seekwell", "try", ".", "--for", "-1s"],
+        &["seekwell", "replay", ".", "--for", "-1s"],
     ];
     for words in all {
         let said = Cli::try_parse_from(words).unwrap_err().to_string();
@@ -37,4 +38,6 @@ fn a_negative_time_is_refused_in_one_message_without_a_tip() {
         assert!(!said.contains("tip"), "{said}");
     }
     assert_eq!(any_time("0s"), Ok(Nanos(0)));
+    let replay = Cli::try_parse_from(["seekwell", "replay", "t.trace"]).unwrap().command;
+    assert!(matches!(replay, Command::Try(words) if words.work == "t.trace"));
 }
