@@ -3,6 +3,7 @@
 mod active;
 mod before;
 mod by_id;
+mod cheaper;
 mod histogram;
 mod measure;
 mod per_file;
@@ -101,6 +102,8 @@ pub struct Summary {
     pub short_lived: u64,
     /// Those of them that never had more than 64 KiB written.
     pub short_lived_small: u64,
+    /// Time in syncs of files that were made and removed in the trace.
+    pub removed_sync_ns: u64,
     /// Files and directories whose state before the trace is in it.
     pub known_before: u64,
     /// Files that were overwritten, removed or replaced before their state could be seen.

@@ -43,6 +43,8 @@ use woken::History;
 pub struct Choice {
     /// Folder of the recorded machine: calls on files elsewhere are left out. `None` for all.
     pub only: Option<String>,
+    /// Syncs of a process of which one is repeated; 0 and 1 for all.
+    pub sync_every: u32,
     /// Bounds.
     pub limits: Limits,
 }
@@ -101,6 +103,9 @@ fn stopped() -> TraceError {
 pub(crate) struct Planner {
     actions: Vec<Action>,
     limits: Limits,
+    sync_every: u32,
+    /// Syncs of each process so far.
+    syncs: HashMap<u32, u32>,
     files: Files,
     /// Sizes of files outside of the folder as far as calls wrote them, bytes: a rename may bring them in.
     outside: HashMap<FileId, u64>,
@@ -139,6 +144,8 @@ impl Planner {
         Self {
             actions: Action::of_calls(),
             limits: choice.limits,
+            sync_every: choice.sync_every,
+            syncs: HashMap::new(),
             files,
             outside: HashMap::new(),
             recorded: Recorded { threads: processes.threads(), ..Recorded::default() },
@@ -175,7 +182,10 @@ impl Planner {
         self.woken(event, lane)?;
         let mut draft = self.draft(event, lane);
         self.submitted(event, submitter, &mut draft);
-        let planned = self.call(event, &mut draft)?;
+        let mut planned = self.call(event, &mut draft)?;
+        if planned.is_ok() && self.is_spared(event.process, draft.operation.action) {
+            planned = Err(Reason::Spared);
+        }
         match planned {
             Ok(()) => {
                 self.recorded.planned += 1;
@@ -195,7 +205,7 @@ impl Planner {
                 if reason == Reason::Outside {
                     self.wrote_outside(event, draft.operation.action);
                 }
-                if reason == Reason::Machine {
+                if matches!(reason, Reason::Machine | Reason::Spared) {
                     // Its time is that of other stacks, and no pause of the program.
                     self.processes.left_out(event);
                     draft.used = true;
@@ -210,6 +220,16 @@ impl Planner {
             }
         }
         self.after(event, lane)
+    }
+
+    /// True for a sync that is left out.
+    fn is_spared(&mut self, process: u32, action: Action) -> bool {
+        if self.sync_every < 2 || !matches!(action, Action::Sync | Action::SyncData) {
+            return false;
+        }
+        let count = self.syncs.entry(process).or_default();
+        *count += 1;
+        !count.is_multiple_of(self.sync_every)
     }
 
     /// Learns the size of a file outside of the folder.

@@ -117,6 +117,7 @@ impl Advised {
         let mut schedulers =
             if matters.scheduler { &self.schedulers[..] } else { first(&self.schedulers) };
         sentences.extend(between.and_then(|between| between.sentence(&summary)));
+        sentences.extend(summary.cheaper());
         let mut filesystems = self.drafted(matters);
         let replay_ns = replay_ns(&plan);
         let trial_ns = replay_ns.saturating_add(AROUND_NS);

@@ -67,7 +67,8 @@ fn check_requests(
 }
 
 fn planned(replay: &ReplayParams) -> Result<Plan, ReplayError> {
-    let choice = Choice { only: replay.only.clone(), ..Choice::default() };
+    let sync_every = replay.sync_every;
+    let choice = Choice { only: replay.only.clone(), sync_every, ..Choice::default() };
     read_confined(&Reach::default().reading_trace(&replay.trace), || {
         seekwell_replay::plan(&Trace::open(&replay.trace)?, &choice)
     })

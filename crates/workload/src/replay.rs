@@ -74,7 +74,12 @@ impl Replay {
         let start = Instant::now();
         let guest = is_guest().then(|| guest_trace(&self.params.trace));
         let folder = guest.as_ref().unwrap_or(&self.params.trace);
-        let choice = Choice { only: self.params.only.clone(), ..Choice::default() };
+        let params = &self.params;
+        let choice = Choice {
+            only: params.only.clone(),
+            sync_every: params.sync_every,
+            ..Choice::default()
+        };
         // The rights to format and mount are not for what parses the recording of others.
         let made = read_confined(&Reach::default().reading_trace(folder), || {
             plan(&Trace::open(folder)?, &choice)

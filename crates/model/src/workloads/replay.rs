@@ -28,6 +28,9 @@ pub struct ReplayParams {
     pub trace: PathBuf,
     /// Folder of the recorded machine; calls on files elsewhere are left out. `None` for all.
     pub only: Option<String>,
+    /// Syncs of a process of which one is repeated.
+    #[serde(default = "all", skip_serializing_if = "is_all")]
+    pub sync_every: u32,
     /// Timing.
     pub speed: ReplaySpeed,
     /// Factor of recorded times.
@@ -41,6 +44,15 @@ pub struct ReplayParams {
     pub unchecked: bool,
 }
 
+/// Every sync.
+fn all() -> u32 {
+    1
+}
+
+fn is_all(sync_every: &u32) -> bool {
+    *sync_every == 1
+}
+
 /// A recorded load.
 pub const REPLAY: WorkloadKind = WorkloadKind {
     name: "replay",
@@ -50,6 +62,8 @@ pub const REPLAY: WorkloadKind = WorkloadKind {
         field!("step": Text, default "\"replay\"", "Name of the measured step."),
         field!("only": Text,
             "Folder of the recorded machine, such as \"/var/lib/mysql\": calls on files elsewhere are left out, their time counts as the program's. Without it all files but those in /dev, /proc and /sys."),
+        field!("sync_every": integer(1, 1000), default "1",
+            "Repeats one of so many fsyncs and fdatasyncs of a process and leaves the others out with their time: what the program would gain if it synced less often, at the price of what a crash loses."),
         field!("speed": Choice(&["recorded", "asap", "open"]), default "\"recorded\"",
             "`recorded`: with the recorded time between calls, so that a faster stack ends earlier. `asap`: without it. `open`: each call at its recorded start, late if the stack is slow."),
         field!("scale": number(0.001, 1000.0), default "1",
@@ -76,6 +90,7 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
         step: values.text("step").unwrap_or("replay").to_owned(),
         trace: values.text("trace").map(PathBuf::from).unwrap_or_default(),
         only: values.text("only").map(str::to_owned),
+        sync_every: values.count32("sync_every"),
         speed,
         scale: values.number("scale").unwrap_or(1.0),
         zeros: values.text("content") == Some("zeros"),

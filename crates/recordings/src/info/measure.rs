@@ -248,6 +248,8 @@ struct OfFile {
     elsewhere: bool,
     /// True when it was opened with `O_SYNC` or `O_DSYNC`.
     synced: bool,
+    /// Time in syncs of it.
+    sync_ns: u64,
     /// True from when it was made until it is removed.
     created: bool,
     /// True for a device itself.
@@ -432,6 +434,7 @@ impl Calls {
         }
         if let Some(file) = &mut file {
             file.total.add(total);
+            file.sync_ns += if call.class == Class::Sync { duration_ns } else { 0 };
             self.sum.raw_ns =
                 self.sum.raw_ns.saturating_add(if file.raw { duration_ns } else { 0 });
         }
@@ -500,6 +503,7 @@ impl Calls {
         let Some(file) = event.file.map(|file| self.files.get(file)) else { return };
         if std::mem::take(&mut file.created) {
             self.sum.short_lived += 1;
+            self.sum.removed_sync_ns += file.sync_ns;
             self.sum.short_lived_small += u64::from(file.write_end <= SMALL);
         }
     }

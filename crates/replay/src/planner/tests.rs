@@ -698,6 +698,26 @@ fn a_sync_of_the_machine_is_left_out_with_its_time() {
     assert_eq!(plan.recorded().skipped[&Reason::Machine], 1);
 }
 
+#[test]
+fn one_sync_of_so_many_is_repeated_and_the_others_take_no_time() {
+    let mut script = Script::default();
+    script.open(1, "/w/a", libc::O_CREAT | libc::O_WRONLY, 3);
+    for name in ["fsync", "fdatasync"].into_iter().cycle().take(25) {
+        script.on(1, name, (3, "/w/a"), 0).duration_ns = Some(500_000);
+        script.now_ns += 499_000;
+    }
+    script.on(1, "close", (3, "/w/a"), 0);
+    let plan = script.plan(&Choice { sync_every: 10, ..Choice::default() }).unwrap();
+    let all = plan.operations(0);
+    let syncs = all.iter().filter(|one| [Action::Sync, Action::SyncData].contains(&one.action));
+    assert_eq!((syncs.count(), plan.recorded().skipped[&Reason::Spared]), (2, 23));
+    assert!(!Reason::Spared.is_loss());
+    let think: u64 = all.iter().map(|one| one.think_ns).sum();
+    assert_eq!(think, 26 * 1000, "between the 27 calls");
+    let plan = script.plan(&Choice { sync_every: 1, ..Choice::default() }).unwrap();
+    assert_eq!((plan.recorded().planned, plan.recorded().skipped.len()), (27, 0));
+}
+
 /// The shell starts two programs in turn by vfork, which both end before vfork returns for the second.
 /// They share a lane, as threads do of which there were many.
 #[test]
