@@ -214,7 +214,8 @@ fn a_served_device_is_read_by_the_probe_and_written_only_when_it_is_claimed() {
     assert!(!said.contains("in use") && !said.contains("open for writing"), "{said}");
     let (status, said) = probe(&[]);
     assert_eq!(status, Some(1), "{said}");
-    assert!(said.contains("no rotation found"), "{said}");
+    // With other load on the machine its times may look like those of a disk, which then has no angle.
+    assert!(said.contains("no rotation found") || said.contains("cannot be found"), "{said}");
     let device = served.device.clone();
     assert_eq!(served.end(Signal::TERM).status.code(), Some(0));
     is_gone(&device, &before);
