@@ -4,7 +4,7 @@
 //! sector and each name may be old or new. A name counts as durable if its directory was synced, and the
 //! names of all directories above it are; where [`Promised::with_names`] says so, also if the file was synced.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Included, Unbounded};
 use std::ops::Range;
 use std::rc::Rc;
@@ -44,6 +44,8 @@ struct Name {
     later: Vec<Renaming>,
     /// Nodes that this name had, and that were replaced or removed for good.
     gone: Vec<Node>,
+    /// Nodes that this name had, and that were renamed for good.
+    left: Vec<Node>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -135,6 +137,7 @@ impl<'a> Promised<'a> {
             }
             possible.compare_name(path, name, &found, &below, &mut loss);
         }
+        possible.compare_renamed(&found, &below, &mut loss);
         loss
     }
 
@@ -258,6 +261,24 @@ impl<'a> Promised<'a> {
         }
     }
 
+    /// Files whose old name is gone for good, and whose new one is not promised: one of the two must be there.
+    fn compare_renamed(&self, found: &BTreeMap<&str, &FoundFile>, below: &str, loss: &mut Loss) {
+        let named: BTreeSet<Node> = self.names.values().filter_map(|name| name.durable).collect();
+        let promised = self
+            .names
+            .iter()
+            .filter(|(path, _)| path.starts_with(below) && self.are_durable_above(path, below));
+        let left =
+            promised.flat_map(|(path, name)| name.left.iter().map(move |node| (*node, path)));
+        let left: BTreeMap<Node, &Rc<str>> =
+            left.filter(|(node, _)| !named.contains(node)).collect();
+        for (node, path) in left.into_iter().filter(|(node, _)| self.is_nowhere(*node, found)) {
+            loss.files += 1;
+            loss.bytes += self.contents[node].promised_bytes();
+            loss.note(|| format!("{path} was renamed, and has neither name"));
+        }
+    }
+
     /// True if the file was only renamed since, and none of its names is there.
     fn is_lost_in_renaming(
         &self,
@@ -265,7 +286,11 @@ impl<'a> Promised<'a> {
         name: &Name,
         found: &BTreeMap<&str, &FoundFile>,
     ) -> bool {
-        let renamed = name.later.iter().all(|later| later.cause == Cause::Renamed);
+        name.later.iter().all(|later| later.cause == Cause::Renamed) && self.is_nowhere(node, found)
+    }
+
+    /// True if none of the names of a file is there, and none was removed or given to another file.
+    fn is_nowhere(&self, node: Node, found: &BTreeMap<&str, &FoundFile>) -> bool {
         if self.names.values().any(|other| other.gone.contains(&node)) {
             return false;
         }
@@ -277,7 +302,7 @@ impl<'a> Promised<'a> {
             let is_other = |later: &Renaming| later.node.is_some() || later.cause == Cause::Removed;
             since.iter().any(is_other)
         };
-        renamed && others.all(|(path, other)| !found.contains_key(&**path) && !is_replaced(other))
+        others.all(|(path, other)| !found.contains_key(&**path) && !is_replaced(other))
     }
 
     /// True if the directories above a path have durable names.
@@ -299,7 +324,8 @@ impl Name {
     fn settle_first(&mut self, count: usize) {
         for later in self.later.drain(..count) {
             let is_renamed = later.node.is_none() && later.cause == Cause::Renamed;
-            self.gone.extend(self.durable.filter(|_| !is_renamed));
+            let past = if is_renamed { &mut self.left } else { &mut self.gone };
+            past.extend(self.durable);
             self.durable = later.node;
         }
     }

@@ -245,3 +245,37 @@ fn a_file_whose_name_went_to_another_that_was_renamed_on_is_not_missed() {
     assert_eq!(counts(&scene.loss(at_ns, &[("/t/new", &[])])), [0; 4]);
     assert_eq!(scene.loss(at_ns, &[]).files, 2, "the new name, and the old one of the same file");
 }
+
+#[test]
+fn a_renamed_file_has_its_new_name_when_the_old_one_is_gone_for_good() {
+    let data = [1; 512];
+    let scene = |ends: &[Change]| {
+        let mut scene = Scene { with_names: true, ..Scene::with_file(&data) };
+        scene.add(name("/t/e", Some(3), Cause::Made));
+        scene.add(Change::SyncAll);
+        scene.add(name(FILE, None, Cause::Renamed));
+        scene.add(name("/t/e/new", Some(1), Cause::Renamed));
+        ends.iter().cloned().for_each(|change| drop(scene.add(change)));
+        scene
+    };
+    let lost = |ends: &[Change], files: &[(&str, &[u8])]| {
+        let scene = scene(ends);
+        let mut files = files.to_vec();
+        files.push(("/t/e", &[]));
+        scene.loss(scene.last_ns(), &files)
+    };
+    let sync_old = Change::SyncNames { directory: "/t/d".into() };
+    let one = lost(&[sync_old.clone()], &[]);
+    assert_eq!(counts(&one), [1, 512, 0, 0]);
+    assert_eq!(one.first.as_deref(), Some("/t/d/file was renamed, and has neither name"));
+    assert_eq!(counts(&lost(&[sync_old.clone()], &[("/t/e/new", &data)])), [0; 4]);
+    // A new file took the old name.
+    let other = [name(FILE, Some(2), Cause::Made), Change::Sync { node: 2, with_names: true }];
+    assert_eq!(counts(&lost(&other, &[(FILE, &[])])), [1, 512, 0, 0]);
+    assert_eq!(counts(&lost(&other, &[(FILE, &[]), ("/t/e/new", &data)])), [0; 4]);
+    // It was removed, or replaced by another.
+    for end in [name("/t/e/new", None, Cause::Removed), name("/t/e/new", Some(2), Cause::Renamed)] {
+        assert_eq!(counts(&lost(&[end, sync_old.clone()], &[])), [0; 4]);
+    }
+    assert_eq!(counts(&lost(&[sync_old, Change::SyncAll], &[])), [1, 512, 0, 0], "missed once");
+}
