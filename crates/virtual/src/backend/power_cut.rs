@@ -377,7 +377,7 @@ fn judge(record: &Record, loss: &Loss) -> (Option<AfterCut>, String) {
         return (after, format!("{stage}: {reason}"));
     }
     if let Some(text) = &loss.first
-        && loss.files + loss.bytes > 0
+        && loss.files + loss.bytes + loss.torn > 0
     {
         return (Some(AfterCut::LostSynced), text.clone());
     }

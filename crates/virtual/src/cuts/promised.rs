@@ -94,6 +94,8 @@ impl Loss {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Compared {
     lost_bytes: u64,
+    /// Bytes beyond the largest size that it ever had.
+    extra_bytes: u64,
     is_reordered: bool,
 }
 
@@ -250,10 +252,14 @@ impl<'a> Promised<'a> {
                 loss.note(|| format!("{path} was removed, and is there"));
             }
             None => {}
-            Some(Compared { lost_bytes, is_reordered }) => {
+            Some(Compared { lost_bytes, extra_bytes, is_reordered }) => {
                 loss.reordered += u64::from(is_reordered);
-                if lost_bytes > 0 {
+                if extra_bytes > 0 {
                     loss.torn += 1;
+                    loss.note(|| format!("{path} is {extra_bytes} bytes longer than it ever was"));
+                }
+                if lost_bytes > 0 {
+                    loss.torn += u64::from(extra_bytes == 0);
                     loss.bytes += lost_bytes;
                     loss.note(|| format!("{path} lost {lost_bytes} synced bytes"));
                 }
@@ -393,6 +399,12 @@ impl Content {
         later.fold(self.durable.len() as u64, |bytes, edit| edit.bytes_after(bytes))
     }
 
+    /// Largest size that any of the changes leaves.
+    fn most_bytes(&self) -> u64 {
+        let durable = self.durable.len() as u64;
+        self.later.iter().fold(durable, |most, (_, edit)| most.max(edit.bytes_after(0)))
+    }
+
     /// Bytes that must be there: those that no later change may have cut off.
     fn promised_bytes(&self) -> u64 {
         let cut = self.later.iter().filter_map(|(_, edit)| match edit {
@@ -403,8 +415,9 @@ impl Content {
     }
 
     fn compare(&self, file: &FoundFile) -> Compared {
-        let mut compared = Compared { lost_bytes: 0, is_reordered: false };
+        let mut compared = Compared { lost_bytes: 0, extra_bytes: 0, is_reordered: false };
         let Some(size) = file.bytes.filter(|_| !self.is_unseen) else { return compared };
+        compared.extra_bytes = size.saturating_sub(self.most_bytes());
         let promised = self.promised_bytes();
         let sectors = promised.max(size).div_ceil(SECTOR_BYTES as u64);
         for sector in 0..sectors {

@@ -17,10 +17,12 @@ fn warned(codes: &[WarningCode]) -> Record {
 fn the_worst_that_a_survey_found_is_the_outcome_of_a_cut() {
     let damage = [WarningCode::FsckDamage];
     let lost = || Loss { bytes: 1, first: Some("lost".to_owned()), ..Loss::default() };
+    let longer = || Loss { torn: 1, first: Some("longer".to_owned()), ..Loss::default() };
     let reordered = || Loss { reordered: 1, ..Loss::default() };
     let cases = [
         (warned(&[]), Loss::default(), Some(AfterCut::Whole)),
         (warned(&[]), reordered(), Some(AfterCut::Whole)),
+        (warned(&[]), longer(), Some(AfterCut::LostSynced)),
         (warned(&damage), Loss::default(), Some(AfterCut::Damaged)),
         (warned(&damage), lost(), Some(AfterCut::LostSynced)),
         (failed("mount"), Loss::default(), Some(AfterCut::Unmountable)),

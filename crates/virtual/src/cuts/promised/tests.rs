@@ -279,3 +279,18 @@ fn a_renamed_file_has_its_new_name_when_the_old_one_is_gone_for_good() {
     }
     assert_eq!(counts(&lost(&[sync_old, Change::SyncAll], &[])), [1, 512, 0, 0], "missed once");
 }
+
+#[test]
+fn a_file_is_not_longer_than_it_ever_was() {
+    let data = [1; 512];
+    let mut scene = Scene::with_file(&data);
+    let at_ns = scene.last_ns();
+    let longer = [&data[..], &[0; 1024]].concat();
+    let loss = scene.loss(at_ns, &[(FILE, &longer)]);
+    assert_eq!(counts(&loss), [0, 0, 1, 0]);
+    assert_eq!(loss.first.as_deref(), Some("/t/d/file is 1024 bytes longer than it ever was"));
+    for later in [Change::Size { node: 1, bytes: 1536 }, Change::Size { node: 1, bytes: 100 }] {
+        let at_ns = scene.add(later);
+        assert_eq!(counts(&scene.loss(at_ns, &[(FILE, &longer)])), [0; 4]);
+    }
+}
