@@ -252,6 +252,12 @@ pub struct CutsArgs {
     /// Number of parallel guests [default: one for each CPU]
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
+    /// Lab kernel to search [default: that of `kernel build`]
+    #[arg(long, value_name = "ID")]
+    pub kernel: Option<String>,
+    /// End with the first loss
+    #[arg(long)]
+    pub until_lost: bool,
 }
 
 /// Arguments of `kernel build`.

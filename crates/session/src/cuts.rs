@@ -46,6 +46,10 @@ pub struct AskedCuts {
     pub seed: u64,
     /// Parallel guests; `None` for one per CPU.
     pub jobs: Option<usize>,
+    /// Lab kernel, by the start of its id; `None` for the usual one.
+    pub kernel: Option<String>,
+    /// True to end with the guests that lose something first.
+    pub until_lost: bool,
     /// Ends the search.
     pub stop: Arc<AtomicBool>,
 }
@@ -59,7 +63,9 @@ pub struct FoundCuts {
     pub cuts: u64,
     /// Part of them with a loss or damage.
     pub lost: u64,
-    /// The first of these, minimised.
+    /// Number of the first of these.
+    pub first: Option<u64>,
+    /// The same, minimised.
     pub case: Option<Case>,
 }
 
@@ -90,7 +96,8 @@ impl Session {
         see: &mut dyn FnMut(u64, u64, u64),
     ) -> Result<FoundCuts, SessionError> {
         let text = asked.lab(&[vec![Call::new(CallKind::Sync, "")]]);
-        let options = Options { jobs: asked.jobs, ..Options::of("virtual") };
+        let kernel = asked.kernel.clone();
+        let options = Options { jobs: asked.jobs, kernel, ..Options::of("virtual") };
         let planned = self.resolve(&LabText::new("cuts", &text), &options)?.plan()?;
         let plan = planned.plan();
         let guests = planned.backend().experiments(plan, &asked.stop)?;
@@ -101,18 +108,23 @@ impl Session {
         let drawn = space.draw(asked.most, asked.seed);
         let mut found = FoundCuts { space: space.count(), ..FoundCuts::default() };
         let mut first: Option<(Vec<Sequence>, SequenceCut)> = None;
-        for sequences in drawn.chunks(PER_GUEST * GUESTS) {
+        let at_once = if asked.until_lost { asked.jobs.unwrap_or(GUESTS).max(1) } else { GUESTS };
+        for sequences in drawn.chunks(PER_GUEST * at_once) {
             for (guest, cuts) in search.cut(sequences.chunks(PER_GUEST))?.into_iter().enumerate() {
                 let of_guest = &sequences[guest * PER_GUEST..];
                 for (nth, cut) in cuts.into_iter().enumerate() {
                     found.cuts += 1;
                     if cut.after != AfterCut::Whole {
                         found.lost += 1;
+                        found.first.get_or_insert(found.cuts);
                         first.get_or_insert_with(|| (of_guest[..=nth].to_vec(), cut));
                     }
                 }
             }
             see(found.cuts, found.lost, drawn.len() as u64);
+            if asked.until_lost && found.lost > 0 {
+                break;
+            }
         }
         found.case = first.map(|(until, cut)| search.case(&until, cut)).transpose()?;
         Ok(found)

@@ -27,6 +27,8 @@ pub fn run(session: &Session, arguments: &CutsArgs) -> Result<Exit, Failure> {
             most: arguments.most,
             seed: arguments.seed,
             jobs: arguments.jobs,
+            kernel: arguments.kernel.clone(),
+            until_lost: arguments.until_lost,
             stop: Arc::clone(&stop),
         };
         let found = session.cuts(&asked, &mut |cuts, lost, all| {
@@ -44,19 +46,20 @@ pub fn run(session: &Session, arguments: &CutsArgs) -> Result<Exit, Failure> {
 
 /// The result in words; with a loss, its smallest case as calls, C program and lab.
 fn text(filesystem: &str, found: &FoundCuts) -> String {
-    let FoundCuts { space, cuts, lost, case } = found;
+    let FoundCuts { space, cuts, lost, first, case } = found;
     let Some(case) = case else {
         let bound = if cuts == space { String::new() } else { loss_bound(*cuts) };
         return format!(
             "{filesystem}: nothing synced was lost in {cuts} power cuts{bound} ({space} sequences in all)"
         );
     };
+    let first = first.map_or_else(String::new, |first| format!(", the first was number {first}"));
     let kind = match case.is_minimal {
         true => "smallest case",
         false => "case, which needs the sequences before it (in the lab)",
     };
     format!(
-        "{filesystem}: {lost} of {cuts} power cuts lost synced data or damaged the filesystem ({space} sequences in all)\n\
+        "{filesystem}: {lost} of {cuts} power cuts lost synced data or damaged the filesystem{first} ({space} sequences in all)\n\
          {kind}: {}\n{}\n\nAs a C program:\n\n{}\nAs a lab, for seekwell run --place virtual:\n\n{}",
         case.calls, case.text, case.program, case.lab
     )

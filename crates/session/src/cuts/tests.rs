@@ -11,6 +11,8 @@ fn asked(filesystem: &str, mount: &[&str]) -> AskedCuts {
         most: 10,
         seed: 7,
         jobs: None,
+        kernel: None,
+        until_lost: false,
         stop: Arc::default(),
     }
 }
