@@ -255,7 +255,9 @@ fn a_renamed_file_has_its_new_name_when_the_old_one_is_gone_for_good() {
         scene.add(Change::SyncAll);
         scene.add(name(FILE, None, Cause::Renamed));
         scene.add(name("/t/e/new", Some(1), Cause::Renamed));
-        ends.iter().cloned().for_each(|change| drop(scene.add(change)));
+        for change in ends {
+            scene.add(change.clone());
+        }
         scene
     };
     let lost = |ends: &[Change], files: &[(&str, &[u8])]| {
@@ -265,10 +267,10 @@ fn a_renamed_file_has_its_new_name_when_the_old_one_is_gone_for_good() {
         scene.loss(scene.last_ns(), &files)
     };
     let sync_old = Change::SyncNames { directory: "/t/d".into() };
-    let one = lost(&[sync_old.clone()], &[]);
+    let one = lost(std::slice::from_ref(&sync_old), &[]);
     assert_eq!(counts(&one), [1, 512, 0, 0]);
     assert_eq!(one.first.as_deref(), Some("/t/d/file was renamed, and has neither name"));
-    assert_eq!(counts(&lost(&[sync_old.clone()], &[("/t/e/new", &data)])), [0; 4]);
+    assert_eq!(counts(&lost(std::slice::from_ref(&sync_old), &[("/t/e/new", &data)])), [0; 4]);
     // A new file took the old name.
     let other = [name(FILE, Some(2), Cause::Made), Change::Sync { node: 2, with_names: true }];
     assert_eq!(counts(&lost(&other, &[(FILE, &[])])), [1, 512, 0, 0]);
