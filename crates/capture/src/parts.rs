@@ -179,3 +179,6 @@ fn since(lost: &[Lost], before: &[Lost]) -> Vec<Lost> {
         .map(|now| Lost { count: now.count - earlier(now).min(now.count), ..now.clone() });
     new.filter(|lost| lost.count > 0).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -570,30 +570,6 @@ fn a_capture_ends_at_its_largest_size() {
     assert_eq!(captured.ended, Ended::Size);
 }
 
-/// Of a size that rows in memory would exceed, and that files are a part of.
-#[test]
-fn a_trace_of_a_small_limit_is_hardly_larger() {
-    const MOST: u64 = 1 << 20;
-    let test = "a_trace_of_a_small_limit_is_hardly_larger";
-    let work = tempfile::tempdir().unwrap();
-    // A pace at which rows do not wait for the thread that writes them.
-    let script = "while :; do dd if=/dev/zero of=$0/$((n += 1)) bs=1 count=500 2>/dev/null; sleep 0.02; done";
-    let mut shell = std::process::Command::new("sh");
-    let mut shell = shell.args(["-c", script]).arg(work.path()).spawn().unwrap();
-    let mut options = of_command(&work.path().join("trace"), &[]);
-    options.target = Target::Process(shell.id());
-    options.max_bytes = Some(MOST);
-    options.time = Some(Duration::from_secs(120));
-    let captured = captured(test, &options);
-    shell.kill().unwrap();
-    shell.wait().unwrap();
-    let Some(captured) = captured else { return };
-    assert_eq!(captured.ended, Ended::Size);
-    let files = std::fs::read_dir(&options.output).unwrap().flatten();
-    let bytes: u64 = files.map(|file| file.metadata().unwrap().len()).sum();
-    assert!((MOST..MOST / 5 * 6).contains(&bytes), "{bytes} bytes, {} events", captured.events);
-}
-
 /// Calls of the program between its first and its last one, whose results do not depend on the run.
 fn between(rows: Vec<Row>, work: &Path) -> Vec<Row> {
     let marks = |row: &Row, name: &str| row.0.call.call().name == "access" && row.1.ends_with(name);
