@@ -153,7 +153,7 @@ impl<L: Fn() -> Result<Machine>, R: FnMut() -> Result<()> + Send> TestRun<'_, L,
         let jobs = self.commands(&built.programs);
         lanes::run(jobs, &mut self.ready, self.show, tally)?;
         for (program, test) in tally.to_repeat() {
-            if self.passes_alone(&built.programs, &program, &test)? {
+            if self.passes_alone(&built.programs, (&program, &test), &log)? {
                 tally.passed_alone(&program, &test);
             }
         }
@@ -175,8 +175,15 @@ impl<L: Fn() -> Result<Machine>, R: FnMut() -> Result<()> + Send> TestRun<'_, L,
         Ok(())
     }
 
-    /// Runs a failed test again, alone; true when it passes. Once: chance must not pass what fails often.
-    fn passes_alone(&mut self, programs: &[Program], name: &str, test: &str) -> Result<bool> {
+    /// Runs a failed test again, alone; true when it passes and does not skip itself. Once: chance must not pass what
+    /// fails often.
+    fn passes_alone(
+        &mut self,
+        programs: &[Program],
+        (name, test): (&str, &str),
+        log: &Path,
+    ) -> Result<bool> {
+        let skipped = || fs::metadata(log).map_or(0, |log| log.len());
         let parts = programs.iter().flat_map(Program::jobs);
         let Some((mut job, _)) = parts.into_iter().find(|(job, _)| job.name == name) else {
             return Ok(false);
@@ -185,11 +192,13 @@ impl<L: Fn() -> Result<Machine>, R: FnMut() -> Result<()> + Send> TestRun<'_, L,
         let test = test.trim_end_matches(" - should panic");
         job.command.args([test, "--exact"]);
         job.command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        let before = skipped();
         let output = job.command.output().with_context(|| format!("cannot run {name}"))?;
         self.show.write_all(&output.stdout)?;
         self.show.write_all(&output.stderr)?;
         let printed = String::from_utf8_lossy(&output.stdout);
-        Ok(output.status.success() && printed.contains("test result: ok. 1 passed"))
+        let passes = output.status.success() && printed.contains("test result: ok. 1 passed");
+        Ok(passes && skipped() == before)
     }
 
     /// The commands of the two lanes: the tests that touch the machine, and those that do not, with

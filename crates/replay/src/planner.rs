@@ -43,7 +43,7 @@ use woken::History;
 pub struct Choice {
     /// Folder of the recorded machine: calls on files elsewhere are left out. `None` for all.
     pub only: Option<String>,
-    /// Syncs of a process of which one is repeated; 0 and 1 for all.
+    /// Repeats only every n-th sync of a process; 0 and 1 repeat all.
     pub sync_every: u32,
     /// Bounds.
     pub limits: Limits,

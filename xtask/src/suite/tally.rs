@@ -13,7 +13,7 @@ pub(super) struct Tally {
     passed: usize,
     failed: usize,
     failures: Vec<Failure>,
-    /// Failed beside other tests and passed when they were run again alone.
+    /// Failed while other tests ran, and passed alone.
     unstable: Vec<Failure>,
     failed_checks: Vec<(String, String)>,
     skips: Vec<Skip>,
@@ -37,7 +37,7 @@ struct Failure {
     reason: String,
 }
 
-/// Failed tests that are run again. More are no accident.
+/// Most failed tests that are run again. More have a common cause.
 const MOST_REPEATED: usize = 2;
 
 /// Bytes of a reason; the output above has all of it.

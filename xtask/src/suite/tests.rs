@@ -82,6 +82,23 @@ fn a_test_that_passes_alone_is_named_unstable() {
 }
 
 #[test]
+fn a_failed_test_that_skips_itself_alone_stays_failed() {
+    let tally = run(r#"
+use std::io::Write;
+#[test] fn good() {}
+#[test] fn hides() {
+    assert!(std::env::args().any(|one| one == "--exact"), "before");
+    let log = std::env::var_os("SEEKWELL_SKIP_LOG").unwrap();
+    let mut log = std::fs::OpenOptions::new().create(true).append(true).open(log).unwrap();
+    log.write_all(b"SKIPPED: hides: needs root\n").unwrap();
+}
+"#);
+    let summary = tally.to_string();
+    assert!(summary.contains("FAILED: hides: ") && !summary.contains("UNSTABLE"), "{summary}");
+    assert!(!tally.is_good());
+}
+
+#[test]
 fn a_warning_of_the_compiler_or_of_clippy_is_a_failure() {
     let tally = run("#[test] fn good() { let unused = 1; assert!(String::new().len() == 0) }");
     assert_eq!(

@@ -3,7 +3,7 @@ use crate::Target;
 use seekwell_trace::calls::CallId;
 use seekwell_trace::{Event, FileEntry, FileId};
 
-/// Bytes of a trace that ends once its writer has counted so many.
+/// Size of a finished trace whose writer had counted `most` bytes.
 fn bytes_at_the_end(most: u64, limits: Limits) -> u64 {
     let folder = tempfile::tempdir().unwrap();
     let (path, meta) = (folder.path().join("trace"), Meta::new("test"));

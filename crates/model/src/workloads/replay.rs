@@ -28,7 +28,7 @@ pub struct ReplayParams {
     pub trace: PathBuf,
     /// Folder of the recorded machine; calls on files elsewhere are left out. `None` for all.
     pub only: Option<String>,
-    /// Syncs of a process of which one is repeated.
+    /// Every n-th sync of a process is repeated.
     #[serde(default = "all", skip_serializing_if = "is_all")]
     pub sync_every: u32,
     /// Timing.
@@ -63,7 +63,7 @@ pub const REPLAY: WorkloadKind = WorkloadKind {
         field!("only": Text,
             "Folder of the recorded machine, such as \"/var/lib/mysql\": calls on files elsewhere are left out, their time counts as the program's. Without it all files but those in /dev, /proc and /sys."),
         field!("sync_every": integer(1, 1000), default "1",
-            "Repeats one of so many fsyncs and fdatasyncs of a process and leaves the others out with their time: what the program would gain if it synced less often, at the price of what a crash loses."),
+            "Repeats only every n-th fsync or fdatasync of a process and leaves the others out with their time: what the program would gain if it synced less often, at the price of what a crash loses."),
         field!("speed": Choice(&["recorded", "asap", "open"]), default "\"recorded\"",
             "`recorded`: with the recorded time between calls, so that a faster stack ends earlier. `asap`: without it. `open`: each call at its recorded start, late if the stack is slow."),
         field!("scale": number(0.001, 1000.0), default "1",

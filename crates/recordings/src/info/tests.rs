@@ -338,6 +338,10 @@ fn fewer_syncs_are_advised_where_they_save_much() {
     );
     let idle = Summary { active_ns: 10_000 * MS, ..found };
     assert_eq!(idle.cheaper(), [""; 0]);
+    // Threads that sync at the same time save no more than the whole time.
+    let short = Summary { active_ns: 100 * MS, ..idle };
+    assert!(short.cheaper()[0].contains("saves up to 100 ms in"), "{:?}", short.cheaper());
+    assert_eq!(Summary::default().cheaper(), [""; 0]);
 }
 
 /// Someone who ends a recording because a sync hangs has that sync in no table.

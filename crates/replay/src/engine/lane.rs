@@ -323,7 +323,7 @@ impl<'a> Runner<'a> {
         false
     }
 
-    /// Notes the start of a call that was due then, at once when it was not.
+    /// Notes the start of a call; without a due time it was due at once.
     fn issues(&mut self, due: Option<Due>) -> Issued {
         let start = if due.is_some() { Instant::now() } else { self.now() };
         let due = due.unwrap_or(Due { planned: self.last_end, moved: self.last_end });

@@ -70,8 +70,8 @@ impl Progress {
         }
     }
 
-    /// The end of the lane's last operation, as [`Self::wait`] returns it, when it has done so many. Otherwise the
-    /// waker is written to once it may have.
+    /// The end of the lane's last operation, as [`Self::wait`] returns it, once the lane has reached this number. Until
+    /// then `None`, and the waker is written to when it may have.
     pub(super) fn reached(&self, number: u64, waker: Option<&Arc<OwnedFd>>) -> Option<u64> {
         let at = || {
             let is_done = self.done.load(Ordering::SeqCst) >= number;

@@ -196,6 +196,18 @@ fn threads_keep_the_recorded_order_and_pauses() {
     }
 }
 
+/// Replays a script and stops it after 100 ms.
+fn stopped_early(script: &Script) -> Replayed {
+    let stop = Arc::new(AtomicBool::new(false));
+    let options = Options { stop: Some(Arc::clone(&stop)), ..Options::default() };
+    std::thread::scope(|scope| {
+        let replayed = scope.spawn(|| run_script(script, &options).2);
+        std::thread::sleep(Duration::from_millis(100));
+        stop.store(true, Ordering::Relaxed);
+        replayed.join().unwrap()
+    })
+}
+
 #[test]
 fn a_stop_ends_a_replay_that_would_take_a_year() {
     if !root("a_stop_ends") {
@@ -206,14 +218,7 @@ fn a_stop_ends_a_replay_that_would_take_a_year() {
     script.at(1, "newfstatat", "/w/in", 0);
     // Another thread waits for it.
     script.at(2, "unlink", "/w/in", 0);
-    let stop = Arc::new(AtomicBool::new(false));
-    let options = Options { stop: Some(Arc::clone(&stop)), ..Options::default() };
-    let ended = std::thread::scope(|scope| {
-        let replayed = scope.spawn(|| run_script(&script, &options).2);
-        std::thread::sleep(Duration::from_millis(100));
-        stop.store(true, Ordering::Relaxed);
-        replayed.join().unwrap()
-    });
+    let ended = stopped_early(&script);
     assert!(ended.stopped);
     assert!(ended.issued <= 8);
 }

@@ -699,7 +699,7 @@ fn a_sync_of_the_machine_is_left_out_with_its_time() {
 }
 
 #[test]
-fn one_sync_of_so_many_is_repeated_and_the_others_take_no_time() {
+fn every_tenth_sync_is_repeated_and_the_others_take_no_time() {
     let mut script = Script::default();
     script.open(1, "/w/a", libc::O_CREAT | libc::O_WRONLY, 3);
     for name in ["fsync", "fdatasync"].into_iter().cycle().take(25) {

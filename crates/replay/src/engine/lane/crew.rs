@@ -31,7 +31,7 @@ pub(in crate::engine) struct Ring {
 
 impl Ring {
     /// # Errors
-    /// Where the kernel has no io_uring, lets nobody use it, or cannot wait until a time (before 5.11).
+    /// A kernel without io_uring, with io_uring switched off, or older than 5.11, which cannot wait until a time.
     pub(in crate::engine) fn new() -> io::Result<Self> {
         let ring = IoUring::new(ENTRIES)?;
         if !ring.params().is_feature_ext_arg() {
