@@ -52,6 +52,8 @@ static void (*ring_submit)(void *data, u64 flags) = (void *)132;
 #define MUNMAP 11
 #define MREMAP 25
 #define SOCKETPAIR 53
+#define WAIT4 61
+#define WNOHANG 1
 // The state of a thread that waits for a page: no signal but a deadly one ends it.
 #define INTERRUPTIBLE 1
 #define UNINTERRUPTIBLE 2
@@ -89,8 +91,10 @@ struct thread {
 	u64 fault_ns, fault_slept_ns;
 	// On and off the CPU before the call that is in progress.
 	u64 cpu_ns, waited_ns;
+	// The part of the time asleep of which a record was sent.
+	u64 awaited_ns;
 	// Keeps neighbours, which run on other CPUs, out of its cache lines.
-	u64 apart[8];
+	u64 apart[7];
 };
 
 enum record_type { CALL = 1, PATH = 2, FORK = 3, EXEC = 4, EXIT = 5, BLOCK = 6, OPERATION = 7, WAKE = 8, FAULT = 9, SLEPT = 10 };
@@ -529,6 +533,7 @@ INLINE void set_free(struct thread *thread, u64 now_ns)
 	thread->free_ns = now_ns;
 	thread->off_ns = 0;
 	thread->slept_ns = 0;
+	thread->awaited_ns = 0;
 }
 
 // Time of the thread itself since its last call.
@@ -689,6 +694,35 @@ INLINE void send_operation(struct operation_start *start, s64 result, u64 file)
 	ring_submit(record, NO_WAKEUP);
 }
 
+INLINE void send_wake(u32 waker, u64 end_ns, u64 slept_ns, u32 process, u32 id)
+{
+	void *to = ring();
+	struct wake_record *record = to ? ring_reserve(to, sizeof(*record), 0) : 0;
+	if (!record) {
+		lose(LOST_WAKE);
+		return;
+	}
+	record->type = WAKE;
+	record->waker = waker;
+	record->end_ns = end_ns;
+	record->slept_ns = slept_ns;
+	record->process = process;
+	record->thread = id;
+	ring_submit(record, NO_WAKEUP);
+}
+
+// A thread that polls for the end of a child, and sleeps in between, waits for the child.
+INLINE void polled(u64 *context, u64 ids, struct thread *thread)
+{
+	struct registers *registers = (void *)context[0];
+	s64 child = context[1] ? (s64)context[1] : (int)registers->di;
+	s64 slept_ns = thread->slept_ns - thread->awaited_ns;
+	if (registers->original_ax != WAIT4 || !(registers->dx & WNOHANG) || child <= 0 || slept_ns < LEAST_SLEEP_NS)
+		return;
+	thread->awaited_ns = thread->slept_ns;
+	send_wake(child, time_ns(), slept_ns, ids >> 32, (u32)ids);
+}
+
 SEC("tp_btf/sys_exit")
 int sys_exit(u64 *context)
 {
@@ -699,6 +733,8 @@ int sys_exit(u64 *context)
 		return 0;
 	u32 inside = thread->inside;
 	thread->inside = 0;
+	if (inside == PEER)
+		polled(context, ids, thread);
 	if (inside != RECORDED)
 		return 0;
 	u32 flags = thread->flags;
@@ -1117,19 +1153,8 @@ int sched_waking(u64 *context)
 	struct thread *other = thread_of(waker);
 	if (thread->inside == TOGETHER ? !wakes_joined(other, ids, process) : !wakes_peer(other))
 		return 0;
-	void *to = ring();
-	struct wake_record *record = to ? ring_reserve(to, sizeof(*record), 0) : 0;
-	if (!record) {
-		lose(LOST_WAKE);
-		return 0;
-	}
-	record->type = WAKE;
-	record->waker = waker;
-	record->end_ns = now_ns;
-	record->slept_ns = slept_ns;
-	record->process = process;
-	record->thread = id;
-	ring_submit(record, NO_WAKEUP);
+	thread->awaited_ns += slept_ns;
+	send_wake(waker, now_ns, slept_ns, process, id);
 	return 0;
 }
 

@@ -120,6 +120,30 @@ fn ends_of_a_pair_of_sockets_are_not_taken_for_later_files() {
     assert!(link.1.ends_with("/sub/link") && link.2.ends_with("/sub/f"), "{link:?}");
 }
 
+/// fio and other programs ask for the end of a child every few milliseconds, and do not block.
+#[test]
+fn a_parent_that_polls_for_the_end_of_its_child_waits_for_it() {
+    let test = "a_parent_that_polls_for_the_end_of_its_child_waits_for_it";
+    let work = tempfile::tempdir().unwrap();
+    let script = r#"use POSIX ":sys_wait_h";
+        my $child = fork;
+        if (!$child) { select(undef, undef, undef, 0.1); open(F, ">", "child"); exit; }
+        select(undef, undef, undef, 0.01) while waitpid($child, WNOHANG) == 0;
+        open(F, ">", "parent");"#;
+    let whole = format!("cd {} && perl -e '{script}'", work.path().display());
+    let trace = work.path().join("trace");
+    if captured(test, &of_command(&trace, &["sh", "-c", &whole])).is_none() {
+        return;
+    }
+    let rows = rows(&Trace::open(&trace).unwrap());
+    let makes = |name: &str| &rows.iter().find(|row| row.1.ends_with(name)).unwrap().0;
+    let (child, parent) = (makes("/child"), makes("/parent"));
+    assert_eq!(parent.waker, Some(child.thread));
+    let (awaited_ns, slept_ns) = (parent.awaited_ns.unwrap(), parent.waited_ns.unwrap());
+    assert!((80_000_000..=slept_ns).contains(&awaited_ns), "{awaited_ns} of {slept_ns}");
+    assert_eq!(child.waker, None);
+}
+
 /// Calls that the strace of most machines does not know.
 const YOUNG: [&str; 6] =
     ["listxattrat", "removexattrat", "getxattrat", "file_getattr", "setxattrat", "file_setattr"];
