@@ -12,6 +12,7 @@ const MAP_NEXT_KEY: i64 = 4;
 const PROGRAM_LOAD: i64 = 5;
 const LINK_RAW_TRACEPOINT: i64 = 17;
 const MAP_FREEZE: i64 = 22;
+const MAP_LOOKUP_BATCH: i64 = 24;
 
 pub(crate) const MAP_ARRAY: u32 = 2;
 pub(crate) const MAP_ARRAY_OF_MAPS: u32 = 12;
@@ -34,22 +35,27 @@ impl Attributes {
         self
     }
 
+    fn word_at(&self, at: usize) -> u32 {
+        self.0[at..].first_chunk().copied().map_or(0, u32::from_ne_bytes)
+    }
+
     fn pointer<T: ?Sized>(mut self, at: usize, value: *const T) -> Self {
         let address = value.cast::<u8>().expose_provenance() as u64;
         self.0[at..at + 8].copy_from_slice(&address.to_ne_bytes());
         self
     }
 
-    fn call(&self, command: i64) -> Result<i32> {
+    /// Some commands write results into the attributes.
+    fn call(&mut self, command: i64) -> Result<i32> {
         // SAFETY: the attributes are 152 bytes that live until the call returns; every pointer in
         // them was made from a reference that the caller still holds.
         let done = unsafe {
-            libc::syscall(libc::SYS_bpf, command, self.0.as_ptr(), self.0.len() as libc::c_uint)
+            libc::syscall(libc::SYS_bpf, command, self.0.as_mut_ptr(), self.0.len() as libc::c_uint)
         };
         if done < 0 { Err(Error::last_os_error()) } else { Ok(i32::try_from(done).unwrap_or(-1)) }
     }
 
-    fn descriptor(&self, command: i64) -> Result<OwnedFd> {
+    fn descriptor(&mut self, command: i64) -> Result<OwnedFd> {
         let fd = self.call(command)?;
         // SAFETY: the kernel just made this descriptor for us and nothing else owns it.
         Ok(unsafe { OwnedFd::from_raw_fd(fd) })
@@ -69,7 +75,7 @@ pub(crate) fn map(
     flags: u32,
     inner: Option<&OwnedFd>,
 ) -> Result<OwnedFd> {
-    let attributes = Attributes::new()
+    let mut attributes = Attributes::new()
         .word(0, kind)
         .word(4, key_bytes)
         .word(8, value_bytes)
@@ -81,18 +87,46 @@ pub(crate) fn map(
 
 /// Sets an element; key and value are as long as the map's.
 pub(crate) fn update(map: &OwnedFd, key: &[u8], value: &[u8]) -> Result<()> {
-    let attributes =
+    let mut attributes =
         Attributes::new().word(0, unsigned(map.as_raw_fd())).pointer(8, key).pointer(16, value);
     attributes.call(MAP_UPDATE).map(drop)
 }
 
 /// Reads an element into `value`, which is as long as the map's.
 pub(crate) fn lookup(map: &OwnedFd, key: &[u8], value: &mut [u8]) -> Result<()> {
-    let attributes = Attributes::new()
+    let mut attributes = Attributes::new()
         .word(0, unsigned(map.as_raw_fd()))
         .pointer(8, key)
         .pointer(16, value.as_mut_ptr().cast_const());
     attributes.call(MAP_LOOKUP).map(drop)
+}
+
+/// Calls `each` with every value of an array, in order, many per call of the kernel.
+pub(crate) fn values(map: &OwnedFd, value_bytes: usize, each: &mut dyn FnMut(&[u8])) -> Result<()> {
+    const AT_ONCE: usize = 4096;
+    let mut keys = vec![0_u8; 4 * AT_ONCE];
+    let mut values = vec![0_u8; value_bytes * AT_ONCE];
+    let (mut last, mut is_first, mut is_end) = ([0_u8; 4], true, false);
+    while !is_end {
+        let mut attributes = Attributes::new()
+            .pointer(8, last.as_mut_ptr().cast_const())
+            .pointer(16, keys.as_mut_ptr().cast_const())
+            .pointer(24, values.as_mut_ptr().cast_const())
+            .word(32, AT_ONCE as u32)
+            .word(36, unsigned(map.as_raw_fd()));
+        if !is_first {
+            attributes = attributes.pointer(0, last.as_ptr());
+        }
+        is_end = match attributes.call(MAP_LOOKUP_BATCH) {
+            Ok(_) => false,
+            Err(error) if error.raw_os_error() == Some(libc::ENOENT) => true,
+            Err(error) => return Err(error),
+        };
+        is_first = false;
+        let count = attributes.word_at(32) as usize;
+        values.chunks_exact(value_bytes).take(count).for_each(&mut *each);
+    }
+    Ok(())
 }
 
 /// Reads the key after `key` into `next`, which is as long; `None` asks for the first. False at the end.
@@ -111,7 +145,7 @@ pub(crate) fn next_key(map: &OwnedFd, key: Option<&[u8]>, next: &mut [u8]) -> Re
 
 /// Removes an element.
 pub(crate) fn delete(map: &OwnedFd, key: &[u8]) -> Result<()> {
-    let attributes = Attributes::new().word(0, unsigned(map.as_raw_fd())).pointer(8, key);
+    let mut attributes = Attributes::new().word(0, unsigned(map.as_raw_fd())).pointer(8, key);
     attributes.call(MAP_DELETE).map(drop)
 }
 

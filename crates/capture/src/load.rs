@@ -10,6 +10,7 @@ use object::{Object, ObjectSection, ObjectSymbol, RelocationTarget};
 use seekwell_trace::calls::{CALLS, Call, OPERATIONS};
 use std::collections::HashMap;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::panic::resume_unwind;
 
 /// The compiled programs; empty when the build had no clang.
 #[repr(align(8))]
@@ -142,21 +143,48 @@ pub(crate) fn load(select: Select, ring_bytes: u32, block: bool) -> Result<Loade
     raise_locked_memory();
     let kernel = Kernel::of(&btf)?;
     let mut loaded = Loaded::with_maps(&object, &kernel, select, ring_bytes)?;
+    let mut codes = Vec::new();
     for section in object.sections() {
         let name = section.name().map_err(damaged)?;
         if let Some((tracepoint, place)) = follower(name) {
-            let program = loaded.program(&btf, &object, &section, tracepoint)?;
-            loaded.follow(tracepoint, place, program)?;
+            codes.push((Some(place), loaded.code(&btf, &object, &section, tracepoint)?));
             continue;
         }
         let Some(program) = name.strip_prefix("tp_btf/") else { continue };
         if kernel.has(program) && (block || !program.starts_with("block_")) {
             let tracepoint = program.split('/').next().unwrap_or(program);
-            let program = loaded.program(&btf, &object, &section, tracepoint)?;
-            loaded.programs.push(program);
+            codes.push((None, loaded.code(&btf, &object, &section, tracepoint)?));
+        }
+    }
+    // Most of the time is the kernel's verifier, which takes several programs at a time.
+    let programs: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = codes.iter().map(|(_, code)| scope.spawn(|| code.load())).collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
+            .collect()
+    });
+    for ((place, code), program) in codes.iter().zip(programs) {
+        match place {
+            Some(place) => loaded.follow(code.tracepoint, *place, program?)?,
+            None => loaded.programs.push(program?),
         }
     }
     Ok(loaded)
+}
+
+/// A program for a tracepoint, ready for the kernel.
+struct Code<'a> {
+    tracepoint: &'a str,
+    type_id: u32,
+    instructions: Vec<u8>,
+}
+
+impl Code<'_> {
+    fn load(&self) -> Result<OwnedFd, CaptureError> {
+        bpf::program(&self.instructions, b"Dual MIT/GPL\0", self.type_id)
+            .map_err(CaptureError::bpf(format!("load the program for {}", self.tracepoint)))
+    }
 }
 
 /// The tracepoint whose program continues in the one of this section, and its place among those.
@@ -199,20 +227,18 @@ impl Loaded {
         Ok(loaded)
     }
 
-    /// Loads the program in a section, for a tracepoint.
-    fn program(
+    /// The program in a section, for a tracepoint.
+    fn code<'t>(
         &self,
         btf: &Btf<'_>,
         object: &object::File<'_>,
         section: &object::Section<'_, '_>,
-        tracepoint: &str,
-    ) -> Result<OwnedFd, CaptureError> {
-        let id = btf
+        tracepoint: &'t str,
+    ) -> Result<Code<'t>, CaptureError> {
+        let type_id = btf
             .typedef(&format!("btf_trace_{tracepoint}"))
             .ok_or(CaptureError::Kernel { name: format!("tracepoint {tracepoint}") })?;
-        let instructions = self.relocate(object, section)?;
-        bpf::program(&instructions, b"Dual MIT/GPL\0", id)
-            .map_err(CaptureError::bpf(format!("load the program for {tracepoint}")))
+        Ok(Code { tracepoint, type_id, instructions: self.relocate(object, section)? })
     }
 
     /// Lets the program of a tracepoint go on in another.
@@ -422,12 +448,11 @@ impl Loaded {
     pub(crate) fn in_progress(&self) -> Result<Vec<InProgress>, CaptureError> {
         let refused = || CaptureError::bpf("read the map threads");
         let mut found = Vec::new();
+        bpf::values(self.map("threads")?, THREAD_BYTES, &mut |value| {
+            found.extend(value.first_chunk().and_then(InProgress::of));
+        })
+        .map_err(refused())?;
         let mut value = [0; THREAD_BYTES];
-        let threads = self.map("threads")?;
-        for place in 0..PLACES {
-            bpf::lookup(threads, &place.to_ne_bytes(), &mut value).map_err(refused())?;
-            found.extend(InProgress::of(&value));
-        }
         let elsewhere = self.map("elsewhere")?;
         let (mut key, mut next) = (None, [0; 4]);
         while bpf::next_key(elsewhere, key.as_ref().map(<[u8; 4]>::as_slice), &mut next)

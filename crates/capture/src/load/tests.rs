@@ -74,7 +74,7 @@ fn the_programs_of_earlier_kernels_are_accepted() {
     ];
     for (program, tracepoint) in cases {
         let section = object.section_by_name(&format!("tp_btf/{program}")).unwrap();
-        loaded.program(&btf, &object, &section, tracepoint).unwrap();
+        loaded.code(&btf, &object, &section, tracepoint).unwrap().load().unwrap();
     }
 }
 
