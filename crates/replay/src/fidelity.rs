@@ -35,6 +35,8 @@ pub struct Replayed {
     pub cpu_ns: u64,
     /// Time between calls in which threads were awake, waiting for each other excepted.
     pub awake_ns: u64,
+    /// Work of the replay itself that no pause of the program made up for, of the thread with most.
+    pub overhead_ns: u64,
     /// Duration of reading, writing and syncing calls, and of the others.
     pub latencies: BTreeMap<&'static str, Histogram>,
     /// Time from the moment a call was due to its start.

@@ -188,6 +188,7 @@ impl Planner {
         }
         match planned {
             Ok(()) => {
+                self.processes.works(event);
                 self.recorded.planned += 1;
                 // A page that was in memory has no duration: it is computing.
                 let is_page = draft.operation.action == Action::Touch;

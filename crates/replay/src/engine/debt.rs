@@ -45,6 +45,11 @@ impl Debt {
         in_memory
     }
 
+    /// What no computing paid for.
+    pub(super) fn left(&self) -> Duration {
+        self.0
+    }
+
     /// Pays with time of computing, and returns what is left of that.
     pub(super) fn pay(&mut self, computing: Duration) -> Duration {
         let paid = self.0.min(computing);

@@ -514,6 +514,7 @@ impl<'a> Runner<'a> {
     }
 
     fn finish(mut self, began: Instant, number: u64) -> Tally {
+        self.result.overhead_ns = nanoseconds(self.debt.left());
         if number > 0 {
             self.result.elapsed_ns =
                 nanoseconds(self.worked_until.saturating_duration_since(began));

@@ -106,6 +106,7 @@ pub(super) struct Tally {
     pub(super) inside_ns: u64,
     pub(super) cpu_ns: u64,
     pub(super) awake_ns: u64,
+    pub(super) overhead_ns: u64,
     pub(super) differences: BTreeMap<Difference, u64>,
     pub(super) cloned_otherwise: u64,
     pub(super) spared: u64,
@@ -124,6 +125,7 @@ impl Tally {
         all.inside_ns += self.inside_ns;
         all.cpu_ns += self.cpu_ns;
         all.awake_ns += self.awake_ns;
+        all.overhead_ns = all.overhead_ns.max(self.overhead_ns);
         all.cloned_otherwise += self.cloned_otherwise;
         all.spared += self.spared;
         all.not_open += self.not_open;

@@ -261,13 +261,19 @@ impl Planner {
                 self.write(node, None, moved, draft);
                 Ok(Ok(()))
             }
+            // Programs ask for more than any file has, and learn by an error that two filesystems cannot share it.
+            (Ok(_), None) | (Err(_), Some(_)) if event.failed() => Ok(Err(Reason::Process)),
             (Ok(from), None) => {
                 draft.operation.action = Action::Read;
-                Ok(self.on_handle(event, from, draft))
+                let planned = self.on_handle(event, from, draft);
+                draft.operation.length = moved;
+                Ok(planned)
             }
             (Err(_), Some(to)) => {
                 draft.operation.action = Action::Write;
-                Ok(self.on_handle(event, to, draft))
+                let planned = self.on_handle(event, to, draft);
+                draft.operation.length = moved;
+                Ok(planned)
             }
             (Err(reason), None) => {
                 self.channel(event, draft);

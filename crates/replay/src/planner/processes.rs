@@ -48,6 +48,8 @@ struct Thread {
     /// End of its last operation; of a new thread, of the operation that made it.
     ready_ns: Option<u64>,
     begun: bool,
+    /// True once a call of it was planned.
+    works: bool,
     /// End of its last call, planned or not.
     last_end_ns: Option<u64>,
     pause: Pause,
@@ -232,6 +234,18 @@ impl Processes {
         self.threads.get(&(process, thread))?.ready_ns
     }
 
+    /// Notes that a call of the thread was planned.
+    pub(super) fn works(&mut self, event: &Event) {
+        if let Some(thread) = self.threads.get_mut(&(event.process, event.thread)) {
+            thread.works = true;
+        }
+    }
+
+    /// True for a thread of which no call was planned so far.
+    pub(super) fn is_idle(&self, event: &Event) -> bool {
+        !self.threads.get(&(event.process, event.thread)).is_some_and(|thread| thread.works)
+    }
+
     /// The lane of a thread that made calls.
     pub(super) fn lane_of(&self, process: u32, thread: u32) -> Option<u32> {
         self.threads.get(&(process, thread)).map(|thread| thread.lane)
@@ -342,6 +356,7 @@ impl Planner {
             lane,
             ready_ns: None,
             begun: false,
+            works: false,
             last_end_ns: None,
             pause: Pause::default(),
         };

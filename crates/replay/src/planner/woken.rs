@@ -59,9 +59,16 @@ impl Planner {
         pause.waited_ns -= awaited_ns;
         let later_ns = pause.waited_ns.min(woken_ns);
         let stalled_ns = pause.stalled_ns.min(own_ns);
+        let mut slept_ns = (pause.waited_ns - later_ns).min(own_ns - stalled_ns);
+        let think_ns = own_ns - stalled_ns - slept_ns;
+        if self.processes.is_idle(event) {
+            // A helper that does something at intervals until it is told to end: the load does not wait for those.
+            slept_ns = 0;
+        }
+        let own_ns = think_ns + stalled_ns + slept_ns;
         let operation = &mut draft.operation;
-        operation.wait_ns = (pause.waited_ns - later_ns).min(own_ns - stalled_ns);
-        operation.think_ns = own_ns - stalled_ns - operation.wait_ns;
+        operation.wait_ns = slept_ns;
+        operation.think_ns = think_ns;
         operation.action = Action::Order;
         operation.added = true;
         operation.expected = 0;

@@ -95,3 +95,23 @@ fn an_open_file_gets_its_name() {
     assert_eq!(plan.operations(0)[2].action, Action::Arrive);
     assert_eq!((plan.recorded().unknown_files, plan.recorded().contradictions), (1, 0));
 }
+
+/// `cp` asks to share a file of up to 9 EB with another filesystem, and then copies it.
+#[test]
+fn a_copy_over_the_border_moves_what_the_recorded_call_moved() {
+    let mut script = Script::default();
+    script.known("/tmp/in", REGULAR, 700);
+    script.open(1, "/tmp/in", libc::O_RDONLY, 3);
+    script.open(1, "/w/out", libc::O_WRONLY | libc::O_CREAT, 4);
+    let copies = [("copy_file_range", -i64::from(libc::EXDEV)), ("sendfile", 700), ("sendfile", 0)];
+    for (call, result) in copies {
+        let to = script.file("/w/out");
+        let copy = script.on(1, call, (3, "/tmp/in"), result);
+        (copy.to_file, copy.length) = (Some(to), Some(9_223_372_035_781_033_984));
+    }
+    let plan = script.plan(&in_folder()).unwrap();
+    let own = plan.operations(0);
+    let copies = own.iter().filter(|one| one.action == Action::Write);
+    let copies: Vec<_> = copies.map(|one| (one.length, one.expected)).collect();
+    assert_eq!(copies, [(700, 700), (0, 0)]);
+}

@@ -81,6 +81,32 @@ fn a_thread_whose_waker_made_no_call_before_sleeps_as_recorded() {
     }
 }
 
+/// Thread 3 looks at something outside of the folder, sleeps, and is told to end by thread 2.
+#[test]
+fn the_intervals_of_a_helper_are_not_slept() {
+    for (place, sleeps) in [("/elsewhere", false), ("/w/a", true)] {
+        let mut script = Script::default();
+        script.known("/w/b", REGULAR, 0);
+        script.open(1, "/w/b", libc::O_WRONLY, 4).thread = 2;
+        script.on(1, "write", (4, "/w/b"), 10).thread = 2;
+        let look = |script: &mut Script, at_ns| -> usize {
+            script.now_ns = at_ns;
+            script.at(1, "newfstatat", place, -2).thread = 3;
+            script.events.len() - 1
+        };
+        look(&mut script, 40_000);
+        let last = look(&mut script, 110_000);
+        let event = &mut script.events[last];
+        (event.cpu_ns, event.waited_ns) = (Some(500), Some(60_000));
+        (event.waker, event.woken_ns, event.awaited_ns) = (Some(2), Some(1500), Some(10_000));
+        let choice = Choice { only: Some("/w".to_owned()), ..Choice::default() };
+        let plan = script.plan(&choice).unwrap();
+        let orders = (0..2).flat_map(|lane| plan.operations(lane)).collect::<Vec<_>>();
+        let order = orders.iter().find(|one| one.action == Action::Order).unwrap();
+        assert_eq!(order.wait_ns > 0, sleeps, "{place}: {order:?}");
+    }
+}
+
 #[test]
 fn the_end_of_a_thread_can_be_awaited() {
     let mut script = Script::default();
