@@ -93,8 +93,10 @@ struct thread {
 	u64 cpu_ns, waited_ns;
 	// The part of the time asleep of which a record was sent.
 	u64 awaited_ns;
+	// The next operation of a call of libaio.
+	s64 part;
 	// Keeps neighbours, which run on other CPUs, out of its cache lines.
-	u64 apart[7];
+	u64 apart[6];
 };
 
 enum record_type { CALL = 1, PATH = 2, FORK = 3, EXEC = 4, EXIT = 5, BLOCK = 6, OPERATION = 7, WAKE = 8, FAULT = 9, SLEPT = 10 };
@@ -241,6 +243,8 @@ struct request_start {
 #define LEAST_SLEEP_NS 20000
 // Operations of one call of libaio that are recorded.
 #define AIO_PARTS 256
+// Those of one run of a program: the verifier follows each of them.
+#define AIO_AT_ONCE 32
 // Codes of libaio begin here.
 #define LIBAIO 1000
 
@@ -642,6 +646,7 @@ int sys_enter(u64 *context)
 	thread->cpu_ns = own_time(thread, now_ns);
 	thread->waited_ns = thread->free_ns ? thread->slept_ns : ~0ULL;
 	thread->start_ns = now_ns;
+	thread->part = 0;
 	if (*flags & SUBMITS)
 		tail_call(context, &after_enter, 0);
 	return 0;
@@ -771,6 +776,7 @@ int sys_exit(u64 *context)
 	record->cpu_ns = thread->cpu_ns;
 	record->waited_ns = thread->waited_ns;
 	ring_submit(record, NO_WAKEUP);
+	thread->part = 0;
 	if (flags & AWAITS)
 		tail_call(context, &after_exit, 0);
 	if (flags & MAPS)
@@ -946,6 +952,13 @@ INLINE void lose_parts(s64 count)
 		*lost += count - AIO_PARTS;
 }
 
+// True if the program has to run again for the rest of a call's operations.
+INLINE int has_more_parts(struct thread *thread, s64 count)
+{
+	thread->part += AIO_AT_ONCE;
+	return thread->part < count && thread->part < AIO_PARTS;
+}
+
 struct aio_block {
 	u64 data;
 	u32 key, flags;
@@ -959,15 +972,14 @@ struct aio_block {
 SEC("tail/sys_enter/0")
 int aio_submit(u64 *context)
 {
-	(void)context;
 	u64 ids = current_ids();
 	u32 id = (u32)ids;
 	struct thread *thread = thread_of(id);
 	if (!thread)
 		return 0;
-	s64 count = thread->args[1];
-	u64 list = thread->args[2];
-	for (int nth = 0; nth < AIO_PARTS && nth < count; nth++) {
+	s64 count = thread->args[1], part = thread->part;
+	u64 list = thread->args[2] + (u64)part * 8;
+	for (int nth = 0; nth < AIO_AT_ONCE && part + nth < count; nth++) {
 		u64 block = 0;
 		struct aio_block said = {};
 		// The program's own bad pointer, or memory that is not there yet.
@@ -991,6 +1003,8 @@ int aio_submit(u64 *context)
 		if (map_update(&operations, &key, &start, 0))
 			lose(LOST_OPERATION);
 	}
+	if (has_more_parts(thread, count))
+		tail_call(context, &after_enter, 0);
 	lose_parts(count);
 	thread->start_ns = time_ns();
 	return 0;
@@ -1009,9 +1023,9 @@ int aio_complete(u64 *context)
 	struct thread *thread = thread_of(id);
 	if (!thread)
 		return 0;
-	s64 count = context[1];
-	u64 list = thread->args[3];
-	for (int nth = 0; nth < AIO_PARTS && nth < count; nth++) {
+	s64 count = context[1], part = thread->part;
+	u64 list = thread->args[3] + (u64)part * sizeof(struct aio_event);
+	for (int nth = 0; nth < AIO_AT_ONCE && part + nth < count; nth++) {
 		struct aio_event event = {};
 		if (read_user(&event, sizeof(event), (void *)(list + (u64)nth * sizeof(event)))) {
 			lose(LOST_OPERATION);
@@ -1024,6 +1038,8 @@ int aio_complete(u64 *context)
 		send_operation(start, event.result, 0);
 		map_delete(&operations, &key);
 	}
+	if (has_more_parts(thread, count))
+		tail_call(context, &after_exit, 0);
 	lose_parts(count);
 	set_free(thread, time_ns());
 	return 0;

@@ -26,7 +26,7 @@ fn writes_are_single(test: &str, engine: &str, names: [&'static str; 2], more: &
     let mut words = vec!["fio", "--name=job", "--size=1m", "--bs=4k", "--rw=write", "--thread"];
     words.extend(["--iodepth=8", "--output=/dev/null", &engine, &name]);
     words.extend(more);
-    if !more.contains(&"--fdatasync=64") {
+    if !more.iter().any(|word| word.contains("sync=")) {
         words.push("--fsync=64");
     }
     let Some(captured) = captured(test, &of_command(&work.path().join("trace"), &words)) else {
@@ -52,7 +52,7 @@ fn writes_are_single(test: &str, engine: &str, names: [&'static str; 2], more: &
     offsets.sort_unstable();
     assert_eq!(offsets, (0..OPERATIONS).map(|nth| nth * 4096).collect::<Vec<_>>());
     let syncs: Vec<_> = of(names[1]).map(|(event, path, _)| (path, event.result)).collect();
-    assert!(syncs.len() >= 3, "{names:?}: {syncs:?}");
+    assert!(!syncs.is_empty(), "{names:?}: {syncs:?}");
     assert!(syncs.iter().all(|sync| *sync == (&file, Some(0))), "{syncs:?}");
     if names[1].starts_with("io_uring") {
         let leaves_out = more.contains(&"--fdatasync=64");
@@ -83,5 +83,10 @@ fn operations_of_io_uring_are_recorded_one_by_one() {
 fn operations_of_libaio_are_recorded_one_by_one() {
     let test = "operations_of_libaio_are_recorded_one_by_one";
     // fio's own engine syncs by the call fsync.
-    writes_are_single(test, "libaio", ["aio_write", "fsync"], &["--direct=0"]);
+    let names = ["aio_write", "fsync"];
+    if writes_are_single(test, "libaio", names, &["--direct=0"]) {
+        // More in a call than one run of the recorder's programs takes.
+        let many = ["--direct=0", "--iodepth=256", "--iodepth_batch=256", "--fsync=128"];
+        writes_are_single(test, "libaio", names, &many);
+    }
 }
