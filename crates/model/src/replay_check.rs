@@ -72,6 +72,20 @@ pub struct ReplayComparison {
     pub requests: Option<Compared>,
     /// Mean number of such requests in progress.
     pub depth: Option<Compared>,
+    /// Work of the replay itself that is in its elapsed time, seconds. Recording slows a program by about as much
+    /// where both take as long.
+    pub overhead_s: f64,
+    /// The replay with fewer syncs; `None` where syncs take little of its time.
+    pub fewer_syncs: Option<FewerSyncs>,
+}
+
+/// A replay on the same stack that makes one sync for several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FewerSyncs {
+    /// Syncs of the program for which one was made.
+    pub every: u32,
+    /// Time between the first call and the end of the last, seconds.
+    pub elapsed_s: f64,
 }
 
 /// The part of a replay that takes another time than in the program.
@@ -86,6 +100,8 @@ pub enum OffPart {
     Device,
     /// None of these: threads wait for each other, or sleep.
     Waiting,
+    /// The work of recording and replaying: the program makes more calls than either keeps up with.
+    Overhead,
 }
 
 impl ReplayComparison {
@@ -95,18 +111,39 @@ impl ReplayComparison {
         self.elapsed_s.ratio()
     }
 
-    /// The ratio, or its inverse where the replay is faster: the factor by which a comparison of two stacks may be
-    /// wrong, since one stack may be replayed right and the other not.
+    /// The factor by which a comparison of two stacks may be wrong, since one stack may be replayed right and the
+    /// other not: the ratio, or its inverse where the replay is faster, and no less than what its own work makes of it.
     #[must_use]
     pub fn error(&self) -> Option<f64> {
+        Some(self.timing_error()?.max(self.slowdown()))
+    }
+
+    fn timing_error(&self) -> Option<f64> {
         let ratio = self.ratio().filter(|ratio| *ratio > 0.0)?;
         Some(ratio.max(ratio.recip()))
+    }
+
+    /// Time of the replay divided by that without its own work.
+    fn slowdown(&self) -> f64 {
+        let replayed = self.elapsed_s.replayed;
+        replayed / (replayed - self.overhead_s).max(replayed / 2.0)
+    }
+
+    /// Time with fewer syncs divided by that with all, and the syncs for which one was made.
+    #[must_use]
+    pub fn fewer_syncs(&self) -> Option<(f64, u32)> {
+        let FewerSyncs { every, elapsed_s } = self.fewer_syncs?;
+        let replayed = self.elapsed_s.replayed;
+        (replayed > 0.0).then_some((elapsed_s / replayed, every))
     }
 
     /// The part that explains most of the difference; `None` within [`LIMIT`].
     #[must_use]
     pub fn off(&self) -> Option<OffPart> {
         self.error().filter(|error| *error > LIMIT)?;
+        if self.timing_error().is_some_and(|error| error <= LIMIT) {
+            return Some(OffPart::Overhead);
+        }
         let sign = self.elapsed_s.excess().signum();
         let explains = |part: Compared| sign * part.excess();
         let calls = explains(self.calls_s);

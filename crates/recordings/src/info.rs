@@ -16,7 +16,9 @@ use seekwell_trace::meta::{Mount, Unfinished};
 use seekwell_trace::{Operation, Trace, TraceError};
 use serde::Serialize;
 
+pub use cheaper::SYNC_EVERY;
 pub use histogram::Spread;
+pub use sentences::AT_STAKE;
 pub use text::text;
 
 /// Name of writes that return when the data is on the device.

@@ -7,6 +7,7 @@ use crate::factor::list;
 use crate::model_error::on_device;
 use crate::noise::noise;
 use crate::number::percent;
+use crate::replay_check;
 use crate::safety::{self, class_words, worst};
 use crate::text::capital;
 use crate::view::{RunView, count};
@@ -41,6 +42,7 @@ pub(crate) fn sections(view: &RunView) -> Vec<Section> {
         (safety::TITLE, safety::sentences(view)),
         ("After a power cut", durability(view)),
         ("How the race went", evidence.race.as_ref().map_or_else(Vec::new, course)),
+        ("The replay on its own stack", replay_check::parts(view)),
         ("The laboratory", laboratory(evidence)),
         ("Noise and cost", noise(view)),
     ];

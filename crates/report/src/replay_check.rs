@@ -1,7 +1,8 @@
 //! Reports of a replay's time on the stack of its capture: a sentence, and JSON.
 
-use crate::number::three_digits;
+use crate::number::{quantity, three_digits};
 use crate::view::RunView;
+use seekwell_model::metrics::Unit;
 use seekwell_model::replay_check::{
     CheckResult, Compared, OffPart, ReplayCheck, ReplayComparison, WITHHELD,
 };
@@ -23,6 +24,30 @@ pub(crate) fn sentences(view: &RunView) -> String {
     all.join(" ")
 }
 
+/// What was recorded and what was replayed there, part by part; a sentence for each workload.
+pub(crate) fn parts(view: &RunView) -> Vec<String> {
+    let checks = view.plan.replay_checks.iter();
+    let found = checks.filter_map(|check| Some((check, check.compared()?)));
+    found.map(|(check, found)| format!("{}: {}", check.workload, parts_of(found))).collect()
+}
+
+fn parts_of(found: &ReplayComparison) -> String {
+    let all = [
+        ("elapsed", Some(Unit::Seconds), Some(found.elapsed_s)),
+        ("in calls", Some(Unit::Seconds), Some(found.calls_s)),
+        ("computing", Some(Unit::Seconds), found.computing_s),
+        ("read from the device", Some(Unit::Bytes), found.device_read_bytes),
+        ("written to it", Some(Unit::Bytes), found.device_written_bytes),
+        ("requests", Some(Unit::Count), found.requests),
+        ("mean depth", None, found.depth),
+    ];
+    let said = all.into_iter().filter_map(|(name, unit, part)| {
+        let Compared { recorded, replayed } = part?;
+        Some(format!("{name} {} and {}", quantity(unit, recorded), quantity(unit, replayed)))
+    });
+    format!("recorded and replayed, {}", said.collect::<Vec<_>>().join("; "))
+}
+
 /// The checks for programs: the ratio, the part that is off and the sentence besides the measured times.
 pub(crate) fn json(view: &RunView) -> Value {
     view.plan.replay_checks.iter().map(check_json).collect()
@@ -38,6 +63,7 @@ fn check_json(check: &ReplayCheck) -> Value {
         "workload": check.workload,
         "ratio": found.and_then(ReplayComparison::ratio),
         "off": found.and_then(ReplayComparison::off),
+        "fewer_syncs_ratio": found.and_then(ReplayComparison::fewer_syncs).map(|(ratio, _)| ratio),
         "measured": found,
         "reason": reason,
         "sentence": said(check),
@@ -50,8 +76,19 @@ fn said(check: &ReplayCheck) -> String {
             "The replay's time could not be compared with your program's: {}.",
             reason.trim_end_matches('.')
         ),
-        CheckResult::Compared(found) => compared(found),
+        CheckResult::Compared(found) => compared(found) + &fewer_syncs(found).unwrap_or_default(),
     }
+}
+
+/// Ratio above which fewer syncs are no advice.
+const NO_GAIN: f64 = 0.9;
+
+fn fewer_syncs(found: &ReplayComparison) -> Option<String> {
+    let (ratio, every) = found.fewer_syncs().filter(|(ratio, _)| *ratio < NO_GAIN)?;
+    Some(format!(
+        " With one sync for {every} it takes {} of that time, and a crash loses up to {every} times as much.",
+        three_digits(ratio)
+    ))
 }
 
 fn compared(found: &ReplayComparison) -> String {
@@ -75,6 +112,10 @@ fn compared(found: &ReplayComparison) -> String {
             seconds(found.calls_s)
         ),
         (OffPart::Calls, _) => format!("mostly in calls, {}", seconds(found.calls_s)),
+        (OffPart::Overhead, _) => format!(
+            "{} s are its own work, and recording so many calls slowed your program by as much",
+            three_digits(found.overhead_s)
+        ),
         (OffPart::Waiting | OffPart::Computing, _) => {
             "mostly in sleeps and in waits of its threads for each other".to_owned()
         }

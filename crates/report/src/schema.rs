@@ -137,6 +137,7 @@ fn replay_check() -> Value {
         ("workload", text()),
         ("ratio", nullable(number())),
         ("off", nullable(reference("OffPart"))),
+        ("fewer_syncs_ratio", nullable(number())),
         ("measured", nullable(reference("ReplayComparison"))),
         ("reason", nullable(text())),
         ("sentence", text()),

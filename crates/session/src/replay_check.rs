@@ -7,9 +7,12 @@ use seekwell_host::recorded::{
 };
 use seekwell_host::sysfs::System;
 use seekwell_model::lab::{Effort, Workload};
-use seekwell_model::replay_check::{CheckResult, Compared, LIMIT, ReplayCheck, ReplayComparison};
+use seekwell_model::replay_check::{
+    CheckResult, Compared, FewerSyncs, LIMIT, ReplayCheck, ReplayComparison,
+};
 use seekwell_model::workloads::replay::ReplaySpeed;
 use seekwell_model::workloads::{CacheState, ReplayParams, WorkloadParams};
+use seekwell_recordings::info::{AT_STAKE, SYNC_EVERY};
 use seekwell_replay::{Choice, Content, Options, Plan, ReplayError, Replayed, Speed};
 use seekwell_trace::{Operation, Trace};
 use std::path::{Path, PathBuf};
@@ -42,6 +45,9 @@ pub(crate) fn replayed(workloads: &[Workload]) -> impl Iterator<Item = (&str, &R
         compared.map(|params| (workload.name.as_str(), params))
     })
 }
+
+/// Histogram of a replay's syncs.
+const SYNCS: &str = "fsync";
 
 /// Part of a run's time that its checks may take: a quarter.
 const SHARE_OF_TIME: u64 = 4;
@@ -101,13 +107,18 @@ struct Recording {
 
 impl Recording {
     fn read(params: &ReplayParams) -> Result<Self, ReplayError> {
-        let choice = Choice { only: params.only.clone(), ..Choice::default() };
         read_confined(&Reach::default().reading_trace(&params.trace), || {
             let trace = Trace::open(&params.trace)?;
-            let plan = seekwell_replay::plan(&trace, &choice)?;
+            let plan = plan(&trace, params, 1)?;
             Ok(Self { plan, kernel: trace.meta().kernel.clone(), files: files(&trace, params)? })
         })
     }
+}
+
+/// The plan of a load, with one sync for so many.
+fn plan(trace: &Trace, params: &ReplayParams, sync_every: u32) -> Result<Plan, ReplayError> {
+    let choice = Choice { only: params.only.clone(), sync_every, ..Choice::default() };
+    seekwell_replay::plan(trace, &choice)
 }
 
 /// Files of the load with device and inode.
@@ -153,9 +164,12 @@ fn compare(params: &ReplayParams, bounds: &Bounds<'_>) -> Result<ReplayCompariso
     let mut directory =
         CheckDirectory::make(&system, bounds.lists, &on).map_err(|error| error.to_string())?;
     let ran = place.replays(&mut directory);
+    // A replay that fails with fewer syncs takes nothing from the comparison.
+    let fewer =
+        ran.as_ref().ok().and_then(|ran| place.fewer_syncs(&mut directory, ran).ok()).flatten();
     let removed = directory.remove().map_err(|error| error.to_string());
     let ran = ran.and_then(|ran| removed.map(|()| ran))?;
-    place.comparison(&ran)
+    place.comparison(&ran, fewer)
 }
 
 /// One replay with what the disk did.
@@ -177,12 +191,38 @@ impl Place<'_> {
         if self.params.zeros { Content::Zeros } else { Content::Random }
     }
 
+    /// A replay with fewer syncs, where syncs take a part of the time that is worth it.
+    fn fewer_syncs(
+        &self,
+        directory: &mut CheckDirectory,
+        ran: &[Ran],
+    ) -> Result<Option<FewerSyncs>, String> {
+        let Some(Ran { replayed, .. }) = ran.get(ran.len() / 2) else { return Ok(None) };
+        let syncs = replayed.latencies.get(SYNCS).filter(|syncs| syncs.count() > SYNC_EVERY.into());
+        let in_syncs_ns = syncs.and_then(|syncs| Some(syncs.mean_ns()? * syncs.count() as f64));
+        let is_much = in_syncs_ns.is_some_and(|took| took >= AT_STAKE * replayed.elapsed_ns as f64);
+        let took_ns = ran.iter().map(|one| one.replayed.elapsed_ns).sum::<u64>();
+        let has_time = self.bounds.has_time(took_ns.saturating_add(replayed.elapsed_ns));
+        if !is_much || !has_time || self.bounds.stop.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let path = &self.params.trace;
+        let changed = read_confined(&Reach::default().reading_trace(path), || {
+            plan(&Trace::open(path)?, self.params, SYNC_EVERY)
+        });
+        let changed = changed.map_err(|error: ReplayError| error.to_string())?;
+        directory.renew().map_err(|error| error.to_string())?;
+        let took = self.replay(&changed, directory)?.replayed;
+        let elapsed_s = took.elapsed_ns as f64 / 1e9;
+        Ok((!took.stopped).then_some(FewerSyncs { every: SYNC_EVERY, elapsed_s }))
+    }
+
     /// One replay, and more if it is off, by elapsed time.
     fn replays(&self, directory: &mut CheckDirectory) -> Result<Vec<Ran>, String> {
         let recorded = self.recording.plan.recorded().elapsed_ns as f64;
         let (mut all, mut took_ns) = (Vec::new(), 0_u64);
         while all.len() < REPLAYS {
-            let ran = self.replay(directory)?;
+            let ran = self.replay(&self.recording.plan, directory)?;
             let ratio = ran.replayed.elapsed_ns as f64 / recorded;
             took_ns = took_ns.saturating_add(ran.replayed.elapsed_ns);
             all.push(ran);
@@ -198,10 +238,10 @@ impl Place<'_> {
         Ok(all)
     }
 
-    fn replay(&self, directory: &CheckDirectory) -> Result<Ran, String> {
+    fn replay(&self, plan: &Plan, directory: &CheckDirectory) -> Result<Ran, String> {
         let failed = |error: ReplayError| error.to_string();
         let here = |error: seekwell_host::Error| error.to_string();
-        let (plan, target) = (&self.recording.plan, directory.path());
+        let target = directory.path();
         let free = rustix::fs::statvfs(&target).map_err(|error| error.to_string())?;
         let kept = free.f_blocks.saturating_mul(free.f_frsize) / KEPT_FREE;
         seekwell_replay::check_room(plan, &target, kept).map_err(failed)?;
@@ -230,7 +270,11 @@ impl Place<'_> {
     }
 
     /// The replay of middle length, set against the recording.
-    fn comparison(&self, ran: &[Ran]) -> Result<ReplayComparison, String> {
+    fn comparison(
+        &self,
+        ran: &[Ran],
+        fewer_syncs: Option<FewerSyncs>,
+    ) -> Result<ReplayComparison, String> {
         let middle = ran.get(ran.len() / 2).ok_or("it was stopped")?;
         let recorded = self.recording.plan.recorded();
         let disk = match self.on.disk(self.system).filter(|_| middle.disk.is_some()) {
@@ -259,6 +303,8 @@ impl Place<'_> {
                 recorded: depth(was, recorded.elapsed_ns),
                 replayed: depth(is, replayed.elapsed_ns),
             }),
+            overhead_s: replayed.overhead_ns as f64 / 1e9,
+            fewer_syncs,
         })
     }
 

@@ -26,6 +26,18 @@ fn the_part_that_grew_most_is_off() {
 }
 
 #[test]
+fn the_own_work_of_a_replay_is_an_error_where_its_time_is_not() {
+    let with = |elapsed, overhead_s| ReplayComparison { overhead_s, ..of(elapsed, 1.0, 1.0) };
+    assert_eq!(with(1.0, 0.5).error(), Some(2.0));
+    assert_eq!(with(1.0, 0.2).off(), Some(OffPart::Overhead));
+    assert_eq!(with(1.0, 0.1).off(), None);
+    assert_eq!(with(1.5, 0.5).off(), Some(OffPart::Waiting));
+    // Of several threads none has more than half of the time.
+    assert_eq!(with(1.0, 3.0).error(), Some(2.0));
+    assert_eq!(with(0.0, 0.0).error(), None);
+}
+
+#[test]
 fn calls_with_other_requests_are_the_devices() {
     let requests = Some(Compared { recorded: 10.0, replayed: 20.0 });
     let found = ReplayComparison { requests, ..of(1.5, 1.5, 1.0) };

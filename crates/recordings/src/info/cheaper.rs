@@ -7,7 +7,7 @@ use super::text::{count, time};
 use seekwell_trace::calls::Class;
 
 /// Syncs of which one is kept.
-const SYNC_EVERY: u64 = 10;
+pub const SYNC_EVERY: u32 = 10;
 
 impl Summary {
     /// Sentences about the most that fewer syncs of the program save: the time in them, of all threads, and never more
@@ -19,8 +19,9 @@ impl Summary {
             (ratio(saved_ns, self.active_ns) >= AT_STAKE).then(|| time(saved_ns))
         };
         let syncs = self.classes.iter().find(|class| class.class == Class::Sync.name());
-        let fewer = syncs.filter(|syncs| syncs.count > SYNC_EVERY).and_then(|syncs| {
-            at_most(syncs.time_ns / SYNC_EVERY * (SYNC_EVERY - 1)).map(|saved| {
+        let every = u64::from(SYNC_EVERY);
+        let fewer = syncs.filter(|syncs| syncs.count > every).and_then(|syncs| {
+            at_most(syncs.time_ns / every * (every - 1)).map(|saved| {
                 format!(
                     "Cheaper than another stack, if the program can: one sync for {SYNC_EVERY} saves up to {saved} in {} \
                      syncs, and a crash loses up to {SYNC_EVERY} times as much. To try it set sync_every = {SYNC_EVERY} \

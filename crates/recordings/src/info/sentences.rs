@@ -7,8 +7,8 @@ use seekwell_trace::calls::Class;
 
 /// Smaller shares of the time are not worth a change.
 const NOTICEABLE: f64 = 0.05;
-/// Axes at which less of the active time is at stake are not named.
-pub(super) const AT_STAKE: f64 = 0.1;
+/// Axes at which less of the active time is at stake are not named, and no other advice is given.
+pub const AT_STAKE: f64 = 0.1;
 /// Requests in a row of this size and more take the device's bandwidth, smaller ones its latency.
 const LARGE_REQUEST: u64 = 64 << 10;
 /// Larger shares of the time in calls decide which axes matter.

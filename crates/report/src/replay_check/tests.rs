@@ -1,4 +1,5 @@
 use super::*;
+use seekwell_model::replay_check::FewerSyncs;
 
 fn check(elapsed: f64, calls: f64, computing: f64) -> ReplayCheck {
     let compared = |recorded, replayed| Compared { recorded, replayed };
@@ -44,9 +45,32 @@ fn a_replay_that_is_off_names_the_part() {
             "the bound allows for it",
         ),
     ];
+    let mut busy = check(1.0, 0.8, 0.1);
+    if let CheckResult::Compared(found) = &mut busy.result {
+        found.overhead_s = 0.3;
+    }
+    let own =
+        "0.300 s are its own work, and recording so many calls slowed your program by as much";
+    let all = all.into_iter().chain([(busy, "1.00", own, "the bound allows for it")]);
     for (check, ratio, part, then) in all {
         assert_eq!(said(&check), format!("The replay takes {ratio} {start} ({part}): {then}."));
     }
+}
+
+#[test]
+fn fewer_syncs_are_said_where_they_gain_something() {
+    let with = |elapsed_s| {
+        let mut check = check(1.0, 0.8, 0.1);
+        if let CheckResult::Compared(found) = &mut check.result {
+            found.fewer_syncs = Some(FewerSyncs { every: 10, elapsed_s });
+        }
+        check
+    };
+    let text = "The replay takes 1.00 times as long as your program did on ext4 on /dev/vda1.";
+    let gain = " With one sync for 10 it takes 0.310 of that time, and a crash loses up to 10 times as much.";
+    assert_eq!(said(&with(0.31)), format!("{text}{gain}"));
+    assert_eq!(said(&with(0.95)), text);
+    assert_eq!(check_json(&with(0.31))["fewer_syncs_ratio"], 0.31);
 }
 
 #[test]
@@ -63,6 +87,8 @@ fn programs_get_the_ratio_the_part_and_the_reason() {
     let reason = CheckResult::Unchecked("that needs root".to_owned());
     view.plan.replay_checks =
         vec![check(1.3, 1.1, 0.1), ReplayCheck { workload: "other".to_owned(), result: reason }];
+    let said = "load: recorded and replayed, elapsed 1.00 s and 1.30 s; in calls 800 ms and 1.10 s; computing 100 ms and 100 ms";
+    assert_eq!(parts(&view), [said]);
     let value = json(&view);
     let (found, none) = (&value[0], &value[1]);
     assert_eq!((&found["ratio"], &found["off"]), (&json!(1.3), &json!("calls")));

@@ -6,8 +6,13 @@ use seekwell_trace::meta::Meta;
 use seekwell_trace::{Event, FileEntry, FileId, Limits, TraceWriter};
 use std::os::unix::fs::MetadataExt as _;
 
-/// A program that wrote a file of this folder ten times, with 10 ms of sleep between, as recorded by this kernel.
+/// A program that wrote a file ten times, with 10 ms of sleep between, as recorded by this kernel.
 fn write_trace(folder: &Path, file: &Path, inode: u64) {
+    write_trace_of(folder, file, inode, &["pwrite64"; 10], 10_000_000);
+}
+
+/// A program that made these calls on a file, one every so many nanoseconds.
+fn write_trace_of(folder: &Path, file: &Path, inode: u64, calls: &[&str], every_ns: u64) {
     let mut meta = Meta::new("test");
     let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
     meta.kernel = Some(kernel.trim().to_owned());
@@ -22,18 +27,22 @@ fn write_trace(folder: &Path, file: &Path, inode: u64) {
         mode: Some(0o100_644),
         bytes: Some(0),
     });
+    let call_ns = every_ns.min(50_000);
     let mut call = |nth: u64, name: &str, result: i64, length: Option<u64>| {
-        let event = Event::new(nth * 10_000_000, 7, 7, CallId::named(name).unwrap());
-        let event = Event { cpu_ns: Some(0), waited_ns: Some(9_950_000), ..event };
-        let (duration_ns, result) = (Some(50_000), Some(result));
+        let event = Event::new(nth * every_ns, 7, 7, CallId::named(name).unwrap());
+        let event = Event { cpu_ns: Some(0), waited_ns: Some(every_ns - call_ns), ..event };
+        let (duration_ns, result) = (Some(call_ns), Some(result));
         let (file, fd, offset) = (Some(FileId(0)), Some(3), length.map(|_| 0));
         let event =
             Event { duration_ns, result, file, fd, offset, length, flags: Some(0o102), ..event };
         writer.event(event).unwrap();
     };
     call(0, "openat", 3, None);
-    (1..11).for_each(|nth| call(nth, "pwrite64", 4096, Some(4096)));
-    meta.duration_ns = Some(110_000_000);
+    for (nth, name) in (1..).zip(calls) {
+        let writes = *name == "pwrite64";
+        call(nth, name, if writes { 4096 } else { 0 }, writes.then_some(4096));
+    }
+    meta.duration_ns = Some((calls.len() as u64 + 1) * every_ns);
     writer.finish(&meta).unwrap();
 }
 
@@ -88,6 +97,37 @@ fn a_replay_on_its_own_filesystem_is_compared_and_leaves_nothing() {
     write_trace(&elsewhere, &file, inode + 1);
     let checks = check(&[workload(params(&elsewhere))], &unlimited).unwrap();
     assert_eq!(checks[0].result, CheckResult::Unchecked(Absent::Elsewhere.to_string()));
+}
+
+/// `f_type` of a filesystem in memory, `statfs(2)`.
+const TMPFS_MAGIC: i64 = 0x0102_1994;
+
+#[test]
+fn a_load_of_syncs_is_replayed_with_one_for_ten_of_them_too() {
+    if !seekwell_testing::root() {
+        return seekwell_testing::skip("replay_check", "needs root");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    if rustix::fs::statfs(folder.path()).unwrap().f_type == TMPFS_MAGIC {
+        return seekwell_testing::skip("replay_check", "a sync takes no time in memory");
+    }
+    let (file, trace) = (folder.path().join("file"), folder.path().join("trace"));
+    std::fs::write(&file, "").unwrap();
+    let inode = file.metadata().unwrap().ino();
+    let lists = folder.path().join("lists");
+    let stop = AtomicBool::new(false);
+    let bounds = Bounds { lists: &lists, effort: Effort::Rounds(6), stop: &stop };
+    let fewer = |count: usize| {
+        let calls = ["pwrite64", "fsync"].repeat(count);
+        write_trace_of(&trace, &file, inode, &calls, 20_000);
+        let checks = check(&[workload(params(&trace))], &bounds).unwrap();
+        std::fs::remove_dir_all(&trace).unwrap();
+        checks[0].compared().unwrap().fewer_syncs
+    };
+    let found = fewer(40).unwrap();
+    assert_eq!(found.every, 10);
+    assert!(found.elapsed_s > 0.0, "{found:?}");
+    assert_eq!(fewer(10), None);
 }
 
 #[test]

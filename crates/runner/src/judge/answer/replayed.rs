@@ -6,7 +6,7 @@ use crate::values::judged_workloads;
 use seekwell_model::answer::{Answer, Doubt};
 use seekwell_model::lab::Better;
 use seekwell_model::plan::{Plan, PlannedTrial};
-use seekwell_model::replay_check::{LIMIT, ReplayComparison, WITHHELD, worst};
+use seekwell_model::replay_check::{LIMIT, OffPart, ReplayComparison, WITHHELD, worst};
 use seekwell_model::verdict::{Decision, Verdict, VerdictKind};
 use seekwell_stats::estimate::median;
 
@@ -146,6 +146,7 @@ pub(super) fn widen(plan: &Plan, verdict: &mut Verdict) {
     let check = worst(checks).and_then(|check| check.compared());
     let Some(error) = check.and_then(ReplayComparison::error) else { return };
     let ratio = check.and_then(ReplayComparison::ratio).unwrap_or(error);
+    let is_slow = check.and_then(ReplayComparison::off) == Some(OffPart::Overhead);
     let Some(answer) = &mut verdict.answer else { return };
     let sign = if verdict.better == Better::Lower { 1 } else { -1 };
     // Nearer to the pick than the replay is to the program.
@@ -163,10 +164,13 @@ pub(super) fn widen(plan: &Plan, verdict: &mut Verdict) {
     answer.loss = answer.loss.map(|loss| (1.0 + loss) * error - 1.0);
     if error > WITHHELD {
         answer.loss = None;
-        answer.cause = Some(format!(
-            "the replay takes {} times as long as your program did on the stack of the capture",
-            decision::three(ratio)
-        ));
+        answer.cause = Some(match is_slow {
+            true => "more than a third of the replay is its own work".to_owned(),
+            false => format!(
+                "the replay takes {} times as long as your program did on the stack of the capture",
+                decision::three(ratio)
+            ),
+        });
     }
     uncertify(verdict);
 }

@@ -8,10 +8,16 @@ use seekwell_model::verdict::{Verdict, VerdictKind};
 
 /// The verdict of stacks that take 1, 1.3 and 4 where the replay takes this many times as long as the program.
 fn verdict(ratio: Option<f64>, workload: Option<&str>) -> Verdict {
+    verdict_with(ratio, workload, 0.0)
+}
+
+/// The same, with this part of a second the replay's own work.
+fn verdict_with(ratio: Option<f64>, workload: Option<&str>, overhead_s: f64) -> Verdict {
     let mut plan: Plan = fixture::plan(&["a", "b", "c"], Effort::Rounds(10));
     let result = match ratio {
         Some(replayed) => CheckResult::Compared(Box::new(ReplayComparison {
             elapsed_s: Compared { recorded: 1.0, replayed },
+            overhead_s,
             ..ReplayComparison::default()
         })),
         None => CheckResult::Unchecked("it was recorded elsewhere".to_owned()),
@@ -58,6 +64,16 @@ fn a_replay_far_above_the_limit_has_no_bound_and_the_cause_is_named() {
     let cause =
         "the replay takes 3.06 times as long as your program did on the stack of the capture";
     assert_eq!(answer.cause.as_deref(), Some(cause));
+}
+
+#[test]
+fn a_replay_of_much_work_of_its_own_has_a_wider_bound_or_none() {
+    let plain = verdict(None, None).answer.unwrap().loss.unwrap();
+    let some = verdict_with(Some(1.0), None, 0.2).answer.unwrap();
+    assert!((some.loss.unwrap() - (1.25 * (1.0 + plain) - 1.0)).abs() < 1e-9);
+    let most = verdict_with(Some(1.0), None, 0.4).answer.unwrap();
+    let cause = "more than a third of the replay is its own work";
+    assert_eq!((most.loss, most.cause.as_deref()), (None, Some(cause)));
 }
 
 #[test]
