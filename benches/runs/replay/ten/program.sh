@@ -1,8 +1,10 @@
 # One of the ten programs, in the working directory: program.sh NAME INPUTS. `inputs` makes the folder of inputs.
+# FEWER=fewer.so makes one sync for ten.
 set -eu
 here=$(dirname "$(realpath "$0")")
 name=$1
 inputs=$2
+if [ "${FEWER:-}" ]; then export LD_PRELOAD="$FEWER"; fi
 case $name in
 inputs)
 	python3 "$here/writers.py" tree "$inputs/tree"
@@ -18,7 +20,9 @@ git-clone) exec git -c safe.directory='*' clone -q --no-local "$inputs/repositor
 dd) exec dd if=/dev/zero of=file bs=1M count=200 conv=fsync status=none ;;
 fio-randwrite) exec fio --name=a --rw=randwrite --bs=8k --size=48m --fsync=16 --output=/dev/null ;;
 fio-uring)
-	exec fio --name=a --ioengine=io_uring --rw=randwrite --bs=4k --size=24m --iodepth=16 --fdatasync=16 --output=/dev/null
+	# Syncs through the ring are no calls.
+	exec fio --name=a --ioengine=io_uring --rw=randwrite --bs=4k --size=24m --iodepth=16 --output=/dev/null \
+		--fdatasync="16${FEWER:+0}"
 	;;
 fio-uring-read)
 	exec fio --name=a --ioengine=io_uring --rw=randread --bs=4k --size=256m --io_size=64m --iodepth=16 --direct=1 --output=/dev/null
