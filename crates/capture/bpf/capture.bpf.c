@@ -53,7 +53,6 @@ static void (*ring_submit)(void *data, u64 flags) = (void *)132;
 #define MREMAP 25
 #define SOCKETPAIR 53
 #define WAIT4 61
-#define WNOHANG 1
 // The state of a thread that waits for a page: no signal but a deadly one ends it.
 #define INTERRUPTIBLE 1
 #define UNINTERRUPTIBLE 2
@@ -91,15 +90,16 @@ struct thread {
 	u64 fault_ns, fault_slept_ns;
 	// On and off the CPU before the call that is in progress.
 	u64 cpu_ns, waited_ns;
-	// The part of the time asleep of which a record was sent.
-	u64 awaited_ns;
+	// The part of the time asleep that another thread ended, or in which it polled for a child; and the time of such polls
+	// since one of them found that a child had ended.
+	u64 awaited_ns, polled_ns;
 	// The next operation of a call of libaio.
 	s64 part;
 	// Keeps neighbours, which run on other CPUs, out of its cache lines.
-	u64 apart[6];
+	u64 apart[5];
 };
 
-enum record_type { CALL = 1, PATH = 2, FORK = 3, EXEC = 4, EXIT = 5, BLOCK = 6, OPERATION = 7, WAKE = 8, FAULT = 9, SLEPT = 10 };
+enum record_type { CALL = 1, PATH = 2, FORK = 3, EXEC = 4, EXIT = 5, BLOCK = 6, OPERATION = 7, WAKE = 8, FAULT = 9, SLEPT = 10, REAPED = 11 };
 
 // Values of `inside`: in a call that is recorded, in one of a futex, or in one that waits for a peer or wakes it:
 // sockets, polls, children, signals, semaphores.
@@ -699,7 +699,7 @@ INLINE void send_operation(struct operation_start *start, s64 result, u64 file)
 	ring_submit(record, NO_WAKEUP);
 }
 
-INLINE void send_wake(u32 waker, u64 end_ns, u64 slept_ns, u32 process, u32 id)
+INLINE void send_wake(u32 type, u32 waker, u64 end_ns, u64 slept_ns, u32 process, u32 id)
 {
 	void *to = ring();
 	struct wake_record *record = to ? ring_reserve(to, sizeof(*record), 0) : 0;
@@ -707,7 +707,7 @@ INLINE void send_wake(u32 waker, u64 end_ns, u64 slept_ns, u32 process, u32 id)
 		lose(LOST_WAKE);
 		return;
 	}
-	record->type = WAKE;
+	record->type = type;
 	record->waker = waker;
 	record->end_ns = end_ns;
 	record->slept_ns = slept_ns;
@@ -716,16 +716,23 @@ INLINE void send_wake(u32 waker, u64 end_ns, u64 slept_ns, u32 process, u32 id)
 	ring_submit(record, NO_WAKEUP);
 }
 
-// A thread that polls for the end of a child, and sleeps in between, waits for the child.
+// A thread that polls for the end of a child, and sleeps in between, waits for the child. The number is that of the
+// program's own namespace: the recorder looks if it is a child.
 INLINE void polled(u64 *context, u64 ids, struct thread *thread)
 {
 	struct registers *registers = (void *)context[0];
-	s64 child = context[1] ? (s64)context[1] : (int)registers->di;
-	s64 slept_ns = thread->slept_ns - thread->awaited_ns;
-	if (registers->original_ax != WAIT4 || !(registers->dx & WNOHANG) || child <= 0 || slept_ns < LEAST_SLEEP_NS)
+	s64 child = context[1], slept_ns = thread->slept_ns - thread->awaited_ns;
+	if (registers->original_ax != WAIT4 || child < 0)
 		return;
-	thread->awaited_ns = thread->slept_ns;
-	send_wake(child, time_ns(), slept_ns, ids >> 32, (u32)ids);
+	// Who learns of the end by other means has asked before, and collects the child at the end.
+	if (slept_ns > 0 && (!child || thread->polled_ns)) {
+		thread->polled_ns += slept_ns;
+		thread->awaited_ns = thread->slept_ns;
+	}
+	if (!child || thread->polled_ns < LEAST_SLEEP_NS)
+		return;
+	send_wake(REAPED, child, time_ns(), thread->polled_ns, ids >> 32, (u32)ids);
+	thread->polled_ns = 0;
 }
 
 SEC("tp_btf/sys_exit")
@@ -1170,7 +1177,7 @@ int sched_waking(u64 *context)
 	if (thread->inside == TOGETHER ? !wakes_joined(other, ids, process) : !wakes_peer(other))
 		return 0;
 	thread->awaited_ns += slept_ns;
-	send_wake(waker, now_ns, slept_ns, process, id);
+	send_wake(WAKE, waker, now_ns, slept_ns, process, id);
 	return 0;
 }
 

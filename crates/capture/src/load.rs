@@ -158,11 +158,17 @@ pub(crate) fn load(select: Select, ring_bytes: u32, block: bool) -> Result<Loade
     }
     // Most of the time is the kernel's verifier, which takes several programs at a time.
     let programs: Vec<_> = std::thread::scope(|scope| {
-        let threads: Vec<_> = codes.iter().map(|(_, code)| scope.spawn(|| code.load())).collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
-            .collect()
+        let mut threads = Vec::new();
+        for (_, code) in &codes {
+            let thread = std::thread::Builder::new().spawn_scoped(scope, || code.load());
+            threads.push(thread.map_err(|_| code));
+        }
+        let loaded = threads.into_iter().map(|thread| match thread {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            // The machine has no thread left.
+            Err(code) => code.load(),
+        });
+        loaded.collect()
     });
     for ((place, code), program) in codes.iter().zip(programs) {
         match place {

@@ -9,6 +9,8 @@ pub(crate) enum Record {
     Block(BlockRecord),
     Operation(OperationRecord),
     Wake(WakeRecord),
+    /// The same of a process that polled until its child, the waker, had ended.
+    Reaped(u32, WakeRecord),
     Fault(FaultRecord),
     Slept(SleptRecord),
     /// A descriptor, or the working directory, that a process has when a program begins in it.
@@ -214,14 +216,15 @@ impl Record {
                 })
             }
             7 => Self::Operation(operation(&Fields::of(bytes)?)),
-            8 => {
+            kind @ (8 | 11) => {
                 let fields = Fields::<32>::of(bytes)?;
-                Self::Wake(WakeRecord {
+                let wake = WakeRecord {
                     waker: fields.word(4),
                     end_ns: fields.long(8),
                     slept_ns: fields.long(16),
                     thread: fields.word(28),
-                })
+                };
+                if kind == 8 { Self::Wake(wake) } else { Self::Reaped(fields.word(24), wake) }
             }
             9 => {
                 let fields = Fields::<56>::of(bytes)?;

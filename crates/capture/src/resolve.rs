@@ -60,6 +60,8 @@ pub(crate) struct Resolver {
     carried: FastMap<u32, (u64, u64)>,
     /// Sleeps of threads since their last call in the trace that other threads ended.
     woken: FastMap<u32, Woken>,
+    /// Parents of processes that have ended.
+    ended: FastMap<u32, u32>,
     /// Last page fault of threads since their last call, with its time: how long the thread slept in
     /// it is not known yet.
     held: FastMap<u32, (u64, Event)>,
@@ -160,6 +162,7 @@ impl Resolver {
             counting: None,
             carried: FastMap::default(),
             woken: FastMap::default(),
+            ended: FastMap::default(),
             held: FastMap::default(),
         }
     }
@@ -294,6 +297,12 @@ impl Resolver {
                 self.wake(&wake);
                 Ok(())
             }
+            Record::Reaped(process, wake) => {
+                if self.ended.remove(&wake.waker) == Some(process) {
+                    self.wake(&wake);
+                }
+                Ok(())
+            }
             Record::Fault(fault) => self.fault(&fault, writer),
             Record::Slept(slept) => self.slept(&slept, writer),
             Record::Held(held) => {
@@ -363,7 +372,9 @@ impl Resolver {
                 self.carried.remove(&life.thread);
                 // Others of the process may go on when the first thread ends.
                 if life.is_last {
-                    self.processes.remove(&life.process);
+                    let ended = self.processes.remove(&life.process);
+                    let parent = ended.and_then(|ended| ended.parent);
+                    self.ended.extend(parent.map(|parent| (life.process, parent)));
                 }
             }
             Life::Fork => {}

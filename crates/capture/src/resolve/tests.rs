@@ -280,6 +280,32 @@ fn a_call_has_the_last_thread_that_woke_its_own_since_the_call_before() {
     assert_eq!(found, [(None, None, None), (Some(9), Some(3), Some(130)), (None, None, None)]);
 }
 
+/// In a PID namespace of its own a program has other numbers for its children.
+#[test]
+fn a_process_that_polled_waited_for_its_own_child_alone() {
+    const OWN: u32 = 70_000_000;
+    let life = |life, process, other_process| {
+        Record::Life(LifeRecord {
+            life,
+            end_ns: 6,
+            process,
+            thread: process,
+            other_process,
+            other_thread: other_process,
+            name: None,
+            is_last: true,
+        })
+    };
+    let polled = |parent| {
+        let wake = WakeRecord { waker: 9, end_ns: 12, slept_ns: 30, thread: OWN };
+        let sync = call("fsync", 0, [0; 6]);
+        let ends = life(Life::Exit, 9, 9);
+        wakers(vec![life(Life::Fork, OWN, 9), ends, Record::Reaped(parent, wake), sync])
+    };
+    assert_eq!(polled(OWN), [(Some(9), Some(3), Some(30))]);
+    assert_eq!(polled(OWN + 1), [(None, None, None)]);
+}
+
 #[test]
 fn a_thread_that_was_woken_passes_on_the_one_that_woke_it() {
     const OWN: u32 = 70_000_000;
