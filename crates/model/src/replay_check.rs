@@ -72,8 +72,7 @@ pub struct ReplayComparison {
     pub requests: Option<Compared>,
     /// Mean number of such requests in progress.
     pub depth: Option<Compared>,
-    /// Work of the replay itself that is in its elapsed time, seconds. Recording slows a program by about as much
-    /// where both take as long.
+    /// Work of the replay itself that is in its elapsed time, seconds. Recording slows a program of so many calls too.
     pub overhead_s: f64,
     /// The replay with fewer syncs; `None` where syncs take little of its time.
     pub fewer_syncs: Option<FewerSyncs>,
@@ -141,7 +140,7 @@ impl ReplayComparison {
     #[must_use]
     pub fn off(&self) -> Option<OffPart> {
         self.error().filter(|error| *error > LIMIT)?;
-        if self.timing_error().is_some_and(|error| error <= LIMIT) {
+        if self.timing_error().is_some_and(|error| error <= self.slowdown()) {
             return Some(OffPart::Overhead);
         }
         let sign = self.elapsed_s.excess().signum();

@@ -230,7 +230,8 @@ impl Planner {
         }
         let count = self.syncs.entry(process).or_default();
         *count += 1;
-        !count.is_multiple_of(self.sync_every)
+        // The first of each process is repeated: a process of few syncs has one.
+        *count % self.sync_every != 1
     }
 
     /// Learns the size of a file outside of the folder.

@@ -4,7 +4,7 @@ use crate::number::{quantity, three_digits};
 use crate::view::RunView;
 use seekwell_model::metrics::Unit;
 use seekwell_model::replay_check::{
-    CheckResult, Compared, OffPart, ReplayCheck, ReplayComparison, WITHHELD,
+    CheckResult, Compared, LIMIT, OffPart, ReplayCheck, ReplayComparison, WITHHELD,
 };
 use serde_json::{Value, json};
 
@@ -80,13 +80,12 @@ fn said(check: &ReplayCheck) -> String {
     }
 }
 
-/// Ratio above which fewer syncs are no advice.
-const NO_GAIN: f64 = 0.9;
-
+/// Advice where fewer syncs gain more than two runs of one program differ by.
 fn fewer_syncs(found: &ReplayComparison) -> Option<String> {
-    let (ratio, every) = found.fewer_syncs().filter(|(ratio, _)| *ratio < NO_GAIN)?;
+    found.error().filter(|error| *error <= WITHHELD)?;
+    let (ratio, every) = found.fewer_syncs().filter(|(ratio, _)| *ratio < LIMIT.recip())?;
     Some(format!(
-        " With one sync for {every} it takes {} of that time, and a crash loses up to {every} times as much.",
+        " With one sync for {every} the replay takes {} times as long, and a crash may lose up to {every} times as much.",
         three_digits(ratio)
     ))
 }
@@ -113,7 +112,7 @@ fn compared(found: &ReplayComparison) -> String {
         ),
         (OffPart::Calls, _) => format!("mostly in calls, {}", seconds(found.calls_s)),
         (OffPart::Overhead, _) => format!(
-            "{} s are its own work, and recording so many calls slowed your program by as much",
+            "{} s are its own work, and recording slows a program of so many calls too",
             three_digits(found.overhead_s)
         ),
         (OffPart::Waiting | OffPart::Computing, _) => {

@@ -31,7 +31,8 @@ fn the_own_work_of_a_replay_is_an_error_where_its_time_is_not() {
     assert_eq!(with(1.0, 0.5).error(), Some(2.0));
     assert_eq!(with(1.0, 0.2).off(), Some(OffPart::Overhead));
     assert_eq!(with(1.0, 0.1).off(), None);
-    assert_eq!(with(1.5, 0.5).off(), Some(OffPart::Waiting));
+    assert_eq!(with(1.5, 0.5).off(), Some(OffPart::Overhead));
+    assert_eq!(with(1.5, 0.2).off(), Some(OffPart::Waiting));
     // Of several threads none has more than half of the time.
     assert_eq!(with(1.0, 3.0).error(), Some(2.0));
     assert_eq!(with(0.0, 0.0).error(), None);

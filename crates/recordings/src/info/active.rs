@@ -49,7 +49,9 @@ impl Active {
             return;
         };
         self.known += 1;
-        let awaited_ns = if woken_by_silent { event.awaited_ns.unwrap_or(0) } else { 0 };
+        // Of a poll it is the time since earlier calls too.
+        let awaited_ns = event.awaited_ns.unwrap_or(0).min(event.waited_ns.unwrap_or(u64::MAX));
+        let awaited_ns = if woken_by_silent { awaited_ns } else { 0 };
         // Where in its pause it computed is not known; a thread that is woken computes at the end.
         let ready_ns = ready_ns(event, since_ns);
         let span_ns = cpu_ns.saturating_add(awaited_ns).saturating_add(ready_ns);

@@ -391,15 +391,27 @@ impl<'a> Runner<'a> {
         if operation.pauses_first && is_recorded(self.shared.options) {
             let due = self.due(operation, began).map(|pause| self.spend(&pause));
             let over = self.others(operation, began).map(|over| Due { planned: over, moved: over });
+            self.waited_until(
+                over.map(|over| over.moved),
+                due.map_or(self.last_end, |due| due.moved),
+            );
             return match (due, over) {
                 (Some(due), Some(over)) => Some(due.later_of(over)),
                 (due, over) => due.or(over),
             };
         }
         if let Some(over) = self.others(operation, began) {
+            self.waited_until(Some(over), self.last_end);
             self.last_end = self.last_end.max(over);
         }
         self.due(operation, began).map(|pause| self.spend(&pause))
+    }
+
+    /// Takes what was owed out of the time in which the thread waited for others: it held nothing up.
+    fn waited_until(&mut self, over: Option<Instant>, ready: Instant) {
+        if let Some(over) = over {
+            self.debt.pay(over.saturating_duration_since(ready));
+        }
     }
 
     /// Waits for the operations of other lanes that this one comes after. Returns the time at which

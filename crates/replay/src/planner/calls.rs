@@ -261,8 +261,8 @@ impl Planner {
                 self.write(node, None, moved, draft);
                 Ok(Ok(()))
             }
-            // Programs ask for more than any file has, and learn by an error that two filesystems cannot share it.
-            (Ok(_), None) | (Err(_), Some(_)) if event.failed() => Ok(Err(Reason::Process)),
+            // It moved nothing, and the other file is not there to fail with.
+            (Ok(_), None) | (Err(_), Some(_)) if event.failed() => Ok(Err(Reason::Outside)),
             (Ok(from), None) => {
                 draft.operation.action = Action::Read;
                 let planned = self.on_handle(event, from, draft);

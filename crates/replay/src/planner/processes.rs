@@ -50,6 +50,8 @@ struct Thread {
     begun: bool,
     /// True once a call of it was planned.
     works: bool,
+    /// Sleeps before calls that were not planned, which no other thread ended, since its last operation.
+    naps: u32,
     /// End of its last call, planned or not.
     last_end_ns: Option<u64>,
     pause: Pause,
@@ -175,6 +177,7 @@ impl Processes {
         let end_ns = event.start_ns.saturating_add(event.duration_ns.unwrap_or(0));
         let last_ns = thread.last_end_ns.replace(end_ns);
         let (Some(_), Some(waited_ns)) = (event.cpu_ns, event.waited_ns) else { return };
+        thread.naps += u32::from(event.waker.is_none() && waited_ns > SHORT_NS);
         thread.pause.waited_ns = thread.pause.waited_ns.saturating_add(waited_ns);
         let Some(last_ns) = last_ns else { return };
         let stalled_ns = stalled_ns(event, last_ns);
@@ -241,9 +244,10 @@ impl Processes {
         }
     }
 
-    /// True for a thread of which no call was planned so far.
-    pub(super) fn is_idle(&self, event: &Event) -> bool {
-        !self.threads.get(&(event.process, event.thread)).is_some_and(|thread| thread.works)
+    /// True for a thread of which no call was planned so far, and that slept more than once.
+    pub(super) fn sleeps_at_intervals(&self, event: &Event) -> bool {
+        let thread = self.threads.get(&(event.process, event.thread));
+        thread.is_some_and(|thread| !thread.works && thread.naps > 1)
     }
 
     /// The lane of a thread that made calls.
@@ -255,6 +259,7 @@ impl Processes {
     pub(super) fn done(&mut self, process: u32, thread: u32, me: Stamp) {
         if let Some(thread) = self.threads.get_mut(&(process, thread)) {
             thread.ready_ns = Some(me.end_ns);
+            thread.naps = 0;
         }
         self.processes.entry(process).or_default().last = Some(me);
     }
@@ -357,6 +362,7 @@ impl Planner {
             ready_ns: None,
             begun: false,
             works: false,
+            naps: 0,
             last_end_ns: None,
             pause: Pause::default(),
         };

@@ -61,7 +61,7 @@ impl Planner {
         let stalled_ns = pause.stalled_ns.min(own_ns);
         let mut slept_ns = (pause.waited_ns - later_ns).min(own_ns - stalled_ns);
         let think_ns = own_ns - stalled_ns - slept_ns;
-        if self.processes.is_idle(event) {
+        if self.processes.sleeps_at_intervals(event) {
             // A helper that does something at intervals until it is told to end: the load does not wait for those.
             slept_ns = 0;
         }

@@ -125,9 +125,12 @@ fn a_load_of_syncs_is_replayed_with_one_for_ten_of_them_too() {
         checks[0].compared().unwrap().fewer_syncs
     };
     let found = fewer(40).unwrap();
-    assert_eq!(found.every, 10);
+    assert_eq!(found.every, SYNC_EVERY);
     assert!(found.elapsed_s > 0.0, "{found:?}");
     assert_eq!(fewer(10), None);
+    write_trace_of(&trace, &file, inode, &["fsync"; 40], 20_000);
+    let plan = plan(&Trace::open(&trace).unwrap(), &params(&trace), SYNC_EVERY).unwrap();
+    assert_eq!(plan.recorded().planned, 1 + 4);
 }
 
 #[test]
