@@ -10,6 +10,10 @@ pub const LIMIT: f64 = 1.15;
 /// that may lose half is called a guess.
 pub const WITHHELD: f64 = 1.5;
 
+/// Ratio, either way, up to which replays of asynchronous I/O are off on other filesystems where they are not on their
+/// own (`benches/runs/replay/ten`: fio by io_uring, 1.22 at most).
+const ASYNCHRONOUS: f64 = 1.25;
+
 /// The check of a replayed workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReplayCheck {
@@ -74,6 +78,8 @@ pub struct ReplayComparison {
     pub depth: Option<Compared>,
     /// Work of the replay itself that is in its elapsed time, seconds. Recording slows a program of so many calls too.
     pub overhead_s: f64,
+    /// True if a tenth of its calls or more are asynchronous.
+    pub is_asynchronous: bool,
     /// The replay with fewer syncs; `None` where syncs take little of its time.
     pub fewer_syncs: Option<FewerSyncs>,
 }
@@ -101,6 +107,8 @@ pub enum OffPart {
     Waiting,
     /// The work of recording and replaying: the program makes more calls than either keeps up with.
     Overhead,
+    /// Nothing on its own stack; asynchronous I/O is on others.
+    Asynchronous,
 }
 
 impl ReplayComparison {
@@ -111,9 +119,16 @@ impl ReplayComparison {
     }
 
     /// The factor by which a comparison of two stacks may be wrong, since one stack may be replayed right and the
-    /// other not: the ratio, or its inverse where the replay is faster, and no less than what its own work makes of it.
+    /// other not: the ratio, or its inverse where the replay is faster, and no less than what its own work or
+    /// asynchronous I/O make of it.
     #[must_use]
     pub fn error(&self) -> Option<f64> {
+        let least = if self.is_asynchronous { ASYNCHRONOUS } else { 1.0 };
+        Some(self.own_error()?.max(least))
+    }
+
+    /// That on its own stack.
+    fn own_error(&self) -> Option<f64> {
         Some(self.timing_error()?.max(self.slowdown()))
     }
 
@@ -139,7 +154,10 @@ impl ReplayComparison {
     /// The part that explains most of the difference; `None` within [`LIMIT`].
     #[must_use]
     pub fn off(&self) -> Option<OffPart> {
-        self.error().filter(|error| *error > LIMIT)?;
+        let error = self.error().filter(|error| *error > LIMIT)?;
+        if self.own_error().is_some_and(|own| own < error) {
+            return Some(OffPart::Asynchronous);
+        }
         if self.timing_error().is_some_and(|error| error <= self.slowdown()) {
             return Some(OffPart::Overhead);
         }

@@ -206,9 +206,8 @@ impl Planner {
                 if reason == Reason::Outside {
                     self.wrote_outside(event, draft.operation.action);
                 }
-                if matches!(reason, Reason::Machine | Reason::Spared) {
-                    // Its time is that of other stacks, and no pause of the program.
-                    self.processes.left_out(event);
+                let is_left_out = matches!(reason, Reason::Machine | Reason::Spared);
+                if is_left_out {
                     draft.used = true;
                 } else if self.processes.waits_in(event, draft.operation.action, reason) {
                     self.processes.waited_in(event);
@@ -217,7 +216,9 @@ impl Planner {
                 draft.used |= self.processes.is_before_last(event);
                 // A process that is made begins after what its maker did until then.
                 draft.used |= draft.operation.action == Action::Fork;
-                self.emit_order(draft)?;
+                // The time of a call that is left out is that of other stacks, and no pause of the program.
+                let at_ns = if is_left_out { event.start_ns } else { draft.me.end_ns };
+                self.emit_order(draft, at_ns)?;
             }
         }
         self.after(event, lane)
@@ -310,14 +311,14 @@ impl Planner {
         self.spill.added(bytes, &mut self.lanes)
     }
 
-    /// Puts the order that a call kept into the plan, where it has one. Its time counts as that of
+    /// Puts the order that a call kept into the plan, where it has one. The time until `at_ns` counts as that of
     /// the program.
-    fn emit_order(&mut self, mut draft: Draft) -> Result<(), ReplayError> {
+    fn emit_order(&mut self, mut draft: Draft, at_ns: u64) -> Result<(), ReplayError> {
         if !draft.used && draft.needs.is_empty() {
             return Ok(());
         }
         draft.operation.action = Action::Order;
-        draft.operation.start_ns = draft.me.end_ns;
+        draft.operation.start_ns = at_ns;
         draft.operation.added = true;
         draft.operation.expected = 0;
         self.emit(draft)

@@ -111,6 +111,9 @@ fn compared(found: &ReplayComparison) -> String {
             seconds(found.calls_s)
         ),
         (OffPart::Calls, _) => format!("mostly in calls, {}", seconds(found.calls_s)),
+        (OffPart::Asynchronous, _) => {
+            "asynchronous I/O may be further off on other filesystems".to_owned()
+        }
         (OffPart::Overhead, _) => format!(
             "{} s are its own work, and recording slows a program of so many calls too",
             three_digits(found.overhead_s)

@@ -303,6 +303,7 @@ impl Place<'_> {
                 recorded: depth(was, recorded.elapsed_ns),
                 replayed: depth(is, replayed.elapsed_ns),
             }),
+            is_asynchronous: recorded.asynchronous >= recorded.planned.div_ceil(10).max(1),
             overhead_s: replayed.overhead_ns as f64 / 1e9,
             fewer_syncs,
         })

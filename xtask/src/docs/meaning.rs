@@ -136,7 +136,7 @@ const HEAD: &str = "\
 For each metric that a lab of `labs/` or an answer of `seekwell init` judges: the meaning that a reader
 expects, the quantity that is measured, and the same quantity measured by an independent tool on the same
 stack. `ratio` is ours relative to the tool's, the geometric mean of pairs with its 95 % interval. The pairs
-are in `benches/runs/meaning` and `benches/runs/agreement`.
+are in `benches/runs`: `meaning`, `agreement` and `replay/ten/pairs`.
 ";
 
 /// The whole page.

@@ -184,14 +184,6 @@ impl Processes {
         thread.pause.stalled_ns = thread.pause.stalled_ns.saturating_add(stalled_ns);
     }
 
-    /// Takes the time of a call that is not reproduced out of the thread's pause.
-    pub(super) fn left_out(&mut self, event: &Event) {
-        if let Some(thread) = self.threads.get_mut(&(event.process, event.thread)) {
-            let pause = &mut thread.pause;
-            pause.stalled_ns = pause.stalled_ns.saturating_add(event.duration_ns.unwrap_or(0));
-        }
-    }
-
     /// True for a call that is not reproduced and in which the thread was asleep: the kernel computes in few of
     /// them for so long.
     pub(super) fn waits_in(&self, event: &Event, action: Action, reason: Reason) -> bool {

@@ -718,6 +718,22 @@ fn every_tenth_sync_is_repeated_and_the_others_take_no_time() {
     assert_eq!((plan.recorded().planned, plan.recorded().skipped.len()), (27, 0));
 }
 
+/// A sync through a ring has a lane of its own, and so has what comes after it.
+#[test]
+fn a_sync_of_a_ring_that_is_left_out_takes_no_time() {
+    let mut script = Script::default();
+    script.open(1, "/w/a", libc::O_CREAT | libc::O_WRONLY, 3);
+    for name in ["io_uring_fsync", "io_uring_write"].into_iter().cycle().take(8) {
+        let call = script.on(1, name, (3, "/w/a"), 0);
+        (call.duration_ns, call.offset, call.length) = (Some(500_000), Some(0), Some(0));
+        script.now_ns += 499_000;
+    }
+    let plan = script.plan(&Choice { sync_every: 10, ..Choice::default() }).unwrap();
+    assert_eq!(plan.recorded().skipped[&Reason::Spared], 3);
+    let all = (0..plan.lanes()).flat_map(|lane| plan.operations(lane)).collect::<Vec<_>>();
+    assert!(all.iter().all(|one| one.think_ns < 500_000), "{all:?}");
+}
+
 /// The shell starts two programs in turn by vfork, which both end before vfork returns for the second.
 /// They share a lane, as threads do of which there were many.
 #[test]

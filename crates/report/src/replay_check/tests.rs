@@ -50,7 +50,14 @@ fn a_replay_that_is_off_names_the_part() {
         found.overhead_s = 0.3;
     }
     let own = "0.300 s are its own work, and recording slows a program of so many calls too";
-    let all = all.into_iter().chain([(busy, "1.00", own, "the bound allows for it")]);
+    let mut rings = check(1.0, 0.8, 0.1);
+    if let CheckResult::Compared(found) = &mut rings.result {
+        found.is_asynchronous = true;
+    }
+    let others = "asynchronous I/O may be further off on other filesystems";
+    let more = [(busy, "1.00", own), (rings, "1.00", others)];
+    let more = more.map(|(check, ratio, part)| (check, ratio, part, "the bound allows for it"));
+    let all = all.into_iter().chain(more);
     for (check, ratio, part, then) in all {
         assert_eq!(said(&check), format!("The replay takes {ratio} {start} ({part}): {then}."));
     }
