@@ -107,15 +107,16 @@ pub(crate) fn values(map: &OwnedFd, value_bytes: usize, each: &mut dyn FnMut(&[u
     let mut keys = vec![0_u8; 4 * AT_ONCE];
     let mut values = vec![0_u8; value_bytes * AT_ONCE];
     let (mut last, mut is_first, mut is_end) = ([0_u8; 4], true, false);
+    let last = last.as_mut_ptr().cast_const();
     while !is_end {
         let mut attributes = Attributes::new()
-            .pointer(8, last.as_mut_ptr().cast_const())
+            .pointer(8, last)
             .pointer(16, keys.as_mut_ptr().cast_const())
             .pointer(24, values.as_mut_ptr().cast_const())
             .word(32, AT_ONCE as u32)
             .word(36, unsigned(map.as_raw_fd()));
         if !is_first {
-            attributes = attributes.pointer(0, last.as_ptr());
+            attributes = attributes.pointer(0, last);
         }
         is_end = match attributes.call(MAP_LOOKUP_BATCH) {
             Ok(_) => false,

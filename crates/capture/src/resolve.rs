@@ -5,7 +5,6 @@ use crate::live::Counting;
 use crate::processes::{self, Descriptor, Process};
 use crate::record::{
     self, BlockRecord, CallRecord, Life, LifeRecord, OperationRecord, PathRecord, Record, Slot,
-    WakeRecord,
 };
 use kinds::{asynchronous, operation_flags, request};
 use seekwell_trace::calls::{CALLS, Call, CallId};
@@ -13,6 +12,7 @@ use seekwell_trace::fast::FastMap;
 use seekwell_trace::meta::Mount;
 use seekwell_trace::{Event, FileEntry, FileId, ProcessEntry, TraceError, TraceWriter};
 use std::sync::Arc;
+use woken::Woken;
 
 mod devices;
 mod in_progress;
@@ -20,6 +20,7 @@ mod kinds;
 mod links;
 mod makers;
 mod mapped;
+mod woken;
 
 const AT_FDCWD: i32 = -100;
 const O_CLOEXEC: u64 = 0o2_000_000;
@@ -65,17 +66,6 @@ pub(crate) struct Resolver {
     /// Last page fault of threads since their last call, with its time: how long the thread slept in
     /// it is not known yet.
     held: FastMap<u32, (u64, Event)>,
-}
-
-/// Sleeps of a thread that others ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Woken {
-    /// The thread that ended the last one.
-    waker: u32,
-    /// Time of that wake-up, `CLOCK_MONOTONIC`.
-    at_ns: u64,
-    /// Time asleep in all of them.
-    slept_ns: u64,
 }
 
 /// A file that was met.
@@ -298,9 +288,7 @@ impl Resolver {
                 Ok(())
             }
             Record::Reaped(process, wake) => {
-                if self.ended.remove(&wake.waker) == Some(process) {
-                    self.wake(&wake);
-                }
+                self.reaped(process, &wake);
                 Ok(())
             }
             Record::Fault(fault) => self.fault(&fault, writer),
@@ -324,25 +312,6 @@ impl Resolver {
 
     fn since(&self, ns: u64) -> u64 {
         ns.saturating_sub(self.origin_ns)
-    }
-
-    /// A thread that woke another may itself have been woken since its last call: the other then waits
-    /// for that one's calls.
-    fn wake(&mut self, wake: &WakeRecord) {
-        let first = self.woken.get(&wake.waker).filter(|woken| woken.waker != wake.thread).copied();
-        let (waker, at_ns) =
-            first.map_or((wake.waker, wake.end_ns), |woken| (woken.waker, woken.at_ns));
-        let before_ns = self.woken.get(&wake.thread).map_or(0, |woken| woken.slept_ns);
-        let slept_ns = before_ns.saturating_add(wake.slept_ns);
-        self.woken.insert(wake.thread, Woken { waker, at_ns, slept_ns });
-    }
-
-    /// The sleep of a thread that another ended before this call. One that ended in the call, as of a read from a
-    /// socket, is part of the pause before the next call.
-    fn take_woken(&mut self, record: &CallRecord) -> Option<Woken> {
-        let woken = self.woken.get(&record.thread)?;
-        let is_before = woken.at_ns <= record.start_ns;
-        if is_before { self.woken.remove(&record.thread) } else { None }
     }
 
     fn life(&mut self, life: &LifeRecord, writer: &mut TraceWriter) {

@@ -24,7 +24,7 @@ pub(crate) fn sentences(view: &RunView) -> String {
     all.join(" ")
 }
 
-/// What was recorded and what was replayed there, part by part; a sentence for each workload.
+/// Recorded and replayed times, bytes, requests and depth; a sentence for each workload.
 pub(crate) fn parts(view: &RunView) -> Vec<String> {
     let checks = view.plan.replay_checks.iter();
     let found = checks.filter_map(|check| Some((check, check.compared()?)));

@@ -1,5 +1,5 @@
 use super::*;
-use crate::record::{FaultRecord, LIBAIO, SleptRecord};
+use crate::record::{FaultRecord, LIBAIO, SleptRecord, WakeRecord};
 use seekwell_trace::meta::Meta;
 use seekwell_trace::{Limits, Trace};
 

@@ -45,7 +45,7 @@ impl Debt {
         in_memory
     }
 
-    /// What no computing paid for.
+    /// The rest, which no computing paid for.
     pub(super) fn left(&self) -> Duration {
         self.0
     }
