@@ -1,5 +1,6 @@
 //! Questions that only a device node answers: its number, and whether it is in use.
 
+use crate::attributes::NR_REQUESTS;
 use crate::loop_lock::LoopLock;
 use crate::loop_status;
 use rustix::fs::{FileType, Mode, OFlags, fstat, open, stat};
@@ -140,7 +141,21 @@ pub(crate) trait Nodes: Debug + Send + Sync {
 impl dyn Nodes {
     /// Writes a setting of the kernel. Linux refuses a queue's scheduler and `nr_requests` with `EBUSY` while another
     /// process changes the same queue (seen with 6.18), so that answer is waited out.
+    ///
+    /// Linux 6.12 informs a scheduler of a new queue length before the length is in force
+    /// (`blk_mq_update_nr_requests`), and mq-deadline and bfq derive from the old one how many writes they let in: 1 or
+    /// 2 on a device of depth 1, whatever is asked for. So a length is set to the number next to it first.
     pub(crate) fn write_setting(&self, path: &Path, text: &str) -> io::Result<()> {
+        let is_length = path.file_name().is_some_and(|name| name == NR_REQUESTS);
+        if let Some(length) = text.parse::<u32>().ok().filter(|_| is_length) {
+            let neighbour = if length < MOST_REQUESTS { length + 1 } else { length - 1 };
+            // Where the kernel refuses it, it says so about the length itself, or there is no scheduler to inform.
+            let _ = self.write_patiently(path, &neighbour.to_string());
+        }
+        self.write_patiently(path, text)
+    }
+
+    fn write_patiently(&self, path: &Path, text: &str) -> io::Result<()> {
         let mut tries = 0..BUSY_TRIES;
         loop {
             match self.write_once(path, text) {
@@ -154,6 +169,9 @@ impl dyn Nodes {
         }
     }
 }
+
+/// `MAX_SCHED_RQ` of the kernel.
+const MOST_REQUESTS: u32 = 256;
 
 /// Further tries of a setting that is busy, and the pause before each: a second in all, where a change takes
 /// milliseconds.

@@ -305,7 +305,12 @@ fn reads_per_second(backend: &VirtualBackend, model: &str) -> BTreeMap<String, f
         let record = backend.run_trial(&plan, trial, &Lane::default(), &mut |_| {}).unwrap();
         assert_eq!(record.status, Status::Ok, "{:?}", record.warnings);
         let scheduler = plan.pair(trial).0.scheduler.kind.clone();
-        assert_eq!(record.in_force.device.queue.scheduler.as_ref(), Some(&scheduler));
+        let queue = &record.in_force.device.queue;
+        assert_eq!(queue.scheduler.as_ref(), Some(&scheduler));
+        // As many writes as requests, also where the device's own depth is 1.
+        if let Some(writes) = queue.tunables.get("async_depth") {
+            assert_eq!(writes, &queue.nr_requests.unwrap().to_string());
+        }
         (scheduler, value(&record, "seek", "iops"))
     };
     plan.trials.iter().map(rate).collect()
