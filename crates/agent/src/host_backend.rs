@@ -453,6 +453,7 @@ impl HostBackend {
             surveys: 0,
             record_data: false,
             record: false,
+            on_tick: false,
         };
         let input = request_file(&request).map_err(process("cannot write the agent's request"))?;
         let pipe = || {

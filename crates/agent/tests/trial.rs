@@ -105,6 +105,7 @@ fn run_changed(
         surveys: 0,
         record_data: false,
         record: false,
+        on_tick: false,
     };
     change(&mut request);
     let trial = std::thread::spawn(move || {

@@ -125,6 +125,10 @@ pub struct TrialRequest {
     /// True to record the calls of the measured commands (virtual backend, lab kernels that record).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub record: bool,
+    /// True to begin each step at a whole tick of 10 ms, so that its times do not depend on how long the agent took
+    /// before (virtual backend: waiting costs nothing there).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub on_tick: bool,
 }
 
 /// Queue settings made equal across the stacks compared.

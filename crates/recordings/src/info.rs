@@ -8,6 +8,7 @@ mod histogram;
 mod measure;
 mod per_file;
 mod sentences;
+mod shape;
 mod spans;
 pub(crate) mod text;
 
@@ -19,6 +20,7 @@ use serde::Serialize;
 pub use cheaper::SYNC_EVERY;
 pub use histogram::Spread;
 pub use sentences::AT_STAKE;
+pub use shape::Shape;
 pub use text::text;
 
 /// Name of writes that return when the data is on the device.
@@ -131,6 +133,8 @@ pub struct Summary {
     pub unfinished: Vec<Unfinished>,
     /// Kinds of load that the source could not show.
     pub gaps: Vec<String>,
+    /// The load without times and amounts; `None` if it has neither reads nor writes nor names.
+    pub shape: Option<Shape>,
 }
 
 /// Calls of one purpose.
@@ -251,7 +255,9 @@ impl Summary {
     /// # Errors
     /// When a segment is damaged.
     pub fn of(trace: &Trace) -> Result<Self, TraceError> {
-        measure::measure(trace)
+        let mut summary = measure::measure(trace)?;
+        summary.shape = Shape::of(&summary);
+        Ok(summary)
     }
 
     /// Time of one purpose as a share of the time in all calls on files. Of asynchronous I/O the

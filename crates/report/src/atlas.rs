@@ -14,7 +14,7 @@ use crate::safety::class_words;
 use crate::text::paragraph;
 use crate::view::RunView;
 use crate::why_text::WhyText;
-use seekwell_model::lab::Better;
+use seekwell_model::lab::{Better, Lab};
 use seekwell_model::record::{DeviceTotals, Record, Status, StepRecord};
 use seekwell_model::verdict::DurabilityClass;
 use serde::{Deserialize, Serialize};
@@ -134,15 +134,33 @@ fn digest(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The comparison key of a run's environment and lab.
-fn key(view: &RunView) -> String {
-    let fact = |name: &str| view.environment.get(name).cloned().unwrap_or_default();
-    let all =
-        serde_json::json!([fact("kernel"), fact("model_fingerprints"), fact("cpu"), view.plan.lab]);
-    digest(&all.to_string())
+/// The comparison key of a run by the facts of its environment and its lab.
+#[must_use]
+pub fn comparison_key(fact: impl Fn(&str) -> Option<serde_json::Value>, lab: &Lab) -> String {
+    let facts = ["kernel", "model_fingerprints", "cpu", "guest_revision"].map(fact);
+    let facts = facts.map(Option::unwrap_or_default);
+    digest(&serde_json::json!([facts, lab]).to_string())
 }
 
 impl Entry {
+    /// The cells that have another value in a newer run of the same load and device, a line each.
+    #[must_use]
+    pub fn moved_to(&self, newer: &Self) -> Vec<String> {
+        let line = |cell: &Cell| {
+            let now = newer.cells.iter().find(|one| one.stack == cell.stack);
+            let Some(now) = now else { return Some(format!("{}: gone", cell.stack)) };
+            let change = cell.median.zip(now.median).map(|(old, now)| (now / old - 1.0) * 100.0);
+            let said = match change {
+                Some(change) => format!("{change:+.3} %"),
+                None => "measured in one of the two alone".to_owned(),
+            };
+            (!is_same_value(cell.median, now.median)).then(|| format!("{}: {said}", cell.stack))
+        };
+        let is_new = |cell: &&Cell| !self.cells.iter().any(|one| one.stack == cell.stack);
+        let new = newer.cells.iter().filter(is_new).map(|cell| format!("{}: new", cell.stack));
+        self.cells.iter().filter_map(line).chain(new).collect()
+    }
+
     /// The entry of a finished run whose lab has one device and one workload.
     #[must_use]
     pub fn of(view: &RunView) -> Self {
@@ -166,7 +184,7 @@ impl Entry {
                 .stacks
                 .first()
                 .map_or_else(String::new, |one| one.device.name.clone()),
-            key: key(view),
+            key: comparison_key(|name| view.environment.get(name).cloned(), &view.plan.lab),
             kernel: word("kernel"),
             cpu: word("cpu"),
             seed: view.plan.lab.seed,
@@ -281,6 +299,8 @@ pub struct Asked<'a> {
     pub start: Option<&'a str>,
     /// Name of the filesystem that is in use now.
     pub now: Option<&'a str>,
+    /// Sentence that says how near the load is to the person's recording, if one was given.
+    pub recording: Option<&'a str>,
     /// Reason why this device was chosen, if the person named a disk.
     pub like: Option<&'a str>,
     /// Commands that test it on the person's own disk.
@@ -299,7 +319,11 @@ impl Asked<'_> {
         let like = self.like.map(|reason| format!("{reason}: nearest in the atlas."));
         out.push_str(&paragraph(
             "  ",
-            &[like, Some(size)].into_iter().flatten().collect::<Vec<_>>().join(" "),
+            &[self.recording.map(str::to_owned), like, Some(size)]
+                .into_iter()
+                .flatten()
+                .collect::<Vec<_>>()
+                .join(" "),
             width,
         ));
         out.push('\n');

@@ -48,8 +48,8 @@ mod why_text;
 mod fixture;
 
 pub use atlas::{
-    Asked, Cell, Entry, SitePage, atlas_entries, atlas_lines, cell_fingerprint, is_same_value,
-    questions_markdown, site,
+    Asked, Cell, Entry, SitePage, atlas_entries, atlas_lines, cell_fingerprint, comparison_key,
+    is_same_value, questions_markdown, site,
 };
 pub use bench_text::bench_text;
 pub use compare_text::{compare_markdown, compare_text};

@@ -8,7 +8,9 @@ use seekwell_host::sysfs::System;
 use seekwell_model::laws::LawSet;
 use seekwell_model::plan::PlannedTrial;
 use seekwell_model::record::Record;
+use seekwell_recordings::info::Shape;
 use seekwell_virtual::Experiment;
+use serde::Deserialize;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -101,6 +103,8 @@ devices![
     ("cf", "a CompactFlash card", "cf-transcend-133x", "4GiB", None),
     ("gp2", "a gp2 volume of AWS", "cloud-gp2-100gb", "32GiB", None),
     ("gp3", "a gp3 volume of AWS", "cloud-gp3-100gb", "32GiB", None),
+    ("nas", "a slow hard disk, such as one of a NAS", "sata-2tb-5400", "32GiB", None),
+    ("ssd-plp", "a SATA SSD of a server, with capacitors", "ssd-sata-960gb-plp", "32GiB", None),
 ];
 
 /// The load of this name, or of another name for it; `None` where the atlas has none.
@@ -109,6 +113,29 @@ pub fn load(name: &str) -> Option<&'static str> {
     let lower = name.to_ascii_lowercase();
     let name = ALIASES.iter().find(|(alias, _)| *alias == lower).map_or(&*lower, |(_, name)| name);
     LOADS.iter().find(|(known, _)| *known == name).map(|(known, _)| *known)
+}
+
+/// Shapes of the loads: a line of JSON each, made by `scripts/atlas-shapes`.
+const SHAPES: &str = include_str!("../../../atlas/shapes.jsonl");
+
+/// Largest distance at which a recording counts as near to a load.
+pub const NEAR: f64 = 0.15;
+
+/// A line of [`SHAPES`].
+#[derive(Deserialize)]
+struct Shaped {
+    load: String,
+    shape: Shape,
+}
+
+/// The loads with their distance to a recording, the nearest first.
+#[must_use]
+pub fn nearest(shape: &Shape) -> Vec<(&'static str, f64)> {
+    let lines = SHAPES.lines().filter_map(|line| serde_json::from_str::<Shaped>(line).ok());
+    let distances = lines.filter_map(|one| Some((load(&one.load)?, shape.distance(&one.shape))));
+    let mut near: Vec<_> = distances.collect();
+    near.sort_by(|one, other| one.1.total_cmp(&other.1));
+    near
 }
 
 /// The lab of a load on a device; `None` for a load without one.
@@ -194,7 +221,11 @@ fn word_of(name: &str, model: &str, turns: Option<bool>) -> &'static str {
             "nvme-plp"
         }
         () if name.starts_with("nvme") => "nvme",
+        // Slow ones of the makers' series for NAS.
+        () if turns == Some(true) && has(&["EFRX", "VN008", "VN000"]) => "nas",
         () if turns == Some(true) => "hdd",
+        // Samsung PM8 and SM8, Intel S4, Micron 5.
+        () if has(&["MZ7L", "MZ7K", "SSDSC2K", "MTFDDAK"]) => "ssd-plp",
         () => "ssd",
     }
 }

@@ -15,6 +15,7 @@ use seekwell_model::units::Bytes;
 use seekwell_model::workloads::WorkloadParams;
 use seekwell_runner::why::Changed;
 use seekwell_virtual::backend::memory;
+use seekwell_virtual::guest;
 use seekwell_virtual::kernel::{self, Kernel, KernelSet};
 use seekwell_virtual::labs::{Checked, LabError};
 use seekwell_virtual::{
@@ -180,6 +181,7 @@ impl Setup for Guests {
             "cpu": charge_text(self.charge()),
             "models": labs::models(lab, self.devices.files()),
             "model_fingerprints": labs::fingerprints(lab, self.devices.files()),
+            "guest_revision": guest::REVISION,
         });
         self.devices.keep(&mut facts);
         if !self.options.changes.is_empty() {

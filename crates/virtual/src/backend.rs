@@ -726,6 +726,7 @@ impl<'a> Guest<'a> {
             surveys: 0,
             record_data: false,
             record: false,
+            on_tick: true,
         }
     }
 }

@@ -8,15 +8,31 @@ use crate::measure::Observer;
 use crate::mount::Mount;
 use crate::strays::end_strays;
 use crate::survey::Rows;
+use rustix::fs::Timespec;
+use rustix::thread::{ClockId, clock_nanosleep_absolute};
 use seekwell_host::caches;
 use seekwell_model::agent::TrialRequest;
 use seekwell_model::workloads::{CacheState, StepOutline};
+use seekwell_observe::clock::monotonic_ns;
 use seekwell_workload::{Acknowledged, StepContext};
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Single operations kept per thread, about 100 MB of a record: a longer step keeps its first ones.
 const MOST_SINGLE_IOS: usize = 1_000_000;
+
+/// Steps of virtual trials begin at a multiple of this time. What comes before takes a few microseconds more or less
+/// from build to build.
+const TICK_NS: u64 = 10_000_000;
+
+/// Sleeps until the next tick.
+fn sleep_until_tick() {
+    let next_ns = monotonic_ns().next_multiple_of(TICK_NS);
+    let at = Duration::from_nanos(next_ns);
+    // A signal that ends the sleep early ends the trial too.
+    let _ = Timespec::try_from(at).map(|at| clock_nanosleep_absolute(ClockId::Monotonic, &at));
+}
 
 /// The target of the workload's operations.
 #[derive(Debug)]
@@ -99,13 +115,15 @@ impl<'s> Ready<'s> {
             CacheState::Direct => is_served || outline.reports("metadata_reads"),
             CacheState::Warm => outline.reports("metadata_reads"),
         };
-        if !needs_cold {
-            return Ok(());
+        if needs_cold {
+            end_strays(&self.request.stack);
+            match &mut self.target {
+                Target::Filesystem(mount) => mount.make_cold()?,
+                Target::Raw(file) => caches::drop_device_buffers(file)?,
+            }
         }
-        end_strays(&self.request.stack);
-        match &mut self.target {
-            Target::Filesystem(mount) => mount.make_cold()?,
-            Target::Raw(file) => caches::drop_device_buffers(file)?,
+        if self.request.on_tick {
+            sleep_until_tick();
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// Arguments of `ask`.
 #[derive(Args, Debug)]
 pub struct AskArgs {
-    /// Load, such as mail, postgresql, sqlite or log
+    /// Load, such as mail, postgresql, sqlite or log, or a trace that `seekwell capture` made: then the load most like it
     #[arg(long)]
     pub load: Option<String>,
     /// Device: a word such as nvme or hdd, a model, or the path of a disk, which is not opened
@@ -58,7 +58,7 @@ pub struct AtlasRunArgs {
 
 /// Arguments of `atlas check`.
 #[derive(Args, Debug)]
-#[group(required = true, multiple = true)]
+#[group(required = true, multiple = true, args = ["cells", "random", "changed"])]
 pub struct AtlasCheckArgs {
     /// Cells, as `ask` names them: LOAD/DEVICE/STACK
     #[arg(value_name = "CELL")]
@@ -66,6 +66,10 @@ pub struct AtlasCheckArgs {
     /// Check this number of random cells too
     #[arg(long, value_name = "N")]
     pub random: Option<usize>,
+    /// Make the runs anew whose kernel, model, load or guest has changed, and say which cells moved and which answers
+    /// flip; with cells, of their runs alone
+    #[arg(long, conflicts_with = "random")]
+    pub changed: bool,
     /// Number of parallel trials [default: one for each CPU]; does not affect results
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,

@@ -4,12 +4,17 @@ use crate::args::AskArgs;
 use crate::commands::atlas::entries;
 use crate::commands::init::Asker;
 use crate::failure::{Exit, Failure};
-use crate::{output, terminal};
+use crate::{foreign, output, terminal};
+use seekwell_host::confine::Reach;
 use seekwell_host::output::Kind;
-use seekwell_report::{Asked, atlas_lines};
+use seekwell_recordings::info::Summary;
+use seekwell_report::{Asked, atlas_lines, shell_word};
 use seekwell_session::Session;
-use seekwell_session::atlas::{AtlasDevice, DEVICES, LOADS, device, like, load, own_lab};
+use seekwell_session::atlas::{
+    AtlasDevice, DEVICES, LOADS, NEAR, device, like, load, nearest, own_lab,
+};
 use seekwell_spec::draft::Question;
+use seekwell_trace::Trace;
 use std::io::{IsTerminal, stdin};
 use std::path::{Path, PathBuf};
 
@@ -26,12 +31,17 @@ pub fn run(session: &Session, arguments: &AskArgs) -> Result<Exit, Failure> {
     };
     let asked = arguments.load.is_none() && stdin().is_terminal();
     let word = answer(&arguments.load, &questions[0])?;
-    let load = load(&word).ok_or_else(|| no_load(&word))?;
+    let trace = (load(&word).is_none() && Path::new(&word).exists()).then(|| PathBuf::from(&word));
     if let Some(path) = &arguments.lab {
+        let load = load(&word).ok_or_else(|| no_lab(&word, trace.as_deref()))?;
         write_lab(load, path)?;
         if arguments.device.is_none() {
             return Ok(Exit::Done);
         }
+    }
+    let known = load(&word);
+    if known.is_none() && trace.is_none() {
+        return Err(no_load(&word));
     }
     let word = answer(&arguments.device, &questions[1])?;
     let (device, reason) = found(session, &word)?;
@@ -39,10 +49,19 @@ pub fn run(session: &Session, arguments: &AskArgs) -> Result<Exit, Failure> {
         true => Some(answer(&None, &questions[2])?).filter(|now| now != NONE),
         false => arguments.now.clone(),
     };
+    let file = session.device(device.model)?;
     let entries = entries()?;
+    // Last, because a reader of traces may do nothing else.
+    let (load, likeness) = match (known, &trace) {
+        (Some(load), _) => (load, None),
+        (None, trace) => match recorded(trace.as_deref().unwrap_or(Path::new("")), device)? {
+            Recorded::Near(load, sentence) => (load, Some(sentence)),
+            Recorded::Far => return Ok(Exit::NotResolved),
+        },
+    };
     let Some(entry) = entries.iter().find(|one| one.load == load && one.device == device.model)
     else {
-        return draft(load, device);
+        return draft(load, device, trace.is_none());
     };
     if arguments.json {
         let text = atlas_lines(std::slice::from_ref(entry))
@@ -50,18 +69,79 @@ pub fn run(session: &Session, arguments: &AskArgs) -> Result<Exit, Failure> {
         terminal::data(text.trim_end());
         return Ok(Exit::Done);
     }
-    let file = session.device(device.model)?;
     let asked = Asked {
         entry,
         title: file.title(),
         size: device.size,
         start: device.start,
         now: now.as_deref(),
+        recording: likeness.as_deref(),
         like: reason.as_deref(),
-        own: &own(load, Path::new(&format!("{load}.toml"))),
+        own: &match &trace {
+            Some(trace) => own_replay(trace, device),
+            None => own(load, Path::new(&format!("{load}.toml"))),
+        },
     };
     terminal::data(terminal::harmless(&asked.text(terminal::width())).trim_end());
     Ok(Exit::Done)
+}
+
+/// A recording beside the loads of the atlas.
+enum Recorded {
+    /// The nearest load, and a sentence that says how near it is.
+    Near(&'static str, String),
+    /// None is near, which was said.
+    Far,
+}
+
+/// The load of the atlas that a recording is most like.
+fn recorded(path: &Path, device: &AtlasDevice) -> Result<Recorded, Failure> {
+    foreign::confine(&Reach::default().reading(path));
+    let summary = Trace::open(path).and_then(|trace| Summary::of(&trace));
+    let summary = summary.map_err(|error| Failure::from_error(&error))?;
+    let shape = summary.shape.ok_or_else(|| {
+        Failure::Error(format!(
+            "{} has no reads, writes or names of files, so that no load is like it",
+            path.display()
+        ))
+    })?;
+    let near = nearest(&shape);
+    let [(load, distance), (next, farther), ..] = near.as_slice() else {
+        return Err(Failure::Error("the atlas has no shapes of loads".to_owned()));
+    };
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    let sentence = format!(
+        "{name} is most like the load {load}, at a distance of {distance:.2} (0 is the same, 1 has nothing in \
+         common); next is {next}, {farther:.2}."
+    );
+    if *distance <= NEAR {
+        return Ok(Recorded::Near(load, sentence));
+    }
+    terminal::data(&terminal::harmless(&format!(
+        "Nothing near is in the atlas. {sentence} Up to {NEAR} counts as near.\nTo find out, replay it on the \
+         model and on your disk:\n{}",
+        own_replay(path, device).trim_end()
+    )));
+    Ok(Recorded::Far)
+}
+
+/// Commands that replay a recording on a model and on a disk.
+fn own_replay(trace: &Path, device: &AtlasDevice) -> String {
+    let trace = shell_word(&trace.to_string_lossy());
+    format!(
+        "  seekwell advise {trace} --for 10min --on {}\n  sudo seekwell advise {trace} --for 10min\n",
+        device.model
+    )
+}
+
+fn no_lab(word: &str, trace: Option<&Path>) -> Failure {
+    match trace {
+        Some(_) => Failure::Usage(format!(
+            "--lab writes labs of the atlas's own loads; that of a recording is written by: seekwell advise {}",
+            shell_word(word)
+        )),
+        None => no_load(word),
+    }
 }
 
 /// The answer of a person without a filesystem.
@@ -105,8 +185,8 @@ fn questions() -> [Question; 3] {
 fn no_load(word: &str) -> Failure {
     let known: Vec<&str> = LOADS.iter().map(|(name, _)| *name).collect();
     Failure::Usage(format!(
-        "no load '{word}' is in the atlas, which has {}; for a load of your own draft a lab: seekwell init \
-         mine.toml --runs command",
+        "no load '{word}' is in the atlas, which has {}; for a load of your own give the recording that seekwell \
+         capture made of it, or draft a lab: seekwell init mine.toml --runs command",
         known.join(", ")
     ))
 }
@@ -140,14 +220,14 @@ fn write_lab(load: &str, path: &Path) -> Result<(), Failure> {
     output::create(path, Kind::Lab, own_lab(load).unwrap_or_default().as_bytes())
 }
 
-/// Drafts the lab of a load that was not run on a device.
-fn draft(load: &str, device: &AtlasDevice) -> Result<Exit, Failure> {
+/// Drafts the lab of a load that was not run on a device; with a recording its lab is drafted by `advise`.
+fn draft(load: &str, device: &AtlasDevice, writes: bool) -> Result<Exit, Failure> {
     terminal::data(&format!(
         "Nothing near is in the atlas: {load} was not run on {}.",
         device.model
     ));
     let path = PathBuf::from(format!("{load}.toml"));
-    if path.symlink_metadata().is_err() {
+    if writes && path.symlink_metadata().is_err() {
         write_lab(load, &path)?;
     }
     terminal::data(&format!(

@@ -9,7 +9,9 @@ use seekwell_host::output::Kind;
 use seekwell_model::plan::PlannedTrial;
 use seekwell_model::record::Status;
 use seekwell_model::units::Nanos;
-use seekwell_report::{Cell, Entry, atlas_entries, atlas_lines, cell_fingerprint, is_same_value};
+use seekwell_report::{
+    Cell, Entry, atlas_entries, atlas_lines, cell_fingerprint, comparison_key, is_same_value,
+};
 use seekwell_session::atlas::{AtlasDevice, DEVICES, LOADS, device, lab, load};
 use seekwell_session::{LabText, Options, Planned, Session, Standing};
 use seekwell_store::RunFile;
@@ -132,6 +134,9 @@ fn write(table: &Path, entries: &mut [Entry]) -> Result<(), Failure> {
 /// Runs cells again and compares them.
 fn check(session: &Session, arguments: &AtlasCheckArgs) -> Result<Exit, Failure> {
     let entries = entries()?;
+    if arguments.changed {
+        return changed(session, &entries, arguments);
+    }
     let all = || entries.iter().flat_map(|entry| entry.cells.iter().map(move |cell| (entry, cell)));
     let mut chosen = Vec::new();
     for name in &arguments.cells {
@@ -239,6 +244,59 @@ fn again(
         _ => format!(": {}{change}", entry.metric),
     };
     Ok((standing, change + &other))
+}
+
+/// Makes the runs anew whose kernel, model, load or guest is another one now, and compares them.
+fn changed(
+    session: &Session,
+    entries: &[Entry],
+    arguments: &AtlasCheckArgs,
+) -> Result<Exit, Failure> {
+    let folder = tempfile::tempdir()
+        .map_err(|error| Failure::Error(format!("cannot make a temporary folder: {error}")))?;
+    let (mut runs, mut moved, mut flipped) = (0, 0, 0);
+    for entry in entries {
+        let name = entry.name(None);
+        let is_its = |cell: &String| *cell == name || cell.starts_with(&format!("{name}/"));
+        if !arguments.cells.is_empty() && !arguments.cells.iter().any(is_its) {
+            continue;
+        }
+        let gone = || Failure::Error(format!("{name} is in no lab of the atlas any more"));
+        let device = device(&entry.device).ok_or_else(gone)?;
+        let planned = planned(session, &entry.load, device, arguments.jobs)?;
+        let facts = planned.decisive()?;
+        if comparison_key(|fact| facts.get(fact).cloned(), &planned.plan().lab) == entry.key {
+            continue;
+        }
+        runs += 1;
+        let path = folder.path().join(format!("{runs}.seekwell"));
+        run::complete(planned, &path)?;
+        let file = RunFile::open(&path).map_err(|error| Failure::from_error(&error))?;
+        let now = Entry::of(&report::view(&file)?);
+        let others = entry.moved_to(&now);
+        moved += others.len();
+        flipped += usize::from(entry.pick != now.pick);
+        let word = |pick: &Option<String>| pick.clone().unwrap_or_else(|| "no pick".to_owned());
+        let answer = match entry.pick == now.pick {
+            true => format!("{} stays", word(&now.pick)),
+            false => format!("{} instead of {}", word(&now.pick), word(&entry.pick)),
+        };
+        let count = entry.cells.len();
+        terminal::data(&format!("{name}: {answer}; {} of {count} cells moved", others.len()));
+        others.iter().for_each(|line| terminal::data(&format!("  {line}")));
+    }
+    if runs == 0 {
+        terminal::talk("the kernel, the models, the loads and the guests are those of the atlas");
+        return Ok(Exit::Done);
+    }
+    let said = format!("{runs} runs made anew: {moved} cells moved, {flipped} answers flipped");
+    match moved {
+        0 => {
+            terminal::talk(&said);
+            Ok(Exit::Done)
+        }
+        _ => Err(Failure::Error(format!("{said}; seekwell atlas run brings the table up to date"))),
+    }
 }
 
 /// Writes the site.

@@ -43,8 +43,24 @@ fn the_key_follows_everything_that_decides_what_a_trial_does() {
     view.plan.lab.seed += 1;
     let seed = Entry::of(&view).key;
     assert!(before != kernel && kernel != seed, "{before} {kernel} {seed}");
+    view.environment["guest_revision"] = 9.into();
+    let guest = Entry::of(&view).key;
+    assert_ne!(guest, seed);
+    let seed = guest;
     view.environment["image"] = "another build".into();
     assert_eq!(Entry::of(&view).key, seed);
+}
+
+#[test]
+fn cells_that_moved_are_named_with_their_change() {
+    let old = xfs_wins();
+    assert_eq!(old.moved_to(&xfs_wins()), [""; 0]);
+    let mut new = entry("log", "disk", [("xfs", 0.0125), ("ext4", 0.03)]);
+    assert_eq!(old.moved_to(&new), ["xfs/none: +25.000 %"]);
+    new.cells[0].median = None;
+    new.cells[1].stack = "ext4/bfq".to_owned();
+    let said = ["xfs/none: measured in one of the two alone", "ext4/none: gone", "ext4/bfq: new"];
+    assert_eq!(old.moved_to(&new), said);
 }
 
 #[test]

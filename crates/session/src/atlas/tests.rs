@@ -38,6 +38,8 @@ fn a_disk_is_known_by_its_name_model_and_rotation() {
     assert_eq!(word_of("sdc", "Samsung SSD 870 QVO 4TB", Some(false)), "qlc");
     assert_eq!(word_of("mmcblk0", "SU04G", Some(false)), "sd");
     assert_eq!(word_of("sdd", "CT250MX500SSD1", Some(false)), "ssd");
+    assert_eq!(word_of("sde", "WDC WD40EFRX-68WT0N0", Some(true)), "nas");
+    assert_eq!(word_of("sdf", "SAMSUNG MZ7LH960HAJR-00005", Some(false)), "ssd-plp");
 }
 
 #[test]
