@@ -119,7 +119,7 @@ pub fn load(name: &str) -> Option<&'static str> {
 const SHAPES: &str = include_str!("../../../atlas/shapes.jsonl");
 
 /// Largest distance at which a recording counts as near to a load.
-pub const NEAR: f64 = 0.15;
+pub const NEAR: f64 = 0.25;
 
 /// A line of [`SHAPES`].
 #[derive(Deserialize)]

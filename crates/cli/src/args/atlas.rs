@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// Arguments of `ask`.
 #[derive(Args, Debug)]
 pub struct AskArgs {
-    /// Load, such as mail, postgresql, sqlite or log, or a trace that `seekwell capture` made: then the load most like it
+    /// Load, such as mail, postgresql, sqlite or log, or a recording, for which the load most like it answers
     #[arg(long)]
     pub load: Option<String>,
     /// Device: a word such as nvme or hdd, a model, or the path of a disk, which is not opened

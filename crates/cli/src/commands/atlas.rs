@@ -60,6 +60,26 @@ fn planned(
     Ok(session.resolve(&LabText::new(load, &text), &options)?.plan()?)
 }
 
+/// The run behind an entry, as it would be made now.
+fn planned_again(
+    session: &Session,
+    entry: &Entry,
+    jobs: Option<usize>,
+) -> Result<Planned, Failure> {
+    let device = device(&entry.device).ok_or_else(|| gone(&entry.name(None)))?;
+    planned(session, &entry.load, device, jobs)
+}
+
+fn gone(name: &str) -> Failure {
+    Failure::Error(format!("{name} is in no lab of the atlas any more"))
+}
+
+/// True when a run made now could be compared with an entry.
+fn is_current(planned: &Planned, entry: &Entry) -> Result<bool, Failure> {
+    let facts = planned.decisive()?;
+    Ok(comparison_key(|fact| facts.get(fact).cloned(), &planned.plan().lab) == entry.key)
+}
+
 /// Runs what is missing, and writes the table after each run.
 fn make(session: &Session, arguments: &AtlasRunArgs) -> Result<Exit, Failure> {
     let known = |words: &[String], is: &dyn Fn(&str) -> bool, what: &str| {
@@ -147,7 +167,21 @@ fn check(session: &Session, arguments: &AtlasCheckArgs) -> Result<Exit, Failure>
             ))
         })?);
     }
-    let mut rest: Vec<_> = all().collect();
+    let mut rest = Vec::new();
+    let mut others = 0;
+    for entry in entries.iter().filter(|_| arguments.random.is_some()) {
+        match is_current(&planned_again(session, entry, arguments.jobs)?, entry)? {
+            true => rest.extend(entry.cells.iter().map(|cell| (entry, cell))),
+            false => others += 1,
+        }
+    }
+    if others > 0 {
+        terminal::talk(&format!(
+            "{others} of {} runs are of another kernel, model, load or guest and not drawn from: seekwell atlas check \
+             --changed makes them anew",
+            entries.len()
+        ));
+    }
     for _ in 0..arguments.random.unwrap_or(0).min(rest.len()) {
         let drawn = RandomState::new().build_hasher().finish() as usize % rest.len();
         chosen.push(rest.swap_remove(drawn));
@@ -211,14 +245,12 @@ fn again(
     jobs: Option<usize>,
     stop: &Arc<AtomicBool>,
 ) -> Result<(Again, String), Failure> {
-    let gone =
-        || Failure::Error(format!("{} is in no lab of the atlas any more", entry.name(Some(cell))));
-    let planned = planned(session, &entry.load, device(&entry.device).ok_or_else(gone)?, jobs)?;
+    let planned = planned_again(session, entry, jobs)?;
     let plan = planned.plan();
     let is_its = |trial: &&PlannedTrial| plan.pair(trial).0.label == cell.stack;
     let trials: Vec<PlannedTrial> = plan.trials.iter().filter(is_its).copied().collect();
     if trials.is_empty() {
-        return Err(gone());
+        return Err(gone(&entry.name(Some(cell))));
     }
     let records = planned.again(&trials, stop)?;
     let kernel =
@@ -261,11 +293,8 @@ fn changed(
         if !arguments.cells.is_empty() && !arguments.cells.iter().any(is_its) {
             continue;
         }
-        let gone = || Failure::Error(format!("{name} is in no lab of the atlas any more"));
-        let device = device(&entry.device).ok_or_else(gone)?;
-        let planned = planned(session, &entry.load, device, arguments.jobs)?;
-        let facts = planned.decisive()?;
-        if comparison_key(|fact| facts.get(fact).cloned(), &planned.plan().lab) == entry.key {
+        let planned = planned_again(session, entry, arguments.jobs)?;
+        if is_current(&planned, entry)? {
             continue;
         }
         runs += 1;

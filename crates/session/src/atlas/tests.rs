@@ -49,3 +49,44 @@ fn a_disk_that_is_nothing_like_those_of_the_atlas_is_declined() {
     }
     assert!(!is_no_disk("sda") && !is_no_disk("nvme0n1") && !is_no_disk("mmcblk0"));
 }
+
+/// Recorded by `scripts/atlas-shapes SEEKWELL programs`.
+const PROGRAMS: &str = include_str!("../../../../benches/runs/atlas/programs.jsonl");
+
+#[test]
+fn recorded_programs_are_like_the_loads_that_their_users_would_name() {
+    let near = |line: &str| {
+        let one: Shaped = serde_json::from_str(line).unwrap();
+        let (load, distance) = nearest(&one.shape)[0];
+        (one.load, if distance <= NEAR { load } else { "none" })
+    };
+    let found: Vec<(String, &str)> = PROGRAMS.lines().map(near).collect();
+    let expected = [
+        ("sqlite-rollback", "sqlite"),
+        ("sqlite-wal", "sqlite-wal"),
+        ("untar", "build"),
+        ("git-clone", "build"),
+        ("dd", "photos"),
+        // 8 KiB writes at random, a sync for 16 of them.
+        ("fio-randwrite", "vm"),
+        // 4 KiB writes at random, a sync for 2 of them.
+        ("fio-uring", "database"),
+        ("logger", "log"),
+        ("copy", "build"),
+        // Updates of mapped files, which are no calls.
+        ("rrdtool", "none"),
+        ("pgbench", "database"),
+    ];
+    assert_eq!(found, expected.map(|(program, load)| (program.to_owned(), load)));
+}
+
+#[test]
+fn each_load_has_a_shape_and_is_nearest_to_itself() {
+    for line in SHAPES.lines() {
+        let one: Shaped = serde_json::from_str(line).unwrap();
+        let near = nearest(&one.shape);
+        assert_eq!((near[0].0, near.len()), (one.load.as_str(), LOADS.len()));
+        assert!(near[0].1 < 1e-12 && near[1].1 > 0.02, "{near:?}");
+    }
+    assert_eq!(SHAPES.lines().count(), LOADS.len());
+}
