@@ -185,8 +185,8 @@ fn questions() -> [Question; 3] {
 fn no_load(word: &str) -> Failure {
     let known: Vec<&str> = LOADS.iter().map(|(name, _)| *name).collect();
     Failure::Usage(format!(
-        "no load '{word}' is in the atlas, which has {}; for a load of your own give the recording that seekwell \
-         capture made of it, or draft a lab: seekwell init mine.toml --runs command",
+        "no load '{word}' is in the atlas, which has {}, and no recording has that path; record your own with seekwell \
+         capture, or draft a lab: seekwell init mine.toml --runs command",
         known.join(", ")
     ))
 }
