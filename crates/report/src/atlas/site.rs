@@ -113,16 +113,16 @@ fn legend(page: &mut Page) {
     page.element("<p class=\"faint\">", &text, "</p>");
 }
 
-/// The start of a table that the keyboard can scroll.
-fn scroll(page: &mut Page, label: &str) {
-    page.raw("<div class=\"scroll\" role=\"region\" tabindex=\"0\"");
+/// The start of a table that scrolls: by keys where a link in it has the focus, or else the table itself.
+fn scroll(page: &mut Page, label: &str, has_links: bool) {
+    page.raw("<div class=\"scroll\" role=\"region\"");
     page.attribute("aria-label", label);
-    page.raw(">");
+    page.raw(if has_links { ">" } else { " tabindex=\"0\">" });
 }
 
 fn matrix(page: &mut Page, entries: &[Entry], kind: &dyn Fn(&str) -> String) {
     let devices = names(entries, |entry| &entry.device);
-    scroll(page, "Stack by load and device");
+    scroll(page, "Stack by load and device", true);
     page.raw("<table class=\"atlas\"><thead><tr><th scope=\"col\">load</th>");
     for device in &devices {
         page.element("<th scope=\"col\">", &kind(device), "");
@@ -196,7 +196,7 @@ fn entry_page(entry: &Entry, title: &dyn Fn(&str) -> Option<String>) -> SitePage
 }
 
 fn cell_table(page: &mut Page, entry: &Entry) {
-    scroll(page, "Results of each stack");
+    scroll(page, "Results of each stack", false);
     page.raw("<table><thead><tr><th scope=\"col\">stack</th>");
     let mut columns = vec![entry.metric.as_str(), "against the best", "drawn", "after a power cut"];
     columns.push("written per byte");
@@ -262,7 +262,7 @@ fn question_page(answered: &Answered<'_>, kind: &dyn Fn(&str) -> String) -> Site
         page.element("<p class=\"said\">", &text, "</p>");
     }
     page.element("<p class=\"faint\">What would change it: ", question.caveat, "</p>");
-    scroll(&mut page, "Cost of each choice");
+    scroll(&mut page, "Cost of each choice", true);
     page.raw("<table><thead><tr><th scope=\"col\">load on device</th>");
     for choice in answered.choices() {
         page.element("<th scope=\"col\">", choice, "</th>");
