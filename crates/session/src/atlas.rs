@@ -81,30 +81,60 @@ pub struct AtlasDevice {
     pub word: &'static str,
     /// Meaning of the word.
     pub meaning: &'static str,
+    /// Kind of the device in a table: `SATA SSD`.
+    pub kind: &'static str,
 }
 
 macro_rules! devices {
-    ($(($word:literal, $meaning:literal, $model:literal, $size:literal, $start:expr)),* $(,)?) => {
+    ($(($word:literal, $meaning:literal, $kind:literal, $model:literal, $size:literal, $start:expr)),* $(,)?) => {
         /// The devices, the usual one of each word first.
         pub const DEVICES: &[AtlasDevice] = &[$(AtlasDevice {
-            model: $model, size: $size, start: $start, word: $word, meaning: $meaning,
+            model: $model, size: $size, start: $start, word: $word, meaning: $meaning, kind: $kind,
         }),*];
     };
 }
 
 devices![
-    ("nvme", "an NVMe SSD", "ssd-nvme-512gb", "32GiB", None),
-    ("nvme-plp", "an NVMe SSD of a server, with capacitors", "ssd-nvme-1920gb-plp", "32GiB", None),
-    ("ssd", "a SATA SSD", "ssd-sata-250gb", "32GiB", None),
-    ("qlc", "a large SATA SSD with four bits a cell", "ssd-sata-4tb-qlc", "32GiB", None),
-    ("hdd", "a hard disk", "sata-2tb-7200", "32GiB", None),
-    ("smr", "a hard disk with shingled tracks (SMR)", "hdd-8tb-5900-smr", "32GiB", None),
-    ("sd", "an SD card", "sd-card-4mib", "3GiB", Some("512MiB")),
-    ("cf", "a CompactFlash card", "cf-transcend-133x", "4GiB", None),
-    ("gp2", "a gp2 volume of AWS", "cloud-gp2-100gb", "32GiB", None),
-    ("gp3", "a gp3 volume of AWS", "cloud-gp3-100gb", "32GiB", None),
-    ("nas", "a slow hard disk, such as one of a NAS", "sata-2tb-5400", "32GiB", None),
-    ("ssd-plp", "a SATA SSD of a server, with capacitors", "ssd-sata-960gb-plp", "32GiB", None),
+    ("nvme", "an NVMe SSD", "NVMe", "ssd-nvme-512gb", "32GiB", None),
+    (
+        "nvme-plp",
+        "an NVMe SSD of a server, with capacitors",
+        "server NVMe",
+        "ssd-nvme-1920gb-plp",
+        "32GiB",
+        None
+    ),
+    ("ssd", "a SATA SSD", "SATA SSD", "ssd-sata-250gb", "32GiB", None),
+    ("qlc", "a large SATA SSD with four bits a cell", "QLC SSD", "ssd-sata-4tb-qlc", "32GiB", None),
+    ("hdd", "a hard disk", "hard disk", "sata-2tb-7200", "32GiB", None),
+    (
+        "smr",
+        "a hard disk with shingled tracks (SMR)",
+        "SMR disk",
+        "hdd-8tb-5900-smr",
+        "32GiB",
+        None
+    ),
+    ("sd", "an SD card", "SD card", "sd-card-4mib", "3GiB", Some("512MiB")),
+    ("cf", "a CompactFlash card", "CompactFlash", "cf-transcend-133x", "4GiB", None),
+    ("gp2", "a gp2 volume of AWS", "gp2", "cloud-gp2-100gb", "32GiB", None),
+    ("gp3", "a gp3 volume of AWS", "gp3", "cloud-gp3-100gb", "32GiB", None),
+    (
+        "nas",
+        "a slow hard disk, such as one of a NAS",
+        "slow hard disk",
+        "sata-2tb-5400",
+        "32GiB",
+        None
+    ),
+    (
+        "ssd-plp",
+        "a SATA SSD of a server, with capacitors",
+        "server SATA SSD",
+        "ssd-sata-960gb-plp",
+        "32GiB",
+        None
+    ),
 ];
 
 /// The load of this name, or of another name for it; `None` where the atlas has none.

@@ -42,7 +42,7 @@ pub fn run(session: &Session, command: &AtlasCommand) -> Result<Exit, Failure> {
         AtlasCommand::Check(arguments) => check(session, arguments),
         AtlasCommand::Publish(arguments) => publish(session, arguments),
         AtlasCommand::Questions => {
-            terminal::data(&seekwell_report::questions_markdown(&entries()?));
+            terminal::data(&seekwell_report::questions_markdown(&entries()?, &kind));
             Ok(Exit::Done)
         }
     }
@@ -328,12 +328,17 @@ fn changed(
     }
 }
 
+/// Kind of a device in a table; the model where the atlas has none.
+fn kind(model: &str) -> String {
+    device(model).map_or(model, |device| device.kind).to_owned()
+}
+
 /// Writes the site.
 fn publish(session: &Session, arguments: &PublishArgs) -> Result<Exit, Failure> {
     let devices = session.devices()?;
     let title = |model: &str| devices.get(model).map(|file| file.title().to_owned());
-    let pages =
-        seekwell_report::site(&entries()?, &title).map_err(|error| Failure::from_error(&error))?;
+    let pages = seekwell_report::site(&entries()?, &title, &kind)
+        .map_err(|error| Failure::from_error(&error))?;
     let directory = &arguments.directory;
     std::fs::create_dir_all(directory)
         .map_err(|error| Failure::Error(format!("cannot make {}: {error}", directory.display())))?;

@@ -1,7 +1,7 @@
 //! Questions that people ask, answered by the cost of each choice over the entries of the atlas.
 
 use super::{Cell, Entry};
-use crate::factor::{factor, list};
+use crate::factor::factor;
 use crate::markdown::escape;
 use crate::number::percent;
 use crate::safety::class_words;
@@ -41,7 +41,7 @@ pub(super) const QUESTIONS: &[Question] = questions![
     ("ext4-or-xfs", "ext4 or xfs?", FILESYSTEM, &["ext4", "xfs"], &[], "", MODEL),
     (
         "postgresql",
-        "ext4, xfs or btrfs for PostgreSQL and other databases?",
+        "ext4, xfs or btrfs for PostgreSQL?",
         FILESYSTEM,
         &["ext4", "xfs", "btrfs", "btrfs-nodatacow"],
         &["database"],
@@ -58,20 +58,12 @@ pub(super) const QUESTIONS: &[Question] = questions![
         MODEL
     ),
     ("mail", "Which filesystem for a mail server?", FILESYSTEM, COMMON, &["mail"], "", MODEL),
-    ("log", "Which filesystem for a log that is synced?", FILESYSTEM, COMMON, &["log"], "", MODEL),
+    ("log", "Which filesystem for a synced log?", FILESYSTEM, COMMON, &["log"], "", MODEL),
     ("build", "Which filesystem for a build server?", FILESYSTEM, COMMON, &["build"], "", MODEL),
-    (
-        "vm",
-        "Which filesystem for images of virtual machines?",
-        FILESYSTEM,
-        COMMON,
-        &["vm"],
-        "",
-        MODEL
-    ),
+    ("vm", "Which filesystem for virtual machines?", FILESYSTEM, COMMON, &["vm"], "", MODEL),
     (
         "monitoring",
-        "Which filesystem for monitoring with RRD files?",
+        "Which filesystem for RRD files?",
         FILESYSTEM,
         COMMON,
         &["monitoring"],
@@ -153,7 +145,7 @@ pub(super) const QUESTIONS: &[Question] = questions![
     ),
     (
         "scheduler",
-        "Which I/O scheduler?",
+        "Which I/O scheduler for a database?",
         SCHEDULER,
         &["none", "mq-deadline", "bfq"],
         &["database"],
@@ -162,7 +154,7 @@ pub(super) const QUESTIONS: &[Question] = questions![
     ),
     (
         "scheduler-copy",
-        "Which I/O scheduler keeps a desktop responsive during a copy?",
+        "Which I/O scheduler for a desktop during a copy?",
         SCHEDULER,
         &["none", "mq-deadline", "kyber", "bfq"],
         &["desktop"],
@@ -189,7 +181,7 @@ pub(super) const QUESTIONS: &[Question] = questions![
     ),
     (
         "no-journal",
-        "What does ext4's journal cost?",
+        "What does ext4's journal cost a build server?",
         FILESYSTEM,
         &["ext4", "ext4-nojournal"],
         &["build"],
@@ -205,8 +197,20 @@ pub(super) struct Answered<'a> {
     pub(super) rows: Vec<(&'a Entry, Vec<f64>)>,
 }
 
+/// The case in which a choice costs most.
+struct Worst<'a> {
+    choice: &'static str,
+    entry: &'a Entry,
+    /// Factor by which it is worse than the best there.
+    cost: f64,
+    /// Number of cases in which it is as good as the best.
+    close: usize,
+}
+
 /// Largest difference that does not matter.
 const EQUAL: f64 = 1.04;
+/// Unit of a factor.
+const AS_SLOW: &str = " as slow";
 /// Largest difference that is none.
 const BEST: f64 = 1.005;
 
@@ -236,73 +240,100 @@ impl<'a> Answered<'a> {
         (!rows.is_empty()).then_some(Self { question, rows })
     }
 
-    /// The largest cost of a choice, with its entry.
-    fn most(&self, choice: usize) -> Option<(&'a Entry, f64)> {
-        let costs = self.rows.iter().map(|(entry, costs)| (*entry, costs[choice]));
-        costs.max_by(|a, b| a.1.total_cmp(&b.1))
-    }
-
     pub(super) fn choices(&self) -> &'static [&'static str] {
         self.question.choices
     }
 
-    /// The answer in one sentence.
-    pub(super) fn sentence(&self) -> String {
-        let most: Vec<(&str, &Entry, f64)> = (0..self.choices().len())
-            .filter_map(|at| self.most(at).map(|(entry, cost)| (self.choices()[at], entry, cost)))
-            .collect();
-        let cases = match self.rows.len() {
-            1 => "the one case".to_owned(),
-            number => format!("all {number} cases"),
+    /// Each choice with its worst case.
+    fn worst(&self) -> Vec<Worst<'a>> {
+        let of = |(at, &choice): (usize, &&'static str)| {
+            let costs = self.rows.iter().map(|(entry, costs)| (*entry, costs[at]));
+            let (entry, cost) = costs.max_by(|a, b| a.1.total_cmp(&b.1))?;
+            let close = self.rows.iter().filter(|(_, costs)| costs[at] < EQUAL).count();
+            Some(Worst { choice, entry, cost, close })
         };
-        let largest = most.iter().map(|(.., cost)| *cost).fold(1.0, f64::max);
-        if largest < EQUAL {
-            return format!(
-                "It does not matter: the worst choice {} in {cases}.",
-                most_cost(largest)
-            );
-        }
-        let Some(safest) = most.iter().min_by(|a, b| a.2.total_cmp(&b.2)) else {
-            return String::new();
-        };
-        if safest.2 >= EQUAL {
-            return self.depends(&most);
-        }
-        let clause = |(choice, entry, worst): &(&str, &Entry, f64)| match *worst {
-            worst if worst < BEST => format!("{choice} equal"),
-            worst if worst < EQUAL => format!("{choice} at most {} worse", extent(worst)),
-            worst => {
-                let (load, device) = (&entry.load, &entry.device);
-                format!("{choice} at most {} worse ({load} on {device})", extent(worst))
-            }
-        };
-        let others = most.iter().filter(|one| one.0 != safest.0);
-        let others: Vec<String> = others.map(clause).collect();
-        format!("{} {} in {cases}, {}.", safest.0, most_cost(safest.2), list(&others))
+        self.choices().iter().enumerate().filter_map(of).collect()
     }
 
-    /// Returns in how many cases each choice is good, and its worst case, for choices of which none is good everywhere.
-    fn depends(&self, most: &[(&str, &Entry, f64)]) -> String {
-        let good = |at: usize| self.rows.iter().filter(|(_, costs)| costs[at] < EQUAL).count();
-        let mut all: Vec<_> = most.iter().enumerate().map(|(at, one)| (good(at), one)).collect();
-        all.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
-        let clause = |(count, (choice, entry, worst)): &(usize, &(&str, &Entry, f64))| {
-            let cost = match *worst {
-                worst if worst >= 2.0 => format!("a factor of {}", factor(worst)),
-                worst => percent(worst - 1.0),
-            };
-            format!(
-                "{choice} in {count}, at worst {cost} behind ({} on {})",
-                entry.load, entry.device
-            )
+    /// The answer, which begins with the choice to take. `kind` gives the kind of a model.
+    pub(super) fn sentence(&self, kind: &dyn Fn(&str) -> String) -> String {
+        let mut all = self.worst();
+        all.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+        match (all.first(), all.last()) {
+            (Some(_), Some(last)) if last.cost < EQUAL => self.alike(&all, last.cost),
+            (Some(safest), _) if safest.cost < EQUAL => self.everywhere(&all, kind),
+            _ => self.depends(all, kind),
+        }
+    }
+
+    /// The answer where each choice will do.
+    fn alike(&self, all: &[Worst<'_>], largest: f64) -> String {
+        let cost = match largest {
+            cost if cost < BEST => "no difference".to_owned(),
+            cost => format!("at most {}", extent(cost)),
         };
-        let all: Vec<String> = all.iter().map(clause).collect();
-        let within = percent(EQUAL - 1.0);
-        format!(
-            "It depends. Within {within} of the best in {} cases: {}.",
-            self.rows.len(),
-            all.join("; ")
-        )
+        format!("{}: {cost} ({}).", any_of(&self.listed(all)), self.cases())
+    }
+
+    /// The answer where the first of the choices is as good as the best in every case.
+    fn everywhere(&self, all: &[Worst<'_>], kind: &dyn Fn(&str) -> String) -> String {
+        let best = all.iter().take_while(|one| one.cost < BEST).count();
+        let (taken, others) = all.split_at(best.max(1));
+        let mut said = format!("{} everywhere ({})", any_of(&self.listed(taken)), self.cases());
+        if best == 0 {
+            said.push_str(&format!(": at most {}", extent(taken[0].cost)));
+        }
+        let mut groups: Vec<(Vec<&str>, String)> = Vec::new();
+        for one in others {
+            let cost = match one.cost {
+                cost if cost < EQUAL => format!("at most {}", extent(cost)),
+                cost => format!("up to {}{}", extent(cost), self.place(one.entry, kind)),
+            };
+            match groups.last_mut().filter(|(_, last)| *last == cost) {
+                Some((names, _)) => names.push(one.choice),
+                None => groups.push((vec![one.choice], cost)),
+            }
+        }
+        for (names, cost) in groups {
+            said.push_str(&format!("; {} {cost}", names.join(" and ")));
+        }
+        once(&said) + "."
+    }
+
+    /// The answer where no choice is good in every case: the one that is good most often first.
+    fn depends(&self, mut all: Vec<Worst<'_>>, kind: &dyn Fn(&str) -> String) -> String {
+        all.sort_by_key(|one| std::cmp::Reverse(one.close));
+        let number = self.rows.len();
+        let clause = |(nth, one): (usize, &Worst<'_>)| {
+            let Worst { choice, entry, cost, close } = one;
+            let cost = format!("{}{}", extent(*cost), self.place(entry, kind));
+            match nth {
+                0 => format!("{choice}: good in {close} of {number} cases, at worst {cost}."),
+                _ => format!("{choice}: {close} of {number}, {cost}."),
+            }
+        };
+        once(&all.iter().enumerate().map(clause).collect::<Vec<_>>().join(" "))
+    }
+
+    /// Names in the order of the question.
+    fn listed(&self, of: &[Worst<'_>]) -> Vec<&'static str> {
+        let is_one = |choice: &&&str| of.iter().any(|one| one.choice == **choice);
+        self.choices().iter().filter(is_one).copied().collect()
+    }
+
+    fn cases(&self) -> String {
+        match self.rows.len() {
+            1 => "one case".to_owned(),
+            number => format!("{number} cases"),
+        }
+    }
+
+    /// Load and device of an entry, as far as the question does not name them.
+    fn place(&self, entry: &Entry, kind: &dyn Fn(&str) -> String) -> String {
+        let load = (self.question.loads.len() != 1).then(|| entry.load.clone());
+        let device = self.question.device.is_empty().then(|| kind(&entry.device));
+        let said: Vec<String> = [load, device].into_iter().flatten().collect();
+        if said.is_empty() { String::new() } else { format!(" ({})", said.join(", ")) }
     }
 
     /// Choices that keep less than another after a power cut, in words.
@@ -322,24 +353,46 @@ impl<'a> Answered<'a> {
     }
 }
 
-/// The most that a choice costs.
-fn most_cost(worst: f64) -> String {
-    match worst {
-        worst if worst < BEST => "is the best or equal".to_owned(),
-        worst => format!("is at most {} worse than the best", extent(worst)),
+/// The meaning of a good choice in [`Answered::sentence`].
+pub(super) fn good() -> String {
+    format!("good: within {} of the best", percent(EQUAL - 1.0))
+}
+
+/// A cost of at least half a per cent: `21 % behind`, `2.3 times as slow`, `11,300 times as slow`.
+fn extent(cost: f64) -> String {
+    match cost {
+        cost if cost < 2.0 => format!("{} behind", percent(cost - 1.0)),
+        cost if cost < 999.5 => format!("{} times{AS_SLOW}", factor(cost)),
+        cost => {
+            let digit = 10_f64.powf(cost.log10().floor() - 2.0);
+            let rounded = ((cost / digit).round() * digit) as u64;
+            format!("{},{:03} times{AS_SLOW}", rounded / 1000, rounded % 1000)
+        }
     }
 }
 
-fn extent(worst: f64) -> String {
-    if worst >= 2.0 { format!("{} times", factor(worst)) } else { percent(worst - 1.0) }
+/// The text with the first ` as slow` alone, which is enough for all.
+fn once(text: &str) -> String {
+    match text.split_once(AS_SLOW) {
+        Some((first, rest)) => format!("{first}{AS_SLOW}{}", rest.replace(AS_SLOW, "")),
+        None => text.to_owned(),
+    }
 }
 
-/// Every question that the entries answer, as a table in Markdown.
+/// `a`, `a or b`, `a, b or c`.
+fn any_of(names: &[&str]) -> String {
+    match names {
+        [rest @ .., last] if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => names.concat(),
+    }
+}
+
+/// Every question that the entries answer, as a table in Markdown. `kind` gives the kind of a model.
 #[must_use]
-pub fn questions_markdown(entries: &[Entry]) -> String {
-    let mut out = "| question | answer (models) |\n| --- | --- |\n".to_owned();
+pub fn questions_markdown(entries: &[Entry], kind: &dyn Fn(&str) -> String) -> String {
+    let mut out = format!("| question | answer (models; {}) |\n| --- | --- |\n", good());
     for answered in QUESTIONS.iter().filter_map(|one| Answered::of(one, entries)) {
-        let said = [Some(answered.sentence()), answered.survival()];
+        let said = [Some(answered.sentence(kind)), answered.survival()];
         let said = said.into_iter().flatten().collect::<Vec<_>>().join(" ");
         out.push_str(&format!("| {} | {} |\n", answered.question.text, escape(&said)));
     }

@@ -1,6 +1,6 @@
 //! The atlas as a static site: a matrix of loads and devices, a page per entry and one per question.
 
-use super::questions::{Answered, QUESTIONS};
+use super::questions::{Answered, QUESTIONS, good};
 use super::{Cell, Entry, cost};
 use crate::number::{DASH, percent};
 use crate::page::{Head, Page};
@@ -28,13 +28,14 @@ pub struct MixedKeys {
     other: String,
 }
 
-/// Pages of the entries. `title` gives the title of a model.
+/// Pages of the entries. `title` gives the title of a model, `kind` the kind of device.
 ///
 /// # Errors
 /// [`MixedKeys`] for entries that cannot be compared.
 pub fn site(
     entries: &[Entry],
     title: &dyn Fn(&str) -> Option<String>,
+    kind: &dyn Fn(&str) -> String,
 ) -> Result<Vec<SitePage>, MixedKeys> {
     // Stacks are compared within an entry alone, so builds of one Linux may stand next to each other.
     let linux = |entry: &Entry| entry.kernel.split(' ').next().unwrap_or_default().to_owned();
@@ -46,9 +47,9 @@ pub fn site(
     }
     let answered = QUESTIONS.iter().filter_map(|one| Answered::of(one, entries));
     let answered: Vec<Answered<'_>> = answered.collect();
-    let mut pages = vec![index(entries, &answered)];
+    let mut pages = vec![index(entries, &answered, kind)];
     pages.extend(entries.iter().map(|entry| entry_page(entry, title)));
-    pages.extend(answered.iter().map(question_page));
+    pages.extend(answered.iter().map(|one| question_page(one, kind)));
     Ok(pages)
 }
 
@@ -72,8 +73,11 @@ fn link(page: &mut Page, to: &str, text: &str) {
     page.element(">", text, "</a>");
 }
 
-fn index(entries: &[Entry], answered: &[Answered<'_>]) -> SitePage {
-    let head = Head { title: "Storage answers that anybody can check", ..Head::default() };
+fn index(entries: &[Entry], answered: &[Answered<'_>], kind: &dyn Fn(&str) -> String) -> SitePage {
+    let head = Head {
+        title: "Storage answers that anybody can check",
+        description: "Filesystems and I/O schedulers compared on modelled disks, SSDs and cards, load by load.",
+    };
     let mut page = Page::with_program(&head, Some(&SITE));
     page.element("<h1>", head.title, "</h1>");
     let cells: usize = entries.iter().map(|entry| entry.cells.len()).sum();
@@ -88,24 +92,41 @@ fn index(entries: &[Entry], answered: &[Answered<'_>]) -> SitePage {
         )
     });
     page.element("<p class=\"faint\">", &facts, "</p>");
-    page.raw("<h2>Which stack for which load and device?</h2><form hidden><label>Show <input name=\"q\" type=\"search\" placeholder=\"database nvme xfs\"></label></form>");
-    matrix(&mut page, entries);
+    page.raw("<h2>Which stack for which load and device?</h2><form hidden><label>Show <input name=\"q\" type=\"search\" placeholder=\"database nvme xfs\"></label> <output class=\"faint\"></output></form>");
+    matrix(&mut page, entries, kind);
     page.raw("<p class=\"faint\">Colour: the most that the pick can be worse than the best stack. <span class=\"loss-0\">at most 2 %</span> <span class=\"loss-1\">at most 10 %</span> <span class=\"loss-2\">more, or no bound</span></p>");
-    page.raw("<h2>Questions that people ask</h2><dl class=\"questions\">");
+    page.raw("<h2>Questions that people ask</h2>");
+    legend(&mut page);
+    page.raw("<dl class=\"questions\">");
     for one in answered {
         page.raw("<dt>");
         link(&mut page, &format!("question-{}.html", one.question.name), one.question.text);
-        page.element("</dt><dd>", &one.sentence(), "</dd>");
+        page.element("</dt><dd>", &one.sentence(kind), "</dd>");
     }
     page.raw("</dl>");
     SitePage { name: "index.html".to_owned(), text: page.finish_with(Some(&SITE)) }
 }
 
-fn matrix(page: &mut Page, entries: &[Entry]) {
+/// Words that the answers use.
+fn legend(page: &mut Page) {
+    let text = format!("A case is a load on a device; {} choice.", good());
+    page.element("<p class=\"faint\">", &text, "</p>");
+}
+
+/// The start of a table that scrolls: by keys where a link in it has the focus, or else the table itself.
+fn scroll(page: &mut Page, label: &str, has_links: bool) {
+    page.raw("<div class=\"scroll\" role=\"region\"");
+    page.attribute("aria-label", label);
+    page.raw(if has_links { ">" } else { " tabindex=\"0\">" });
+}
+
+fn matrix(page: &mut Page, entries: &[Entry], kind: &dyn Fn(&str) -> String) {
     let devices = names(entries, |entry| &entry.device);
-    page.raw("<div class=\"scroll\"><table class=\"atlas\"><thead><tr><th>load</th>");
+    scroll(page, "Stack by load and device", true);
+    page.raw("<table class=\"atlas\"><thead><tr><th scope=\"col\">load</th>");
     for device in &devices {
-        page.element("<th scope=\"col\">", device, "</th>");
+        page.element("<th scope=\"col\">", &kind(device), "");
+        page.element("<br><small>", device, "</small></th>");
     }
     page.raw("</tr></thead><tbody>");
     for load in names(entries, |entry| &entry.load) {
@@ -113,7 +134,7 @@ fn matrix(page: &mut Page, entries: &[Entry]) {
         for device in &devices {
             let found = entries.iter().find(|one| one.load == load && one.device == *device);
             match found {
-                Some(entry) => square(page, entry),
+                Some(entry) => square(page, entry, kind),
                 None => page.raw("<td class=\"faint\">not run</td>"),
             }
         }
@@ -122,14 +143,15 @@ fn matrix(page: &mut Page, entries: &[Entry]) {
     page.raw("</tbody></table></div>");
 }
 
-fn square(page: &mut Page, entry: &Entry) {
+fn square(page: &mut Page, entry: &Entry, kind: &dyn Fn(&str) -> String) {
     page.raw(match entry.loss {
         Some(loss) if loss <= 0.02 => "<td class=\"loss-0\"",
         Some(loss) if loss <= 0.1 => "<td class=\"loss-1\"",
         _ => "<td class=\"loss-2\"",
     });
     let pick = entry.pick.as_deref().unwrap_or("no pick");
-    page.attribute("data-text", &format!("{} {} {pick}", entry.load, entry.device));
+    let text = format!("{} {} {} {pick}", entry.load, entry.device, kind(&entry.device));
+    page.attribute("data-text", &text.to_lowercase());
     page.raw(">");
     link(page, &file_of(entry), pick);
     let loss =
@@ -174,15 +196,18 @@ fn entry_page(entry: &Entry, title: &dyn Fn(&str) -> Option<String>) -> SitePage
 }
 
 fn cell_table(page: &mut Page, entry: &Entry) {
-    page.raw("<div class=\"scroll\"><table><thead><tr><th>stack</th><th>");
-    page.text(&entry.metric);
-    page.raw("</th><th>against the best</th><th>drawn</th><th>after a power cut</th><th>written per byte</th>");
+    scroll(page, "Results of each stack", false);
+    page.raw("<table><thead><tr><th scope=\"col\">stack</th>");
+    let mut columns = vec![entry.metric.as_str(), "against the best", "drawn", "after a power cut"];
+    columns.push("written per byte");
     let others: Vec<&String> =
         entry.cells.first().iter().flat_map(|cell| cell.others.keys()).collect();
-    for other in &others {
-        page.element("<th>", other, "</th>");
+    columns.extend(others.iter().map(|other| other.as_str()));
+    columns.extend(["trials", "fingerprint"]);
+    for column in columns {
+        page.element("<th scope=\"col\">", column, "</th>");
     }
-    page.raw("<th>trials</th><th>fingerprint</th></tr></thead><tbody>");
+    page.raw("</tr></thead><tbody>");
     let worst = entry.cells.iter().filter_map(|cell| worse(entry, cell)).fold(1.0, f64::max);
     for cell in &entry.cells {
         row(page, entry, cell, worst);
@@ -229,15 +254,16 @@ fn row(page: &mut Page, entry: &Entry, cell: &Cell, worst: f64) {
     page.element("</td><td>", &cell.survives.map_or_else(|| DASH.to_owned(), class), "</td>");
 }
 
-fn question_page(answered: &Answered<'_>) -> SitePage {
+fn question_page(answered: &Answered<'_>, kind: &dyn Fn(&str) -> String) -> SitePage {
     let question = answered.question;
     let mut page = start(question.text);
-    page.element("<p class=\"said\"><strong>", &answered.sentence(), "</strong></p>");
+    page.element("<p class=\"said\"><strong>", &answered.sentence(kind), "</strong></p>");
     if let Some(text) = answered.survival() {
         page.element("<p class=\"said\">", &text, "</p>");
     }
     page.element("<p class=\"faint\">What would change it: ", question.caveat, "</p>");
-    page.raw("<div class=\"scroll\"><table><thead><tr><th>load on device</th>");
+    scroll(&mut page, "Cost of each choice", true);
+    page.raw("<table><thead><tr><th scope=\"col\">load on device</th>");
     for choice in answered.choices() {
         page.element("<th scope=\"col\">", choice, "</th>");
     }
@@ -257,5 +283,6 @@ fn question_page(answered: &Answered<'_>) -> SitePage {
         page.raw("</tr>");
     }
     page.raw("</tbody></table></div><p class=\"faint\">Each choice with its best value of the other axis, against the best choice of the row.</p>");
+    legend(&mut page);
     SitePage { name: format!("question-{}.html", question.name), text: page.finish() }
 }

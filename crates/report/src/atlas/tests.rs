@@ -106,34 +106,83 @@ fn an_answer_names_pick_cost_survival_and_the_command_that_checks_it() {
     assert!(asked.against("zfs").contains("not in the atlas"));
 }
 
+/// A kind in place of a model.
+fn kind(model: &str) -> String {
+    format!("a {model}")
+}
+
 fn answer(name: &str, entries: &[Entry]) -> Option<String> {
     let question = QUESTIONS.iter().find(|one| one.name == name).unwrap();
-    Answered::of(question, entries).map(|answered| answered.sentence())
+    Answered::of(question, entries).map(|answered| answered.sentence(&kind))
 }
 
 #[test]
-fn a_question_is_answered_by_the_most_that_each_choice_costs() {
+fn an_answer_begins_with_the_choice_to_take_and_says_the_most_that_each_costs() {
     let equal = entry("mail", "card", [("ext4", 0.02), ("xfs", 0.0202)]);
     assert_eq!(
         answer("ext4-or-xfs", std::slice::from_ref(&equal)).unwrap(),
-        "It does not matter: the worst choice is at most 1 % worse than the best in the one case."
+        "ext4 or xfs: at most 1 % behind (one case)."
     );
     assert_eq!(
-        answer("ext4-or-xfs", &[xfs_wins(), equal]).unwrap(),
-        "xfs is at most 1 % worse than the best in all 2 cases, ext4 at most 3.0 times worse (log on disk)."
+        answer("ext4-or-xfs", &[xfs_wins(), equal.clone()]).unwrap(),
+        "xfs everywhere (2 cases): at most 1 % behind; ext4 up to 3.0 times as slow (log, a disk)."
+    );
+    assert_eq!(
+        answer("ext4-or-xfs", &[xfs_wins()]).unwrap(),
+        "xfs everywhere (one case); ext4 up to 3.0 times as slow (log, a disk)."
     );
     let other_way = entry("mail", "card", [("ext4", 0.02), ("xfs", 0.03)]);
     assert_eq!(
-        answer("ext4-or-xfs", &[xfs_wins(), other_way]).unwrap(),
-        "It depends. Within 4 % of the best in 2 cases: ext4 in 1, at worst a factor of 3.0 behind (log on disk); xfs in 1, at worst 50 % behind (mail on card)."
+        answer("ext4-or-xfs", &[xfs_wins(), other_way.clone()]).unwrap(),
+        "xfs: good in 1 of 2 cases, at worst 50 % behind (mail, a card). ext4: 1 of 2, 3.0 times as slow (log, a disk)."
+    );
+    assert_eq!(
+        answer("ext4-or-xfs", &[xfs_wins(), other_way, equal]).unwrap(),
+        "xfs: good in 2 of 3 cases, at worst 50 % behind (mail, a card). ext4: 2 of 3, 3.0 times as slow (log, a disk)."
     );
     assert_eq!(answer("data-journal", &[xfs_wins()]), None);
 }
 
 #[test]
+fn an_answer_names_choices_of_one_cost_once_and_no_load_or_device_of_the_question() {
+    let of = |costs: &[(&str, f64)]| {
+        let mut entry = xfs_wins();
+        entry.load = "mail".to_owned();
+        let cell = entry.cells[0].clone();
+        let cell = |(filesystem, median): &(&str, f64)| Cell {
+            filesystem: (*filesystem).to_owned(),
+            median: Some(*median),
+            ..cell.clone()
+        };
+        entry.cells = costs.iter().map(cell).collect();
+        entry
+    };
+    let slow = of(&[("ext4", 1.0), ("xfs", 11288.0), ("btrfs", 11288.0)]);
+    assert_eq!(
+        answer("mail", &[slow]).unwrap(),
+        "ext4 everywhere (one case); xfs and btrfs up to 11,300 times as slow (a disk)."
+    );
+    let slow = of(&[("ext4", 1.0), ("xfs", 2.5), ("btrfs", 3.0)]);
+    assert_eq!(
+        answer("mail", &[slow]).unwrap(),
+        "ext4 everywhere (one case); xfs up to 2.5 times as slow (a disk); btrfs up to 3.0 times (a disk)."
+    );
+    let two = of(&[("ext4", 1.0), ("xfs", 1.001), ("btrfs", 1.02)]);
+    assert_eq!(
+        answer("mail", std::slice::from_ref(&two)).unwrap(),
+        "ext4, xfs or btrfs: at most 2 % behind (one case)."
+    );
+    let mut third = of(&[("ext4", 1.0), ("xfs", 1.001), ("btrfs", 3.0)]);
+    third.device = "sata-2tb-7200".to_owned();
+    let said = "ext4 or xfs everywhere (one case); btrfs up to 3.0 times as slow";
+    assert_eq!(answer("hdd", &[two, third.clone()]).unwrap(), format!("{said} (mail)."));
+    assert_eq!(answer("mail", &[third]).unwrap(), format!("{said} (a sata-2tb-7200)."));
+}
+
+#[test]
 fn a_site_has_a_page_per_run_and_question_and_refuses_other_conditions() {
     let entries = [xfs_wins(), entry("mail", "card<", [("ext4", 0.02), ("xfs", 0.0202)])];
-    let pages = site(&entries, &|_| None).unwrap();
+    let pages = site(&entries, &|_| None, &kind).unwrap();
     let names: Vec<&str> = pages.iter().map(|page| page.name.as_str()).collect();
     assert_eq!(
         names,
@@ -142,15 +191,28 @@ fn a_site_has_a_page_per_run_and_question_and_refuses_other_conditions() {
     let index = &pages[0].text;
     assert!(index.contains("href=\"log.disk.html\"") && index.contains("not run"), "{index}");
     assert!(!index.contains("card<\"") && index.contains("question-ext4-or-xfs.html"), "{index}");
+    assert!(index.contains("good: within 4 % of the best choice"), "{index}");
+    assert!(index.contains("data-text=\"log disk a disk "), "{index}");
+    for page in &pages {
+        // The keyboard reaches what scrolls, by a link or the table itself, and each head names its cells.
+        let count = |part: &str| page.text.matches(part).count();
+        let (table, label) =
+            page.text.split_once("class=\"scroll\" role=\"region\" aria-label=\"").unwrap();
+        assert!(!table.contains("class=\"scroll\""));
+        let has_links = label.contains("<a href");
+        assert_eq!(count("\" tabindex=\"0\">"), usize::from(!has_links), "{}", page.name);
+        assert_eq!(count("<th scope=\""), count("<th") - count("<thead"));
+        assert_eq!(count("<table"), 1);
+    }
     assert!(pages[1].text.contains("seekwell atlas check log/disk/xfs/none"), "{}", pages[1].text);
     let mut other = xfs_wins();
     let (one, two) = ("6.12 (set, 1)", "6.12 (set, 2)");
     let built = |kernel: &str| Entry { kernel: kernel.to_owned(), ..xfs_wins() };
-    let index = site(&[built(one), built(two)], &|_| None).unwrap().swap_remove(0).text;
+    let index = site(&[built(one), built(two)], &|_| None, &kind).unwrap().swap_remove(0).text;
     assert!(index.contains("Linux 6.12 (set, 1) and 6.12 (set, 2), "), "{index}");
     other.kernel = "another".to_owned();
     assert!(
-        site(&[xfs_wins(), other], &|_| None)
+        site(&[xfs_wins(), other], &|_| None, &kind)
             .unwrap_err()
             .to_string()
             .contains("cannot be in one matrix")
