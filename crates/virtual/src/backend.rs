@@ -182,10 +182,6 @@ pub struct VirtualBackend {
 
 impl VirtualBackend {
     /// Makes a backend with an image of this machine's tools; `find` looks for a program by name.
-    ///
-    /// # Errors
-    ///
-    /// [`VirtualBackendError::Root`].
     pub fn new(
         options: VirtualOptions,
         find: &dyn Fn(&str) -> Option<PathBuf>,
@@ -219,10 +215,6 @@ impl VirtualBackend {
 
     /// Chooses the directory for the memory of this plan's guests, and how many of them, at most so many, fit
     /// at a time.
-    ///
-    /// # Errors
-    ///
-    /// [`VirtualBackendError::NoMemory`].
     pub fn reserve_memory(
         &mut self,
         plan: &Plan,

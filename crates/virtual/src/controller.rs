@@ -405,10 +405,6 @@ impl<'a> Controller<'a> {
         if called.contains(&self.scene.mailbox.port) {
             self.empty_mailbox(hear)?;
         }
-        let cut = self.scene.limits.power_cut_after;
-        if cut.is_some_and(|count| self.scene.notes.fingerprint.events >= count) {
-            return Err(Halt::PowerCut);
-        }
         self.idle_events = if called.is_empty() { self.idle_events + 1 } else { 0 };
         if self.idle_events > MOST_IDLE_EVENTS {
             return Err(Halt::ModelStuck { at_ns: now_ns });

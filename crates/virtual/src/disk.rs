@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use seekwell_device::evidence::Evidence;
 use seekwell_device::{
-    Completion, Geometry, Lba, LostWrites, Model, Operation, Piece, Refused, Request, SectorRange,
+    Completion, Geometry, Lba, Model, Operation, Piece, Refused, Request, SectorRange,
 };
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -16,7 +16,6 @@ use crate::cuts::Recording;
 use crate::fingerprint::Event;
 use crate::memory::{GuestMemory, OutOfRange};
 use crate::ring::{Ring, RingFault, Segment};
-use crate::undo::WriteLog;
 
 #[cfg(test)]
 mod tests;
@@ -78,7 +77,6 @@ pub struct Disk {
     read_only: bool,
     model: Box<dyn Model>,
     content: Content,
-    log: Option<WriteLog>,
     recording: Option<Recording>,
     damaged: Vec<SectorRange>,
     age_ns: u64,
@@ -185,7 +183,6 @@ impl Disk {
             read_only,
             model,
             content,
-            log: None,
             recording,
             damaged,
             age_ns,
@@ -198,11 +195,6 @@ impl Disk {
             buffer: Vec::new(),
             completions: Vec::new(),
         }
-    }
-
-    /// Keeps what a power cut could undo, from now on.
-    pub fn keep_log(&mut self) {
-        self.log.get_or_insert_default();
     }
 
     /// Feature bits to offer.
@@ -300,26 +292,8 @@ impl Disk {
             }
         }
         self.completions = completions;
-        if let Some(log) = &mut self.log {
-            log.forget_before(self.model.oldest_volatile_write().unwrap_or(self.next_id));
-        }
         self.submit_backlog(now_ns, memory)?;
         Ok(answered)
-    }
-
-    /// Power fails: what the model lost is undone in the content.
-    ///
-    /// # Errors
-    ///
-    /// [`DiskFault::Content`].
-    pub fn power_cut(&mut self, now_ns: u64) -> Result<LostWrites, DiskFault> {
-        self.latest_ns = self.latest_ns.max(now_ns);
-        let lost = self.model.power_cut(now_ns + self.age_ns);
-        if let Some(log) = self.log.take() {
-            log.undo(&lost.lost, &mut self.content)?;
-        }
-        self.damaged.extend_from_slice(&lost.damaged);
-        Ok(lost)
     }
 
     /// Takes the disk apart, in its state at the latest time that it was given.
@@ -459,16 +433,13 @@ impl Disk {
 
     /// Writes a piece of a request from the buffer, or makes it zero.
     fn change(&mut self, request: &Request, piece: Piece) -> io::Result<()> {
-        if let Some(log) = &mut self.log {
-            log.before(request.id, piece, &self.content)?;
-        }
         if request.operation == Operation::Write {
             self.content.write(piece.place, &self.buffer[within(request, piece)])?;
         } else {
             self.content.zero(piece.place, piece.sectors)?;
         }
         mend(&mut self.damaged, piece.place, piece.sectors);
-        self.log.as_mut().map_or(Ok(()), |log| log.after(&self.content))
+        Ok(())
     }
 }
 

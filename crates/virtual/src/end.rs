@@ -49,8 +49,6 @@ pub enum End {
     },
     /// It hung without yielding the clock.
     Stuck,
-    /// Power was cut, as planned.
-    PowerCut,
     /// It was cancelled.
     CalledOff,
     /// A limit of host time.
@@ -107,7 +105,6 @@ impl fmt::Display for End {
                 seconds(ticks)
             ),
             Self::Stuck => write!(formatter, "it hung without yielding the clock"),
-            Self::PowerCut => write!(formatter, "its power was cut as planned"),
             Self::CalledOff => write!(formatter, "it was cancelled"),
             Self::WallLimit => write!(formatter, "it reached the limit of wall-clock time"),
             Self::VirtualLimit => {
@@ -135,7 +132,6 @@ pub fn judge(halt: Halt, exit: ExitStatus, command: Option<i32>, console: &str) 
         Halt::Stuck => End::Stuck,
         Halt::WallLimit => End::WallLimit,
         Halt::VirtualLimit => End::VirtualLimit,
-        Halt::PowerCut => End::PowerCut,
         Halt::CalledOff => End::CalledOff,
         fault => End::Fault { what: fault.to_string() },
     }

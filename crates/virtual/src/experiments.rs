@@ -35,10 +35,6 @@ pub struct Experiments {
 impl Experiments {
     /// Experiments on one guest per CPU, as far as they fit into memory; without any CPU one that is not
     /// pinned. `stop` ends them.
-    ///
-    /// # Errors
-    ///
-    /// [`VirtualBackendError::NoMemory`].
     pub fn new(
         mut backend: VirtualBackend,
         plan: &Plan,
@@ -64,10 +60,6 @@ impl Experiments {
 
     /// Runs one trial with every law on, and returns the requests of a step with their origins, where the kernel
     /// records them.
-    ///
-    /// # Errors
-    ///
-    /// When the backend fails.
     pub fn trace(
         &self,
         plan: &Plan,

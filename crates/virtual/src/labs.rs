@@ -115,10 +115,6 @@ pub fn use_model(lab: &mut Lab, model: &str) {
 
 /// Puts these modelled devices in the place of the lab's own, so that the device becomes an axis of the verdict. Sizes and
 /// settings stay, RAM stays RAM, and devices are named like their models.
-///
-/// # Errors
-///
-/// [`LabError::OutsideJournal`], [`LabError::NamedInRule`].
 pub fn use_models(lab: &mut Lab, models: &[String]) -> Result<(), LabError> {
     if let Some(journal) = lab.journals.iter().find(|journal| journal.external.is_some()) {
         return Err(LabError::OutsideJournal { name: journal.name.clone() });

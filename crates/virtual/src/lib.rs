@@ -45,7 +45,6 @@ mod preparations;
 pub mod process;
 pub mod ring;
 pub mod root;
-pub mod undo;
 pub mod vhost;
 
 pub use backend::{

@@ -10,7 +10,6 @@ use std::time::{Duration, Instant as WallClock};
 
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::time::{ClockId, clock_gettime};
-use seekwell_device::LostWrites;
 use seekwell_device::evidence::Evidence;
 
 use crate::agreed::ENVIRONMENT;
@@ -140,7 +139,6 @@ impl Settings {
                 wall: Duration::from_secs(3600),
                 spin: Duration::from_secs(60),
                 virtual_ns: 30 * 24 * 3600 * 1_000_000_000,
-                power_cut_after: None,
             },
             stop: Arc::default(),
             keep_events: false,
@@ -204,8 +202,6 @@ pub struct DiskOutcome {
     pub parts: DiskParts,
     /// Work done by the model.
     pub evidence: Evidence,
-    /// Writes lost in a power cut; `None` when there was none.
-    pub lost: Option<LostWrites>,
 }
 
 /// Cost of a trial on the host.
@@ -300,10 +296,6 @@ pub fn run(trial: Trial<'_>, hear: &mut dyn FnMut(&[u8])) -> Result<Outcome, Mac
 }
 
 /// The same; `hear` may answer with new contents of the disks, while the guest uses none of them.
-///
-/// # Errors
-///
-/// As [`run`].
 pub fn run_replacing(
     trial: Trial<'_>,
     hear: &mut dyn FnMut(&[u8]) -> Option<Replacement>,
@@ -333,7 +325,11 @@ pub fn run_replacing(
     let records = site.written(RECORDS)?;
     let origins = site.written(ORIGINS)?;
     let console = site.read_console()?;
-    let disks = disks(ports, roles, matches!(halt, Halt::PowerCut), virtual_ns)?;
+    let disk = |(port, role): (Port, String)| {
+        let parts = port.into_disk().into_parts();
+        DiskOutcome { role, evidence: parts.model.evidence(), parts }
+    };
+    let disks = ports.into_iter().zip(roles).map(disk).collect();
     let controller_cpu = thread_cpu().saturating_sub(cpu_before);
     let cost = HostCost { wall: started.elapsed(), guest_cpu: exit.cpu, controller_cpu, start };
     let Notes { fingerprint, events, heard } = notes;
@@ -512,7 +508,6 @@ fn arguments(trial: &Trial<'_>) -> Vec<String> {
 
 fn ports(trial: Trial<'_>, directory: &Path) -> Result<Vec<Port>, MachineError> {
     let Trial { root, disks, task, input, settings, .. } = trial;
-    let logged = settings.limits.power_cut_after.is_some();
     let ordered = disks.iter().map(|disk| OrderedDisk {
         role: disk.role.clone(),
         rotational: disk.parts.model.geometry().rotational,
@@ -532,33 +527,9 @@ fn ports(trial: Trial<'_>, directory: &Path) -> Result<Vec<Port>, MachineError> 
     ];
     let mut ports = Vec::new();
     for (index, (serial, parts, read_only)) in named.chain(others).enumerate() {
-        let mut disk = Disk::new(index as u8, &serial, parts, read_only);
-        if logged {
-            disk.keep_log();
-        }
+        let disk = Disk::new(index as u8, &serial, parts, read_only);
         let listener = listen(directory, &format!("d{index}"));
         ports.push(Port::new(listener.map_err(failed("listen for the guest's disks"))?, disk));
     }
     Ok(ports)
-}
-
-fn disks(
-    ports: Vec<Port>,
-    roles: Vec<String>,
-    cut: bool,
-    now_ns: u64,
-) -> Result<Vec<DiskOutcome>, MachineError> {
-    let outcome = |(port, role): (Port, String)| {
-        let mut disk = port.into_disk();
-        let lost = if cut {
-            let lost = disk.power_cut(now_ns).map_err(io::Error::other);
-            Some(lost.map_err(failed("undo what the power cut lost"))?)
-        } else {
-            None
-        };
-        let parts = disk.into_parts();
-        let evidence = parts.model.evidence();
-        Ok(DiskOutcome { role, parts, evidence, lost })
-    };
-    ports.into_iter().zip(roles).map(outcome).collect()
 }

@@ -32,9 +32,6 @@ pub enum Halt {
     /// The trial lasted longer than it may, in virtual time.
     #[error("limit of virtual time reached")]
     VirtualLimit,
-    /// Power was to fail here.
-    #[error("the power was cut")]
-    PowerCut,
     /// The trial was cancelled.
     #[error("the trial was cancelled")]
     CalledOff,
@@ -86,6 +83,4 @@ pub struct Limits {
     pub spin: Duration,
     /// Virtual time.
     pub virtual_ns: u64,
-    /// Cut the power when so many requests of measured disks are complete.
-    pub power_cut_after: Option<u64>,
 }

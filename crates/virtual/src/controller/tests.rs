@@ -59,7 +59,6 @@ fn limits() -> Limits {
         wall: Duration::from_secs(120),
         spin: Duration::from_secs(60),
         virtual_ns: 1_000_000_000,
-        power_cut_after: None,
     }
 }
 

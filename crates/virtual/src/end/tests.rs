@@ -21,7 +21,6 @@ fn the_ways_to_end_are_told_apart() {
     assert_eq!(gone(killed(6), None, PANIC), panic);
     assert_eq!(gone(exited(0), Some(0), PANIC), panic, "a panic is never a success");
     assert_eq!(judge(Halt::Deadlock, killed(9), None, ""), End::Deadlock);
-    assert_eq!(judge(Halt::PowerCut, killed(9), None, ""), End::PowerCut);
     let spin = |kernel, programs| {
         judge(Halt::Spin { used: CpuTicks { kernel, programs } }, killed(9), None, "")
     };
