@@ -293,10 +293,6 @@ impl DeviceFile {
     }
 
     /// The same device on another of its buses.
-    ///
-    /// # Errors
-    ///
-    /// [`DeviceError::NoSuchBus`].
     pub fn on_bus(&self, name: &str) -> Result<Self, DeviceError> {
         Ok(Self { off: self.off, ..Self::from_table(self.table.clone(), Some(name))? })
     }

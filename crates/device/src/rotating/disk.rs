@@ -2,13 +2,11 @@
 
 mod laws;
 
-use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 
 use rand_core::{Rng as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use seekwell_model::laws::LawSet;
 
 use super::mechanics::{Arm, Cursor, Mechanics};
 use super::segments::Segments;
@@ -16,15 +14,13 @@ use super::{OverheadParameters, RotatingParameters};
 use crate::bus::Link;
 use crate::clock::ns;
 use crate::evidence::{Evidence, RotatingEvidence};
-use crate::front::{Durability, Front, whole};
-use crate::model::{
-    Completion, Geometry, Lba, LostWrites, Model, Operation, Refused, Request, SectorRange,
-};
+use crate::front::{Agenda, Device, Durability, Front};
+use crate::model::{Geometry, Lba, LostWrites, Operation, Request, SectorRange};
 use crate::volatile::{Pieces, Volatile, lost, tidy};
 
 /// Event at an instant, apart from those of the arm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum What {
+pub(super) enum What {
     /// A read that needs the arm may be chosen from now on.
     Ready,
     /// A read's data may go over the bus.
@@ -141,14 +137,11 @@ pub(crate) struct Disk {
     pub(super) arm: Arm,
     pub(super) motion: Motion,
     pub(super) waiting: Vec<Waiting>,
-    /// Requests that touch sectors of an earlier one that is not done.
-    held: BTreeSet<u64>,
     /// Writes that found no room.
     blocked: VecDeque<u64>,
     /// Sectors that are on their way over the bus.
     arriving: u64,
-    events: BinaryHeap<Reverse<(u64, u64, What)>>,
-    order: u64,
+    pub(super) agenda: Agenda<What>,
     controller_free_ns: u64,
     bus_free_ns: u64,
     pub(super) segments: Segments,
@@ -241,11 +234,9 @@ impl Disk {
             arm: Arm::default(),
             motion: Motion::Still,
             waiting: Vec::new(),
-            held: BTreeSet::new(),
             blocked: VecDeque::new(),
             arriving: 0,
-            events: BinaryHeap::new(),
-            order: 0,
+            agenda: Agenda::new(),
             controller_free_ns: 0,
             bus_free_ns: 0,
             segments: Segments::new(buffer.read_segments, u64::from(buffer.segment_kib) * 2),
@@ -262,39 +253,6 @@ impl Disk {
         }
     }
 
-    fn push(&mut self, at_ns: u64, what: What) {
-        self.order += 1;
-        self.events.push(Reverse((at_ns, self.order, what)));
-    }
-
-    pub(super) fn push_fetch(&mut self, at_ns: u64, id: u64) {
-        self.push(at_ns, What::Fetch(id));
-    }
-
-    pub(super) fn push_complete(&mut self, at_ns: u64, id: u64) {
-        self.push(at_ns, What::Complete(id));
-    }
-
-    fn next_internal_ns(&self) -> Option<u64> {
-        let event = self.events.peek().map(|event| event.0.0);
-        let motion = self.motion_event_ns();
-        [event, motion].into_iter().flatten().min()
-    }
-
-    fn catch_up(&mut self, now_ns: u64) {
-        while let Some(at_ns) = self.next_internal_ns().filter(|at_ns| *at_ns <= now_ns) {
-            self.front.pass_time(at_ns);
-            match self.events.peek().copied().filter(|event| event.0.0 == at_ns) {
-                Some(Reverse((_, _, what))) => {
-                    self.events.pop();
-                    self.happen(at_ns, what);
-                }
-                None => self.motion_event(at_ns),
-            }
-        }
-        self.front.pass_time(now_ns);
-    }
-
     fn happen(&mut self, at_ns: u64, what: What) {
         match what {
             What::Ready => self.choose(at_ns),
@@ -303,14 +261,14 @@ impl Disk {
                 let range = request.lba.0..request.end();
                 self.segments.deliver(&range, self.times.keeps_delivered);
                 let done_ns = self.occupy_bus(at_ns, request.sectors);
-                self.push(done_ns, What::Complete(id));
+                self.agenda.add(done_ns, What::Complete(id));
             }
             What::Store(id) => {
                 self.blocked.push_back(id);
                 self.admit_writes(at_ns);
             }
             What::Stored(id) => self.stored(at_ns, id),
-            What::Flush(id) if !self.times.flush_waits => self.push(at_ns, What::Complete(id)),
+            What::Flush(id) if !self.times.flush_waits => self.agenda.add(at_ns, What::Complete(id)),
             What::Flush(id) => {
                 let range = 0..self.front.geometry().sectors_512;
                 let seq = self.volatile.latest_seq();
@@ -318,7 +276,7 @@ impl Disk {
                 self.settle_durabilities(at_ns);
                 self.choose(at_ns);
             }
-            What::Complete(id) => self.complete(at_ns, id),
+            What::Complete(id) => self.finish(at_ns, id),
         }
     }
 
@@ -326,38 +284,6 @@ impl Disk {
         let start = at_ns.max(self.bus_free_ns);
         self.bus_free_ns = start + self.link.transfer_ns(sectors.into());
         self.bus_free_ns
-    }
-
-    fn complete(&mut self, at_ns: u64, id: u64) {
-        self.front.finish(id, at_ns);
-        let free: Vec<u64> =
-            self.held.iter().copied().filter(|id| !self.front.is_in_conflict(*id)).collect();
-        for id in free {
-            self.held.remove(&id);
-            self.start(at_ns, id);
-        }
-    }
-
-    /// The electronics take the command up.
-    fn start(&mut self, now_ns: u64, id: u64) {
-        let Some(request) = self.front.get(id) else { return };
-        let sequential = request.lba.0 == self.last_end;
-        if request.operation != Operation::Flush {
-            self.last_end = request.end();
-        }
-        match request.operation {
-            Operation::Read => self.start_read(now_ns, request, sequential),
-            Operation::Flush => {
-                let at_ns = self.command(now_ns, 0);
-                self.push(at_ns, What::Flush(id));
-            }
-            // The device presents neither discard nor write-zeroes, so nothing else gets here.
-            Operation::Write | Operation::Discard | Operation::WriteZeroes => {
-                let at_ns = self.command(now_ns, self.write_cost_ns(&request, sequential));
-                self.push(at_ns, What::Store(id));
-                self.after_write = true;
-            }
-        }
     }
 
     fn write_cost_ns(&self, request: &Request, sequential: bool) -> u64 {
@@ -385,7 +311,7 @@ impl Disk {
         if self.is_buffered(&request) {
             self.seen.read_hits += 1;
             let ready_ns = self.command(now_ns, hit);
-            self.push(ready_ns, What::Fetch(request.id));
+            self.agenda.add(ready_ns, What::Fetch(request.id));
             self.read_on(now_ns, request.lba.0, request.end());
             return;
         }
@@ -393,13 +319,13 @@ impl Disk {
             self.seen.read_partial_hits += 1;
             let ready_ns = self.command(now_ns, hit);
             let spare = self.link.transfer_ns(u64::from(request.sectors).saturating_sub(1));
-            self.push(ready_ns.max(passed_ns.saturating_sub(spare)), What::Fetch(request.id));
+            self.agenda.add(ready_ns.max(passed_ns.saturating_sub(spare)), What::Fetch(request.id));
             return;
         }
         self.seen.read_misses += 1;
         let ready_ns = self.command(now_ns, self.times.read_miss.ns(after_write));
         self.waiting.push(Waiting { request, ready_ns });
-        self.push(ready_ns, What::Ready);
+        self.agenda.add(ready_ns, What::Ready);
     }
 
     /// Returns true if the buffer alone can serve a read.
@@ -422,7 +348,7 @@ impl Disk {
             self.blocked.pop_front();
             self.arriving += sectors;
             let done_ns = self.occupy_bus(at_ns, request.sectors);
-            self.push(done_ns, What::Stored(id));
+            self.agenda.add(done_ns, What::Stored(id));
         }
     }
 
@@ -465,7 +391,7 @@ impl Disk {
         }
         if self.times.write_back && !request.fua && (!must_wait || appends) {
             self.seen.writes_cached += 1;
-            self.complete(at_ns, id);
+            self.finish(at_ns, id);
         } else {
             self.durabilities.push(Durability { id, seq, range });
         }
@@ -473,47 +399,53 @@ impl Disk {
     }
 }
 
-impl Model for Disk {
-    fn duplicate(&self) -> Box<dyn Model> {
-        Box::new(self.clone())
+impl Device for Disk {
+    fn front(&self) -> &Front {
+        &self.front
     }
 
-    fn geometry(&self) -> Geometry {
-        self.front.geometry()
+    fn front_mut(&mut self) -> &mut Front {
+        &mut self.front
     }
 
-    fn submit(&mut self, now_ns: u64, request: Request) -> Result<(), Refused> {
-        self.front.check(now_ns, &request)?;
-        self.catch_up(now_ns);
-        self.front.admit(request)?;
-        if self.front.is_in_conflict(request.id) {
-            self.held.insert(request.id);
-        } else {
-            self.start(now_ns, request.id);
+    fn next_action_ns(&self) -> Option<u64> {
+        [self.agenda.next_ns(), self.motion_event_ns()].into_iter().flatten().min()
+    }
+
+    fn catch_up(&mut self, now_ns: u64) {
+        while let Some(at_ns) = self.next_action_ns().filter(|at_ns| *at_ns <= now_ns) {
+            self.front.pass_time(at_ns);
+            match self.agenda.take_due(at_ns) {
+                Some((_, what)) => self.happen(at_ns, what),
+                None => self.motion_event(at_ns),
+            }
         }
-        Ok(())
+        self.front.pass_time(now_ns);
     }
 
-    fn next_event_ns(&self) -> Option<u64> {
-        if let Some(at_ns) = self.front.unfetched_ns() {
-            return Some(at_ns);
+    fn start(&mut self, now_ns: u64, id: u64) {
+        let Some(request) = self.front.get(id) else { return };
+        let sequential = request.lba.0 == self.last_end;
+        if request.operation != Operation::Flush {
+            self.last_end = request.end();
         }
-        if self.front.is_idle() {
-            return None;
+        match request.operation {
+            Operation::Read => self.start_read(now_ns, request, sequential),
+            Operation::Flush => {
+                let at_ns = self.command(now_ns, 0);
+                self.agenda.add(at_ns, What::Flush(id));
+            }
+            // The device presents neither discard nor write-zeroes, so nothing else gets here.
+            Operation::Write | Operation::Discard | Operation::WriteZeroes => {
+                let at_ns = self.command(now_ns, self.write_cost_ns(&request, sequential));
+                self.agenda.add(at_ns, What::Store(id));
+                self.after_write = true;
+            }
         }
-        let event = self.events.peek().map(|event| event.0.0);
-        [event, self.motion_event_ns()].into_iter().flatten().min()
     }
 
-    fn advance(&mut self, now_ns: u64, completions: &mut Vec<Completion>) {
-        self.catch_up(now_ns);
-        self.front.fetch(completions);
-    }
-
-    fn power_cut(&mut self, now_ns: u64) -> LostWrites {
-        self.catch_up(now_ns);
+    fn fail(&mut self, now_ns: u64) -> LostWrites {
         let mut answer = LostWrites::default();
-        let now_ns = self.front.now_ns();
         if let Motion::Writing { range, pieces, cursor, .. } = &self.motion {
             let passed = self.mechanics.passed(*cursor, range.end, now_ns, true);
             for (piece, layers) in pieces.iter().filter(|(piece, _)| piece.end > passed) {
@@ -524,22 +456,24 @@ impl Model for Disk {
                 answer.damaged.push(SectorRange { lba, sectors: self.physical_sectors });
             }
         }
-        let in_flight: Vec<Request> = self.front.drop_all();
-        let buffered = self.volatile.lose();
-        let arrived = |id: u64| {
-            buffered.iter().chain(&answer.lost).any(|lost| lost.id == id)
-                || self.durabilities.iter().any(|durability| durability.id == id)
-        };
-        let unseen = in_flight.iter().filter(|request| request.operation.writes());
-        let unseen: Vec<_> = unseen.filter(|request| !arrived(request.id)).map(whole).collect();
-        answer.lost.extend(buffered);
-        answer.lost.extend(unseen);
+        answer.lost.extend(self.volatile.lose());
+        let arrived: BTreeSet<u64> = answer.lost.iter().map(|lost| lost.id).collect();
+        let waits = |id: u64| self.durabilities.iter().any(|durability| durability.id == id);
+        let unseen = self.front.drop_all().into_iter();
+        answer.lost.extend(unseen.filter(|lost| !arrived.contains(&lost.id) && !waits(lost.id)));
         answer.lost = tidy(answer.lost);
         self.forget_all(now_ns);
         answer
     }
 
-    fn oldest_volatile_write(&self) -> Option<u64> {
+    fn add_evidence(&self, totals: &mut Evidence) {
+        totals.rotating = Some(self.seen.clone());
+    }
+}
+
+impl Disk {
+    /// The smallest id among the writes that a power cut could still undo, wholly or in part.
+    pub(super) fn oldest_volatile_write(&self) -> Option<u64> {
         let outstanding =
             self.front.outstanding().find(|request| request.operation.writes()).map(|r| r.id);
         let writing = match &self.motion {
@@ -551,27 +485,12 @@ impl Model for Disk {
         [outstanding, writing, self.volatile.oldest_id()].into_iter().flatten().min()
     }
 
-    fn evidence(&self) -> Evidence {
-        Evidence { rotating: Some(self.seen.clone()), ..self.front.totals() }
-    }
-
-    fn laws(&self) -> LawSet {
-        self.laws_in_force()
-    }
-
-    fn switch_off(&mut self, laws: LawSet) {
-        self.take_away(laws);
-    }
-}
-
-impl Disk {
     fn forget_all(&mut self, now_ns: u64) {
         self.stop_motion(now_ns);
         self.waiting.clear();
-        self.held.clear();
         self.blocked.clear();
         self.arriving = 0;
-        self.events.clear();
+        self.agenda.clear();
         self.controller_free_ns = now_ns;
         self.bus_free_ns = now_ns;
         self.segments.clear();

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::disk::{Disk, Motion, Stream, Waiting};
+use super::disk::{Disk, Motion, Stream, Waiting, What};
 use super::mechanics::Cursor;
 use crate::front::settled;
 use crate::model::Request;
@@ -216,7 +216,7 @@ impl Disk {
         while let Some(waiting) = self.waiting.get(index).copied() {
             if waiting.ready_ns <= now_ns && self.is_buffered(&waiting.request) {
                 self.waiting.remove(index);
-                self.push_fetch(now_ns, waiting.request.id);
+                self.agenda.add(now_ns, What::Fetch(waiting.request.id));
             } else {
                 index += 1;
             }
@@ -307,7 +307,7 @@ impl Disk {
             self.read_from(now_ns, start, must, self.ahead_limit(request.lba.0, must));
         // The bus starts as late as it can without making the data wait, and not before the first sector is there.
         let spare = self.link.transfer_ns(u64::from(request.sectors).saturating_sub(1));
-        self.push_fetch(first_ns.max(end_ns.saturating_sub(spare)), request.id);
+        self.agenda.add(first_ns.max(end_ns.saturating_sub(spare)), What::Fetch(request.id));
     }
 
     /// Sends the arm to `start` to read up to `must`, and up to `limit` if there is a buffer for it. Says when the
@@ -403,10 +403,10 @@ impl Disk {
         let written = settled(&mut self.durabilities, &self.volatile, &writing);
         let flushed = settled(&mut self.flushes, &self.volatile, &writing);
         for id in written {
-            self.push_complete(now_ns, id);
+            self.agenda.add(now_ns, What::Complete(id));
         }
         for id in flushed {
-            self.push_complete(now_ns + self.times.flush_ns, id);
+            self.agenda.add(now_ns + self.times.flush_ns, What::Complete(id));
         }
     }
 }

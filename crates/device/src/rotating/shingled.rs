@@ -18,10 +18,9 @@ use crate::clock::ns;
 use crate::error::{DeviceError, within};
 use crate::evidence::Evidence;
 use crate::extents::ExtentMap;
-use crate::front::{Front, whole};
+use crate::front::{Device, Front, Lawful};
 use crate::model::{
-    Completion, Geometry, Lba, LostRange, LostWrites, Model, Operation, Refused, Request,
-    SectorRange,
+    Completion, Geometry, Lba, LostRange, LostWrites, Model as _, Operation, Request, SectorRange,
 };
 use crate::volatile::tidy;
 
@@ -105,7 +104,6 @@ pub(crate) struct Shingled {
     volatile: BTreeMap<u64, Part>,
     /// Parts of each request that are not done.
     left: BTreeMap<u64, usize>,
-    held: BTreeSet<u64>,
     /// Writes that found no room in the log.
     blocked: VecDeque<u64>,
     cleaning: Option<Cleaning>,
@@ -146,33 +144,12 @@ impl Shingled {
             parts: BTreeMap::new(),
             volatile: BTreeMap::new(),
             left: BTreeMap::new(),
-            held: BTreeSet::new(),
             blocked: VecDeque::new(),
             cleaning: None,
             clean_from: 0,
             idle_since_ns: 0,
             in_place: false,
         }
-    }
-
-    fn catch_up(&mut self, now_ns: u64) {
-        let mut done = Vec::new();
-        while let Some(at_ns) = self.next_internal_ns().filter(|at_ns| *at_ns <= now_ns) {
-            self.front.pass_time(at_ns);
-            self.disk.advance(at_ns, &mut done);
-            for completion in done.drain(..) {
-                self.part_done(completion);
-            }
-            self.clean(at_ns);
-        }
-        self.front.pass_time(now_ns);
-        // The mechanics write from their buffer, though no request is outstanding.
-        self.disk.advance(now_ns, &mut done);
-        self.forget_durable();
-    }
-
-    fn next_internal_ns(&self) -> Option<u64> {
-        [self.disk.next_event_ns(), self.clean_due_ns()].into_iter().flatten().min()
     }
 
     /// Time at which an idle disk takes up cleaning; `None` while a request is outstanding or a chunk on its way.
@@ -213,38 +190,11 @@ impl Shingled {
                 *left -= 1;
                 if *left == 0 {
                     self.left.remove(&id);
-                    self.complete(at_ns, id);
+                    self.finish(at_ns, id);
+                    if self.front.is_idle() {
+                        self.idle_since_ns = at_ns;
+                    }
                 }
-            }
-        }
-    }
-
-    fn complete(&mut self, at_ns: u64, id: u64) {
-        self.front.finish(id, at_ns);
-        let free: Vec<u64> =
-            self.held.iter().copied().filter(|id| !self.front.is_in_conflict(*id)).collect();
-        for id in free {
-            self.held.remove(&id);
-            self.start(at_ns, id);
-        }
-        if self.front.is_idle() {
-            self.idle_since_ns = at_ns;
-        }
-    }
-
-    fn start(&mut self, now_ns: u64, id: u64) {
-        let Some(request) = self.front.get(id) else { return };
-        match request.operation {
-            Operation::Read => self.start_read(now_ns, &request),
-            Operation::Flush => {
-                self.left.insert(id, 1);
-                let part = Part::Host { id, lba: 0, place: 0, sectors: 0 };
-                self.submit_part(now_ns, Operation::Flush, 0, 0, (part, false));
-            }
-            // The device presents neither discard nor write-zeroes, so nothing else gets here.
-            Operation::Write | Operation::Discard | Operation::WriteZeroes => {
-                self.blocked.push_back(id);
-                self.admit_writes(now_ns);
             }
         }
     }
@@ -428,42 +378,54 @@ impl Shingled {
     }
 }
 
-impl Model for Shingled {
-    fn duplicate(&self) -> Box<dyn Model> {
-        Box::new(self.clone())
+impl Device for Shingled {
+    fn front(&self) -> &Front {
+        &self.front
     }
 
-    fn geometry(&self) -> Geometry {
-        self.front.geometry()
+    fn front_mut(&mut self) -> &mut Front {
+        &mut self.front
     }
 
-    fn submit(&mut self, now_ns: u64, request: Request) -> Result<(), Refused> {
-        self.front.check(now_ns, &request)?;
-        self.catch_up(now_ns);
-        self.front.admit(request)?;
-        if self.front.is_in_conflict(request.id) {
-            self.held.insert(request.id);
-        } else {
-            self.start(now_ns, request.id);
+    fn next_action_ns(&self) -> Option<u64> {
+        [self.disk.next_event_ns(), self.clean_due_ns()].into_iter().flatten().min()
+    }
+
+    fn catch_up(&mut self, now_ns: u64) {
+        let mut done = Vec::new();
+        while let Some(at_ns) = self.next_action_ns().filter(|at_ns| *at_ns <= now_ns) {
+            self.front.pass_time(at_ns);
+            self.disk.advance(at_ns, &mut done);
+            for completion in done.drain(..) {
+                self.part_done(completion);
+            }
+            self.clean(at_ns);
         }
-        Ok(())
+        self.front.pass_time(now_ns);
+        // The mechanics write from their buffer, though no request is outstanding.
+        self.disk.advance(now_ns, &mut done);
+        self.forget_durable();
     }
 
-    fn next_event_ns(&self) -> Option<u64> {
-        if let Some(at_ns) = self.front.unfetched_ns() {
-            return Some(at_ns);
+    fn start(&mut self, now_ns: u64, id: u64) {
+        let Some(request) = self.front.get(id) else { return };
+        match request.operation {
+            Operation::Read => self.start_read(now_ns, &request),
+            Operation::Flush => {
+                self.left.insert(id, 1);
+                let part = Part::Host { id, lba: 0, place: 0, sectors: 0 };
+                self.submit_part(now_ns, Operation::Flush, 0, 0, (part, false));
+            }
+            // The device presents neither discard nor write-zeroes, so nothing else gets here.
+            Operation::Write | Operation::Discard | Operation::WriteZeroes => {
+                self.blocked.push_back(id);
+                self.admit_writes(now_ns);
+            }
         }
-        self.next_internal_ns().filter(|_| !self.front.is_idle())
     }
 
-    fn advance(&mut self, now_ns: u64, completions: &mut Vec<Completion>) {
-        self.catch_up(now_ns);
-        self.front.fetch(completions);
-    }
-
-    fn power_cut(&mut self, now_ns: u64) -> LostWrites {
-        self.catch_up(now_ns);
-        let below = self.disk.power_cut(self.front.now_ns());
+    fn fail(&mut self, now_ns: u64) -> LostWrites {
+        let below = self.disk.power_cut(now_ns);
         let mut lost: Vec<LostRange> = Vec::new();
         for found in below.lost {
             if let Some(Part::Host { id, lba, place, .. }) = self.volatile.get(&found.id).copied() {
@@ -472,45 +434,30 @@ impl Model for Shingled {
             }
         }
         let damaged = below.damaged.iter().filter_map(|range| self.lba_of(*range)).collect();
-        let waiting: BTreeSet<u64> = self.held.iter().chain(&self.blocked).copied().collect();
-        let dropped = self.front.drop_all();
-        let unseen = dropped.iter().filter(|r| r.operation.writes() && waiting.contains(&r.id));
-        lost.extend(unseen.map(whole));
+        let waiting: BTreeSet<u64> = self.front.held().chain(&self.blocked).copied().collect();
+        lost.extend(self.front.drop_all().into_iter().filter(|lost| waiting.contains(&lost.id)));
         self.parts.clear();
         self.volatile.clear();
         self.left.clear();
-        self.held.clear();
         self.blocked.clear();
         self.streams.clear();
         self.cleaning = None;
-        self.idle_since_ns = self.front.now_ns();
+        self.idle_since_ns = now_ns;
         LostWrites { lost: tidy(lost), damaged }
     }
 
-    fn oldest_volatile_write(&self) -> Option<u64> {
-        let outstanding =
-            self.front.outstanding().find(|request| request.operation.writes()).map(|r| r.id);
-        let oldest = self.disk.oldest_volatile_write();
-        let below = oldest.and_then(|oldest| {
-            let ids = self.volatile.range(oldest..).filter_map(|(_, part)| match part {
-                Part::Host { id, .. } => Some(*id),
-                Part::Clean => None,
-            });
-            ids.min()
-        });
-        [outstanding, below].into_iter().flatten().min()
+    fn add_evidence(&self, totals: &mut Evidence) {
+        totals.rotating = self.disk.evidence().rotating;
+    }
+}
+
+impl Lawful for Shingled {
+    fn laws_in_force(&self) -> LawSet {
+        self.disk.laws_in_force().with(Law::Shingling, true)
     }
 
-    fn evidence(&self) -> Evidence {
-        Evidence { rotating: self.disk.evidence().rotating, ..self.front.totals() }
-    }
-
-    fn laws(&self) -> LawSet {
-        self.disk.laws().with(Law::Shingling, true)
-    }
-
-    fn switch_off(&mut self, laws: LawSet) {
-        self.disk.switch_off(laws);
+    fn take_away(&mut self, laws: LawSet) {
+        self.disk.take_away(laws);
         if laws.contains(Law::Shingling) {
             self.in_place = true;
             self.cleaning = None;

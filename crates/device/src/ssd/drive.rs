@@ -2,12 +2,10 @@
 
 mod laws;
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use rand_core::{Rng as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use seekwell_model::laws::LawSet;
 
 use super::die::{Die, Programming, Reading, Suspension, Work};
 use super::ftl::Ftl;
@@ -16,8 +14,8 @@ use super::{SlcParameters, SsdParameters};
 use crate::bus::Link;
 use crate::clock::{Rate, ns};
 use crate::evidence::{Evidence, FlashEvidence};
-use crate::front::{Durability, Front, settled, whole};
-use crate::model::{Completion, Geometry, LostWrites, Model, Operation, Refused, Request};
+use crate::front::{Agenda, Device, Durability, Front, settled};
+use crate::model::{Geometry, LostWrites, Operation};
 use crate::volatile::{Volatile, lost, tidy};
 
 /// Event at an instant.
@@ -102,10 +100,7 @@ pub(crate) struct Drive {
     channel_free_ns: Vec<u64>,
     controller_free_ns: u64,
     link_free_ns: u64,
-    events: BinaryHeap<Reverse<(u64, u64, What)>>,
-    order: u64,
-    /// Requests that touch sectors of an earlier one that is not done.
-    held: BTreeSet<u64>,
+    agenda: Agenda<What>,
     /// Sectors of each read that have not been sent to the host.
     reads: BTreeMap<u64, u64>,
     blocked: VecDeque<u64>,
@@ -182,9 +177,7 @@ impl Drive {
             ftl,
             controller_free_ns: 0,
             link_free_ns: 0,
-            events: BinaryHeap::new(),
-            order: 0,
-            held: BTreeSet::new(),
+            agenda: Agenda::new(),
             reads: BTreeMap::new(),
             blocked: VecDeque::new(),
             arriving: 0,
@@ -198,22 +191,6 @@ impl Drive {
         }
     }
 
-    fn push(&mut self, at_ns: u64, what: What) {
-        self.order += 1;
-        self.events.push(Reverse((at_ns, self.order, what)));
-    }
-
-    fn catch_up(&mut self, now_ns: u64) {
-        while let Some(Reverse((at_ns, _, what))) =
-            self.events.peek().copied().filter(|event| event.0.0 <= now_ns)
-        {
-            self.events.pop();
-            self.front.pass_time(at_ns);
-            self.happen(at_ns, what);
-        }
-        self.front.pass_time(now_ns);
-    }
-
     fn happen(&mut self, at_ns: u64, what: What) {
         match what {
             What::Read(id) => self.issue_read(at_ns, id),
@@ -224,7 +201,7 @@ impl Drive {
             What::Stored(id) => self.stored(at_ns, id),
             What::Flush(id) if !self.flush_waits => {
                 self.secured_id = self.secured_id.max(Some(id));
-                self.push(at_ns + self.times.flush_ns, What::Complete(id));
+                self.agenda.add(at_ns + self.times.flush_ns, What::Complete(id));
             }
             What::Flush(id) => {
                 let range = 0..self.front.geometry().sectors_512;
@@ -247,31 +224,8 @@ impl Drive {
     }
 
     fn complete(&mut self, at_ns: u64, id: u64) {
-        self.front.finish(id, at_ns);
-        let free: Vec<u64> =
-            self.held.iter().copied().filter(|id| !self.front.is_in_conflict(*id)).collect();
-        for id in free {
-            self.held.remove(&id);
-            self.start(at_ns, id);
-        }
+        self.finish(at_ns, id);
         self.note_idleness(at_ns);
-    }
-
-    fn start(&mut self, now_ns: u64, id: u64) {
-        let Some(request) = self.front.get(id) else { return };
-        self.note_work(now_ns);
-        let command_ns = self.link.command_of_ns(request.operation);
-        self.controller_free_ns = now_ns.max(self.controller_free_ns) + command_ns;
-        let understood_ns = self.controller_free_ns;
-        let (after_ns, what) = match request.operation {
-            Operation::Read => (self.times.read_command_ns, What::Read(id)),
-            Operation::Write => (self.times.write_command_ns, What::Store(id)),
-            Operation::Flush => (0, What::Flush(id)),
-            Operation::Discard | Operation::WriteZeroes => {
-                (self.times.write_command_ns, What::Discard(id))
-            }
-        };
-        self.push(understood_ns + after_ns, what);
     }
 
     fn occupy_link(&mut self, at_ns: u64, sectors: u64) -> u64 {
@@ -340,7 +294,7 @@ impl Drive {
         *left = left.saturating_sub(sectors);
         if *left == 0 {
             self.reads.remove(&id);
-            self.push(sent_ns, What::Complete(id));
+            self.agenda.add(sent_ns, What::Complete(id));
         }
     }
 
@@ -356,7 +310,7 @@ impl Drive {
             self.blocked.pop_front();
             self.arriving += sectors;
             let stored_ns = self.occupy_link(now_ns, sectors);
-            self.push(stored_ns, What::Stored(id));
+            self.agenda.add(stored_ns, What::Stored(id));
         }
     }
 
@@ -393,7 +347,7 @@ impl Drive {
         }
         self.settle(now_ns);
         self.admit_writes(now_ns);
-        self.push(now_ns, What::Complete(id));
+        self.agenda.add(now_ns, What::Complete(id));
     }
 
     /// Gives stripes from the buffer to dies: full ones, and others if a request waits or the time is up.
@@ -417,7 +371,7 @@ impl Drive {
             let due_ns = (since + self.times.drain_delay_ns).max(now_ns + 1);
             if due_ns != self.drain_due_ns && self.is_pending.len() < stripe {
                 self.drain_due_ns = due_ns;
-                self.push(due_ns, What::Drain);
+                self.agenda.add(due_ns, What::Drain);
             }
         }
     }
@@ -503,7 +457,7 @@ impl Drive {
             die.run(Work::Program(programming), end_ns);
         }
         if let Some(end_ns) = self.dies[number as usize].end_ns() {
-            self.push(end_ns, What::Die(number));
+            self.agenda.add(end_ns, What::Die(number));
         }
     }
 
@@ -516,7 +470,7 @@ impl Drive {
                 let arrived_ns =
                     now_ns.max(self.channel_free_ns[channel]) + self.times.channel_ns(bytes);
                 self.channel_free_ns[channel] = arrived_ns;
-                self.push(arrived_ns, What::Arrived(reading.id, reading.sectors));
+                self.agenda.add(arrived_ns, What::Arrived(reading.id, reading.sectors));
             }
             Some(Work::Program(programming)) => {
                 let sectors = programming.pieces.iter().map(|(range, _)| range.end - range.start);
@@ -540,7 +494,7 @@ impl Drive {
         for id in settled(&mut self.durabilities, &self.volatile, &pieces) {
             let is_flush = self.front.get(id).is_some_and(|r| r.operation == Operation::Flush);
             let after_ns = if is_flush { self.times.flush_ns } else { 0 };
-            self.push(now_ns + after_ns, What::Complete(id));
+            self.agenda.add(now_ns + after_ns, What::Complete(id));
         }
     }
 
@@ -618,63 +572,62 @@ fn precondition(ftl: &mut Ftl, times: f64, seed: u64) {
     }
 }
 
-impl Model for Drive {
-    fn duplicate(&self) -> Box<dyn Model> {
-        Box::new(self.clone())
+impl Device for Drive {
+    fn front(&self) -> &Front {
+        &self.front
     }
 
-    fn geometry(&self) -> Geometry {
-        self.front.geometry()
+    fn front_mut(&mut self) -> &mut Front {
+        &mut self.front
     }
 
-    fn submit(&mut self, now_ns: u64, request: Request) -> Result<(), Refused> {
-        self.front.check(now_ns, &request)?;
-        self.catch_up(now_ns);
-        self.front.admit(request)?;
-        if self.front.is_in_conflict(request.id) {
-            self.held.insert(request.id);
-        } else {
-            self.start(now_ns, request.id);
+    fn next_action_ns(&self) -> Option<u64> {
+        self.agenda.next_ns()
+    }
+
+    fn catch_up(&mut self, now_ns: u64) {
+        while let Some((at_ns, what)) = self.agenda.take_due(now_ns) {
+            self.front.pass_time(at_ns);
+            self.happen(at_ns, what);
         }
-        Ok(())
+        self.front.pass_time(now_ns);
     }
 
-    fn next_event_ns(&self) -> Option<u64> {
-        if let Some(at_ns) = self.front.unfetched_ns() {
-            return Some(at_ns);
-        }
-        let event = self.events.peek().map(|event| event.0.0);
-        event.filter(|_| !self.front.is_idle())
+    fn start(&mut self, now_ns: u64, id: u64) {
+        let Some(request) = self.front.get(id) else { return };
+        self.note_work(now_ns);
+        let command_ns = self.link.command_of_ns(request.operation);
+        self.controller_free_ns = now_ns.max(self.controller_free_ns) + command_ns;
+        let understood_ns = self.controller_free_ns;
+        let (after_ns, what) = match request.operation {
+            Operation::Read => (self.times.read_command_ns, What::Read(id)),
+            Operation::Write => (self.times.write_command_ns, What::Store(id)),
+            Operation::Flush => (0, What::Flush(id)),
+            Operation::Discard | Operation::WriteZeroes => {
+                (self.times.write_command_ns, What::Discard(id))
+            }
+        };
+        self.agenda.add(understood_ns + after_ns, what);
     }
 
-    fn advance(&mut self, now_ns: u64, completions: &mut Vec<Completion>) {
-        self.catch_up(now_ns);
-        self.front.fetch(completions);
-    }
-
-    fn power_cut(&mut self, now_ns: u64) -> LostWrites {
-        self.catch_up(now_ns);
-        let now_ns = self.front.now_ns();
+    fn fail(&mut self, now_ns: u64) -> LostWrites {
         let programs = self.dies.iter().flat_map(Die::programs).flat_map(|p| &p.pieces);
         let mut gone: Vec<_> =
             programs.flat_map(|(range, layers)| lost(range.clone(), layers)).collect();
         gone.extend(self.volatile.lose());
-        let dropped = self.front.drop_all();
         let arrived: BTreeSet<u64> = gone.iter().map(|lost| lost.id).collect();
         if self.protected {
             gone.clear();
         }
         gone.retain(|lost| Some(lost.id) > self.secured_id);
         let waits = |id: u64| self.durabilities.iter().any(|durability| durability.id == id);
-        let unseen = dropped.iter().filter(|request| request.operation.writes());
-        let unseen = unseen.filter(|request| !arrived.contains(&request.id) && !waits(request.id));
-        gone.extend(unseen.map(whole));
+        let unseen = self.front.drop_all().into_iter();
+        gone.extend(unseen.filter(|lost| !arrived.contains(&lost.id) && !waits(lost.id)));
         self.dies.fill(Die::default());
         self.channel_free_ns.fill(now_ns);
         self.controller_free_ns = now_ns;
         self.link_free_ns = now_ns;
-        self.events.clear();
-        self.held.clear();
+        self.agenda.clear();
         self.reads.clear();
         self.blocked.clear();
         self.arriving = 0;
@@ -687,26 +640,13 @@ impl Model for Drive {
         LostWrites { lost: tidy(gone), damaged: Vec::new() }
     }
 
-    fn oldest_volatile_write(&self) -> Option<u64> {
-        let outstanding = self.front.outstanding().find(|r| r.operation.writes()).map(|r| r.id);
-        if self.protected {
-            return outstanding;
-        }
-        let pieces = self.dies.iter().flat_map(Die::programs).flat_map(|p| &p.pieces);
-        let programming = pieces.flat_map(|(_, layers)| layers.ids.iter().copied()).min();
-        let volatile = [programming, self.volatile.oldest_id()].into_iter().flatten();
-        // Of a secured write nothing may be undone; those behind it are at least as new as the flush.
-        let volatile = volatile.map(|id| id.max(self.secured_id.unwrap_or_default()));
-        volatile.chain(outstanding).min()
-    }
-
-    fn evidence(&self) -> Evidence {
+    fn add_evidence(&self, totals: &mut Evidence) {
         let shape = self.ftl.shape();
         let per_page = u64::from(shape.units_per_page);
         let seen = &self.seen;
         let folded = self.slc.map_or(0, |slc| slc.folded_units);
         let programmed = seen.pages_programmed + folded;
-        let flash = FlashEvidence {
+        totals.flash = Some(FlashEvidence {
             page_bytes: per_page * self.times.unit_sectors * 512,
             host_pages: seen.host_pages / per_page,
             pages_programmed: programmed / per_page,
@@ -718,15 +658,6 @@ impl Model for Drive {
             wear: self.ftl.wear(),
             rated_erases: self.rated_erases,
             ..seen.clone()
-        };
-        Evidence { flash: Some(flash), ..self.front.totals() }
-    }
-
-    fn laws(&self) -> LawSet {
-        self.laws_in_force()
-    }
-
-    fn switch_off(&mut self, laws: LawSet) {
-        self.take_away(laws);
+        });
     }
 }
