@@ -31,7 +31,7 @@ impl FromStr for Change {
             let value = number.trim().replace('_', "").parse().ok()?;
             Some(Self { key: key.trim().to_owned(), value })
         });
-        parts.ok_or_else(|| DeviceError::NotAChange { change: text.trim().to_owned() })
+        parts.ok_or_else(|| DeviceError::NotAChange(text.trim().to_owned()))
     }
 }
 

@@ -191,7 +191,7 @@ impl Fixed {
     pub(crate) fn new(geometry: Geometry, parameters: &FixedParameters) -> Self {
         Self {
             front: Front::new(geometry),
-            due: Agenda::new(),
+            due: Agenda::default(),
             read_ns: ns(parameters.read_latency_us),
             write_ns: ns(parameters.write_latency_us),
             flush_ns: ns(parameters.flush_latency_us),

@@ -60,7 +60,7 @@ impl Front {
             return Err(Refused::TimeWentBack { id, at_ns: now_ns, now_ns: self.now_ns });
         }
         if self.last_id.is_some_and(|last| id <= last) {
-            return Err(Refused::DuplicateId { id });
+            return Err(Refused::DuplicateId(id));
         }
         self.geometry.check(request)
     }
@@ -210,11 +210,13 @@ pub(crate) struct Agenda<E> {
     added: u64,
 }
 
-impl<E: Copy + Ord> Agenda<E> {
-    pub(crate) fn new() -> Self {
+impl<E: Ord> Default for Agenda<E> {
+    fn default() -> Self {
         Self { events: BinaryHeap::new(), added: 0 }
     }
+}
 
+impl<E: Copy + Ord> Agenda<E> {
     pub(crate) fn add(&mut self, at_ns: u64, event: E) {
         self.added += 1;
         self.events.push(Reverse((at_ns, self.added, event)));

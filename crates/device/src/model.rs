@@ -286,11 +286,8 @@ pub enum Refused {
         now_ns: u64,
     },
     /// The id is not larger than that of an earlier request.
-    #[error("request id {id} was used before; ids must increase from one submission to the next")]
-    DuplicateId {
-        /// The request.
-        id: u64,
-    },
+    #[error("request id {0} was used before; ids must increase from one submission to the next")]
+    DuplicateId(u64),
 }
 
 /// Sectors that follow one another.

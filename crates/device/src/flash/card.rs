@@ -256,8 +256,9 @@ impl Device for Card {
         while let Some(current) = self.current.take_if(|current| current.end_ns <= now_ns) {
             self.front.pass_time(current.end_ns);
             self.front.finish(current.request.id, current.end_ns);
-            if let Some(next) = self.front.outstanding().next().map(|request| request.id) {
-                self.start(current.end_ns, next);
+            let next = self.front.outstanding().next().map(|request| request.id);
+            if let Some(id) = next {
+                self.start(current.end_ns, id);
             }
         }
         self.front.pass_time(now_ns);

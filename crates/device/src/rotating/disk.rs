@@ -10,7 +10,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::mechanics::{Arm, Cursor, Mechanics};
 use super::segments::Segments;
-use super::{OverheadParameters, RotatingParameters};
+use super::{BufferParameters, OverheadParameters, RotatingParameters};
 use crate::bus::Link;
 use crate::clock::ns;
 use crate::evidence::{Evidence, RotatingEvidence};
@@ -106,18 +106,7 @@ pub(super) struct Times {
     /// False if a flush forces nothing out of the buffer: an experiment.
     flush_waits: bool,
     pub(super) read_ahead: u64,
-    pub(super) read_ahead_after: u32,
-    pub(super) resumes_read_ahead: bool,
-    keeps_delivered: bool,
-    serves_written: bool,
-    write_clears: bool,
-    write_clears_segments: bool,
-    write_back: bool,
-    write_back_when_idle: bool,
     write_segments: usize,
-    shares_segments: bool,
-    pub(super) read_ahead_by_track: bool,
-    pub(super) reads_before: bool,
     pub(super) write_sectors: u64,
     pub(super) destage_delay_ns: u64,
     pub(super) destage_run: u64,
@@ -127,15 +116,9 @@ pub(super) struct Times {
     pub(super) passed_over_ns: u64,
 }
 
-/// A rotating disk.
-#[derive(Clone, Debug)]
-pub(crate) struct Disk {
-    pub(super) front: Front,
-    pub(super) times: Times,
-    pub(super) link: Link,
-    pub(super) mechanics: Mechanics,
-    pub(super) arm: Arm,
-    pub(super) motion: Motion,
+/// Everything under way, which a power failure ends.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ongoing {
     pub(super) waiting: Vec<Waiting>,
     /// Writes that found no room.
     blocked: VecDeque<u64>,
@@ -144,8 +127,6 @@ pub(crate) struct Disk {
     pub(super) agenda: Agenda<What>,
     controller_free_ns: u64,
     bus_free_ns: u64,
-    pub(super) segments: Segments,
-    pub(super) volatile: Volatile,
     /// Writes that complete when their data is on the medium.
     pub(super) durabilities: Vec<Durability>,
     /// Flushes that wait for what arrived before them.
@@ -154,11 +135,26 @@ pub(crate) struct Disk {
     pub(super) destaged_last: bool,
     /// The previous command was a write.
     after_write: bool,
-    last_end: u64,
-    last_read_end: u64,
+    last_end: Option<u64>,
+    last_read_end: Option<u64>,
     pub(super) sequential_reads: u32,
+}
+
+/// A rotating disk.
+#[derive(Clone, Debug)]
+pub(crate) struct Disk {
+    pub(super) front: Front,
+    pub(super) buffer: BufferParameters,
+    pub(super) times: Times,
+    pub(super) link: Link,
+    pub(super) mechanics: Mechanics,
+    pub(super) arm: Arm,
+    pub(super) motion: Motion,
+    pub(super) segments: Segments,
+    pub(super) volatile: Volatile,
     pub(super) physical_sectors: u64,
     pub(super) seen: RotatingEvidence,
+    pub(super) now: Ongoing,
 }
 
 impl OverheadParameters {
@@ -185,18 +181,7 @@ impl Times {
             flush_ns: ns(overhead.flush_us),
             flush_waits: true,
             read_ahead: sectors(buffer.read_ahead_kib),
-            read_ahead_after: buffer.read_ahead_after,
-            resumes_read_ahead: buffer.resumes_read_ahead,
-            keeps_delivered: buffer.keeps_delivered,
-            serves_written: buffer.serves_written,
-            write_clears: buffer.write_clears,
-            write_clears_segments: buffer.write_clears_segments,
-            write_back: buffer.write_back,
-            write_back_when_idle: buffer.write_back_when_idle,
             write_segments: buffer.write_segments.map_or(usize::MAX, |most| most as usize),
-            shares_segments: buffer.shares_segments,
-            read_ahead_by_track: buffer.read_ahead_by_track,
-            reads_before: buffer.reads_before,
             write_sectors: sectors(buffer.write_kib),
             destage_delay_ns: ns(buffer.destage_delay_us),
             destage_run: sectors(buffer.destage_run_kib),
@@ -225,31 +210,19 @@ impl Disk {
             .mechanics(geometry.sectors_512, random.next_u64() % turn_ns, link)
             .expect("parameters were checked");
         let buffer = &parameters.buffer;
-        let times = Times::new(parameters);
         Self {
             front: Front::new(geometry),
-            times,
+            buffer: buffer.clone(),
+            times: Times::new(parameters),
             link,
             mechanics,
             arm: Arm::default(),
             motion: Motion::Still,
-            waiting: Vec::new(),
-            blocked: VecDeque::new(),
-            arriving: 0,
-            agenda: Agenda::new(),
-            controller_free_ns: 0,
-            bus_free_ns: 0,
             segments: Segments::new(buffer.read_segments, u64::from(buffer.segment_kib) * 2),
             volatile: Volatile::default(),
-            durabilities: Vec::new(),
-            flushes: Vec::new(),
-            destaged_last: false,
-            after_write: false,
-            last_end: u64::MAX,
-            last_read_end: u64::MAX,
-            sequential_reads: 0,
             physical_sectors: u64::from(geometry.physical_block / 512).max(1),
             seen: RotatingEvidence::default(),
+            now: Ongoing::default(),
         }
     }
 
@@ -259,20 +232,22 @@ impl Disk {
             What::Fetch(id) => {
                 let Some(request) = self.front.get(id) else { return };
                 let range = request.lba.0..request.end();
-                self.segments.deliver(&range, self.times.keeps_delivered);
+                self.segments.deliver(&range, self.buffer.keeps_delivered);
                 let done_ns = self.occupy_bus(at_ns, request.sectors);
-                self.agenda.add(done_ns, What::Complete(id));
+                self.now.agenda.add(done_ns, What::Complete(id));
             }
             What::Store(id) => {
-                self.blocked.push_back(id);
+                self.now.blocked.push_back(id);
                 self.admit_writes(at_ns);
             }
             What::Stored(id) => self.stored(at_ns, id),
-            What::Flush(id) if !self.times.flush_waits => self.agenda.add(at_ns, What::Complete(id)),
+            What::Flush(id) if !self.times.flush_waits => {
+                self.now.agenda.add(at_ns, What::Complete(id))
+            }
             What::Flush(id) => {
                 let range = 0..self.front.geometry().sectors_512;
                 let seq = self.volatile.latest_seq();
-                self.flushes.push(Durability { id, seq, range });
+                self.now.flushes.push(Durability { id, seq, range });
                 self.settle_durabilities(at_ns);
                 self.choose(at_ns);
             }
@@ -281,37 +256,39 @@ impl Disk {
     }
 
     fn occupy_bus(&mut self, at_ns: u64, sectors: u32) -> u64 {
-        let start = at_ns.max(self.bus_free_ns);
-        self.bus_free_ns = start + self.link.transfer_ns(sectors.into());
-        self.bus_free_ns
+        let start = at_ns.max(self.now.bus_free_ns);
+        self.now.bus_free_ns = start + self.link.transfer_ns(sectors.into());
+        self.now.bus_free_ns
     }
 
     fn write_cost_ns(&self, request: &Request, sequential: bool) -> u64 {
         let times = &self.times;
-        let cost = if times.write_back && !request.fua { times.write } else { times.write_through };
-        let cost_ns = cost.ns(self.after_write);
+        let cost =
+            if self.buffer.write_back && !request.fua { times.write } else { times.write_through };
+        let cost_ns = cost.ns(self.now.after_write);
         times.write_sequential_ns.filter(|_| sequential).unwrap_or(cost_ns)
     }
 
     /// Returns the time at which a command with an overhead of `overhead_ns` is decoded.
     fn command(&mut self, now_ns: u64, overhead_ns: u64) -> u64 {
-        self.controller_free_ns =
-            now_ns.max(self.controller_free_ns) + self.link.command_ns + overhead_ns;
-        self.controller_free_ns
+        self.now.controller_free_ns =
+            now_ns.max(self.now.controller_free_ns) + self.link.command_ns + overhead_ns;
+        self.now.controller_free_ns
     }
 
     fn start_read(&mut self, now_ns: u64, request: Request, sequential: bool) {
-        let follows = request.lba.0 == self.last_read_end;
-        self.sequential_reads = if follows { self.sequential_reads.saturating_add(1) } else { 0 };
-        self.last_read_end = request.end();
+        let follows = Some(request.lba.0) == self.now.last_read_end;
+        self.now.sequential_reads =
+            if follows { self.now.sequential_reads.saturating_add(1) } else { 0 };
+        self.now.last_read_end = Some(request.end());
         self.note_progress(now_ns);
-        let after_write = std::mem::replace(&mut self.after_write, false);
+        let after_write = std::mem::replace(&mut self.now.after_write, false);
         let in_row_ns = self.times.read_sequential_ns.filter(|_| sequential);
         let hit = in_row_ns.unwrap_or_else(|| self.times.read_hit.ns(after_write));
         if self.is_buffered(&request) {
             self.seen.read_hits += 1;
             let ready_ns = self.command(now_ns, hit);
-            self.agenda.add(ready_ns, What::Fetch(request.id));
+            self.now.agenda.add(ready_ns, What::Fetch(request.id));
             self.read_on(now_ns, request.lba.0, request.end());
             return;
         }
@@ -319,36 +296,38 @@ impl Disk {
             self.seen.read_partial_hits += 1;
             let ready_ns = self.command(now_ns, hit);
             let spare = self.link.transfer_ns(u64::from(request.sectors).saturating_sub(1));
-            self.agenda.add(ready_ns.max(passed_ns.saturating_sub(spare)), What::Fetch(request.id));
+            self.now
+                .agenda
+                .add(ready_ns.max(passed_ns.saturating_sub(spare)), What::Fetch(request.id));
             return;
         }
         self.seen.read_misses += 1;
         let ready_ns = self.command(now_ns, self.times.read_miss.ns(after_write));
-        self.waiting.push(Waiting { request, ready_ns });
-        self.agenda.add(ready_ns, What::Ready);
+        self.now.waiting.push(Waiting { request, ready_ns });
+        self.now.agenda.add(ready_ns, What::Ready);
     }
 
     /// Returns true if the buffer alone can serve a read.
     pub(super) fn is_buffered(&self, request: &Request) -> bool {
         let range = request.lba.0..request.end();
-        self.segments.covers(&range) || (self.times.serves_written && self.volatile.covers(range))
+        self.segments.covers(&range) || (self.buffer.serves_written && self.volatile.covers(range))
     }
 
     /// Writes that wait for room get it in their order, as far as it goes.
     pub(super) fn admit_writes(&mut self, at_ns: u64) {
-        while let Some(id) = self.blocked.front().copied() {
+        while let Some(id) = self.now.blocked.front().copied() {
             let Some(request) = self.front.get(id) else { return };
             let sectors = u64::from(request.sectors);
-            let taken = self.volatile.sectors() + self.arriving + self.writing_sectors();
+            let taken = self.volatile.sectors() + self.now.arriving + self.writing_sectors();
             let is_full = taken > 0 && taken + sectors > self.times.write_sectors;
             if is_full || self.lacks_segment(&request) {
                 self.choose(at_ns);
                 return;
             }
-            self.blocked.pop_front();
-            self.arriving += sectors;
+            self.now.blocked.pop_front();
+            self.now.arriving += sectors;
             let done_ns = self.occupy_bus(at_ns, request.sectors);
-            self.agenda.add(done_ns, What::Stored(id));
+            self.now.agenda.add(done_ns, What::Stored(id));
         }
     }
 
@@ -359,41 +338,41 @@ impl Disk {
             return false;
         }
         let writing = usize::from(matches!(self.motion, Motion::Writing { .. }));
-        let arriving = usize::from(self.arriving > 0);
+        let arriving = usize::from(self.now.arriving > 0);
         self.volatile.runs() + writing + arriving >= most
     }
 
     pub(super) fn is_short_of_room(&self) -> bool {
-        !self.blocked.is_empty()
+        !self.now.blocked.is_empty()
     }
 
     fn stored(&mut self, at_ns: u64, id: u64) {
         let Some(request) = self.front.get(id) else { return };
         let range = request.lba.0..request.end();
-        self.arriving -= u64::from(request.sectors);
-        if self.times.write_clears {
+        self.now.arriving -= u64::from(request.sectors);
+        if self.buffer.write_clears {
             self.stop_reading_at(at_ns, 0);
             self.segments.clear();
         } else {
             self.stop_reading_at(at_ns, range.start);
-            if self.times.write_clears_segments {
+            if self.buffer.write_clears_segments {
                 self.segments.discard(&range);
             } else {
                 self.segments.forget(&range);
             }
         }
         let is_busy = !self.volatile.is_empty() || matches!(self.motion, Motion::Writing { .. });
-        let must_wait = self.times.write_back_when_idle && is_busy;
+        let must_wait = self.buffer.write_back_when_idle && is_busy;
         let appends = self.volatile.continues(range.start);
         let seq = self.volatile.insert(range.clone(), id, at_ns);
-        if self.times.shares_segments {
+        if self.buffer.shares_segments {
             self.segments.write(&range, appends);
         }
-        if self.times.write_back && !request.fua && (!must_wait || appends) {
+        if self.buffer.write_back && !request.fua && (!must_wait || appends) {
             self.seen.writes_cached += 1;
             self.finish(at_ns, id);
         } else {
-            self.durabilities.push(Durability { id, seq, range });
+            self.now.durabilities.push(Durability { id, seq, range });
         }
         self.choose(at_ns);
     }
@@ -409,13 +388,13 @@ impl Device for Disk {
     }
 
     fn next_action_ns(&self) -> Option<u64> {
-        [self.agenda.next_ns(), self.motion_event_ns()].into_iter().flatten().min()
+        [self.now.agenda.next_ns(), self.motion_event_ns()].into_iter().flatten().min()
     }
 
     fn catch_up(&mut self, now_ns: u64) {
         while let Some(at_ns) = self.next_action_ns().filter(|at_ns| *at_ns <= now_ns) {
             self.front.pass_time(at_ns);
-            match self.agenda.take_due(at_ns) {
+            match self.now.agenda.take_due(at_ns) {
                 Some((_, what)) => self.happen(at_ns, what),
                 None => self.motion_event(at_ns),
             }
@@ -425,21 +404,21 @@ impl Device for Disk {
 
     fn start(&mut self, now_ns: u64, id: u64) {
         let Some(request) = self.front.get(id) else { return };
-        let sequential = request.lba.0 == self.last_end;
+        let sequential = Some(request.lba.0) == self.now.last_end;
         if request.operation != Operation::Flush {
-            self.last_end = request.end();
+            self.now.last_end = Some(request.end());
         }
         match request.operation {
             Operation::Read => self.start_read(now_ns, request, sequential),
             Operation::Flush => {
                 let at_ns = self.command(now_ns, 0);
-                self.agenda.add(at_ns, What::Flush(id));
+                self.now.agenda.add(at_ns, What::Flush(id));
             }
             // The device presents neither discard nor write-zeroes, so nothing else gets here.
             Operation::Write | Operation::Discard | Operation::WriteZeroes => {
                 let at_ns = self.command(now_ns, self.write_cost_ns(&request, sequential));
-                self.agenda.add(at_ns, What::Store(id));
-                self.after_write = true;
+                self.now.agenda.add(at_ns, What::Store(id));
+                self.now.after_write = true;
             }
         }
     }
@@ -458,11 +437,13 @@ impl Device for Disk {
         }
         answer.lost.extend(self.volatile.lose());
         let arrived: BTreeSet<u64> = answer.lost.iter().map(|lost| lost.id).collect();
-        let waits = |id: u64| self.durabilities.iter().any(|durability| durability.id == id);
+        let waits = |id: u64| self.now.durabilities.iter().any(|durability| durability.id == id);
         let unseen = self.front.drop_all().into_iter();
         answer.lost.extend(unseen.filter(|lost| !arrived.contains(&lost.id) && !waits(lost.id)));
         answer.lost = tidy(answer.lost);
-        self.forget_all(now_ns);
+        self.stop_motion(now_ns);
+        self.segments.clear();
+        self.now = Ongoing::default();
         answer
     }
 
@@ -483,23 +464,5 @@ impl Disk {
             _ => None,
         };
         [outstanding, writing, self.volatile.oldest_id()].into_iter().flatten().min()
-    }
-
-    fn forget_all(&mut self, now_ns: u64) {
-        self.stop_motion(now_ns);
-        self.waiting.clear();
-        self.blocked.clear();
-        self.arriving = 0;
-        self.agenda.clear();
-        self.controller_free_ns = now_ns;
-        self.bus_free_ns = now_ns;
-        self.segments.clear();
-        self.durabilities.clear();
-        self.flushes.clear();
-        self.destaged_last = false;
-        self.after_write = false;
-        self.last_end = u64::MAX;
-        self.last_read_end = u64::MAX;
-        self.sequential_reads = 0;
     }
 }

@@ -82,6 +82,25 @@ struct Slc {
     folded_units: u64,
 }
 
+/// Everything under way outside of the dies, which a power failure ends.
+#[derive(Clone, Debug, Default)]
+struct Ongoing {
+    controller_free_ns: u64,
+    link_free_ns: u64,
+    agenda: Agenda<What>,
+    /// Sectors of each read that have not been sent to the host.
+    reads: BTreeMap<u64, u64>,
+    blocked: VecDeque<u64>,
+    arriving: u64,
+    /// Units with data in the buffer, in the order in which they came.
+    pending: VecDeque<u32>,
+    is_pending: BTreeSet<u32>,
+    /// Sectors on their way into cells.
+    programming: u64,
+    durabilities: Vec<Durability>,
+    drain_due_ns: Option<u64>,
+}
+
 /// A solid-state disk.
 #[derive(Clone, Debug)]
 pub(crate) struct Drive {
@@ -98,22 +117,9 @@ pub(crate) struct Drive {
     heat: Option<Heat>,
     dies: Vec<Die>,
     channel_free_ns: Vec<u64>,
-    controller_free_ns: u64,
-    link_free_ns: u64,
-    agenda: Agenda<What>,
-    /// Sectors of each read that have not been sent to the host.
-    reads: BTreeMap<u64, u64>,
-    blocked: VecDeque<u64>,
-    arriving: u64,
     volatile: Volatile,
-    /// Units with data in the buffer, in the order in which they came.
-    pending: VecDeque<u32>,
-    is_pending: BTreeSet<u32>,
-    /// Sectors on their way into cells.
-    programming: u64,
-    durabilities: Vec<Durability>,
-    drain_due_ns: u64,
     seen: FlashEvidence,
+    now: Ongoing,
 }
 
 impl Times {
@@ -175,19 +181,9 @@ impl Drive {
             dies: vec![Die::default(); shape.dies as usize],
             channel_free_ns: vec![0; parameters.channels as usize],
             ftl,
-            controller_free_ns: 0,
-            link_free_ns: 0,
-            agenda: Agenda::new(),
-            reads: BTreeMap::new(),
-            blocked: VecDeque::new(),
-            arriving: 0,
             volatile: Volatile::default(),
-            pending: VecDeque::new(),
-            is_pending: BTreeSet::new(),
-            programming: 0,
-            durabilities: Vec::new(),
-            drain_due_ns: u64::MAX,
             seen: FlashEvidence::default(),
+            now: Ongoing::default(),
         }
     }
 
@@ -195,18 +191,18 @@ impl Drive {
         match what {
             What::Read(id) => self.issue_read(at_ns, id),
             What::Store(id) => {
-                self.blocked.push_back(id);
+                self.now.blocked.push_back(id);
                 self.admit_writes(at_ns);
             }
             What::Stored(id) => self.stored(at_ns, id),
             What::Flush(id) if !self.flush_waits => {
                 self.secured_id = self.secured_id.max(Some(id));
-                self.agenda.add(at_ns + self.times.flush_ns, What::Complete(id));
+                self.now.agenda.add(at_ns + self.times.flush_ns, What::Complete(id));
             }
             What::Flush(id) => {
                 let range = 0..self.front.geometry().sectors_512;
                 let seq = self.volatile.latest_seq();
-                self.durabilities.push(Durability { id, seq, range });
+                self.now.durabilities.push(Durability { id, seq, range });
                 self.drain(at_ns);
                 self.settle(at_ns);
             }
@@ -214,8 +210,8 @@ impl Drive {
             What::Die(die) => self.die_event(at_ns, die),
             What::Arrived(id, sectors) => self.send(at_ns, id, sectors),
             What::Drain => {
-                if self.drain_due_ns == at_ns {
-                    self.drain_due_ns = u64::MAX;
+                if self.now.drain_due_ns == Some(at_ns) {
+                    self.now.drain_due_ns = None;
                     self.drain(at_ns);
                 }
             }
@@ -229,15 +225,15 @@ impl Drive {
     }
 
     fn occupy_link(&mut self, at_ns: u64, sectors: u64) -> u64 {
-        self.link_free_ns = at_ns.max(self.link_free_ns) + self.link.transfer_ns(sectors);
-        self.link_free_ns
+        self.now.link_free_ns = at_ns.max(self.now.link_free_ns) + self.link.transfer_ns(sectors);
+        self.now.link_free_ns
     }
 
     /// Splits a read into pages; what the buffer holds or was never written needs no cells.
     fn issue_read(&mut self, now_ns: u64, id: u64) {
         let Some(request) = self.front.get(id) else { return };
         let unit_sectors = self.times.unit_sectors;
-        self.reads.insert(id, u64::from(request.sectors));
+        self.now.reads.insert(id, u64::from(request.sectors));
         let mut at_once = 0;
         let mut pages: BTreeMap<(u32, u32), Reading> = BTreeMap::new();
         let mut sector = request.lba.0;
@@ -290,46 +286,46 @@ impl Drive {
     /// Sends sectors of a read over the link.
     fn send(&mut self, now_ns: u64, id: u64, sectors: u64) {
         let sent_ns = self.occupy_link(now_ns, sectors);
-        let Some(left) = self.reads.get_mut(&id) else { return };
+        let Some(left) = self.now.reads.get_mut(&id) else { return };
         *left = left.saturating_sub(sectors);
         if *left == 0 {
-            self.reads.remove(&id);
-            self.agenda.add(sent_ns, What::Complete(id));
+            self.now.reads.remove(&id);
+            self.now.agenda.add(sent_ns, What::Complete(id));
         }
     }
 
     fn admit_writes(&mut self, now_ns: u64) {
-        while let Some(id) = self.blocked.front().copied() {
+        while let Some(id) = self.now.blocked.front().copied() {
             let Some(request) = self.front.get(id) else { return };
             let sectors = u64::from(request.sectors);
-            let taken = self.volatile.sectors() + self.programming + self.arriving;
+            let taken = self.volatile.sectors() + self.now.programming + self.now.arriving;
             if taken > 0 && taken + sectors > self.times.buffer_sectors {
                 self.drain(now_ns);
                 return;
             }
-            self.blocked.pop_front();
-            self.arriving += sectors;
+            self.now.blocked.pop_front();
+            self.now.arriving += sectors;
             let stored_ns = self.occupy_link(now_ns, sectors);
-            self.agenda.add(stored_ns, What::Stored(id));
+            self.now.agenda.add(stored_ns, What::Stored(id));
         }
     }
 
     fn stored(&mut self, now_ns: u64, id: u64) {
         let Some(request) = self.front.get(id) else { return };
         let range = request.lba.0..request.end();
-        self.arriving -= u64::from(request.sectors);
+        self.now.arriving -= u64::from(request.sectors);
         let seq = self.volatile.insert(range.clone(), id, now_ns);
         for number in
             range.start / self.times.unit_sectors..range.end.div_ceil(self.times.unit_sectors)
         {
             let unit = u32::try_from(number).unwrap_or(u32::MAX);
             self.seen.host_pages += 1;
-            if self.is_pending.insert(unit) {
-                self.pending.push_back(unit);
+            if self.now.is_pending.insert(unit) {
+                self.now.pending.push_back(unit);
             }
         }
         if request.fua && !self.protected {
-            self.durabilities.push(Durability { id, seq, range });
+            self.now.durabilities.push(Durability { id, seq, range });
         } else {
             self.complete(now_ns, id);
         }
@@ -343,11 +339,11 @@ impl Drive {
         for number in request.lba.0.div_ceil(unit_sectors)..request.end() / unit_sectors {
             let unit = u32::try_from(number).unwrap_or(u32::MAX);
             self.ftl.unmap(unit);
-            self.is_pending.remove(&unit);
+            self.now.is_pending.remove(&unit);
         }
         self.settle(now_ns);
         self.admit_writes(now_ns);
-        self.agenda.add(now_ns, What::Complete(id));
+        self.now.agenda.add(now_ns, What::Complete(id));
     }
 
     /// Gives stripes from the buffer to dies: full ones, and others if a request waits or the time is up.
@@ -357,8 +353,8 @@ impl Drive {
             self.drop_empty_pending();
             let oldest_ns = self.volatile.oldest_since_ns();
             let is_due = oldest_ns.is_some_and(|since| since + self.times.drain_delay_ns <= now_ns);
-            let must = !self.durabilities.is_empty() || !self.blocked.is_empty() || is_due;
-            if self.pending.is_empty() || (self.is_pending.len() < stripe && !must) {
+            let must = !self.now.durabilities.is_empty() || !self.now.blocked.is_empty() || is_due;
+            if self.now.pending.is_empty() || (self.now.is_pending.len() < stripe && !must) {
                 break;
             }
             let dies = &self.dies;
@@ -369,24 +365,24 @@ impl Drive {
         }
         if let Some(since) = self.volatile.oldest_since_ns() {
             let due_ns = (since + self.times.drain_delay_ns).max(now_ns + 1);
-            if due_ns != self.drain_due_ns && self.is_pending.len() < stripe {
-                self.drain_due_ns = due_ns;
-                self.agenda.add(due_ns, What::Drain);
+            if Some(due_ns) != self.now.drain_due_ns && self.now.is_pending.len() < stripe {
+                self.now.drain_due_ns = Some(due_ns);
+                self.now.agenda.add(due_ns, What::Drain);
             }
         }
     }
 
     /// Forgets units at the head of the queue whose data was discarded.
     fn drop_empty_pending(&mut self) {
-        while let Some(unit) = self.pending.front().copied() {
+        while let Some(unit) = self.now.pending.front().copied() {
             let first = u64::from(unit) * self.times.unit_sectors;
-            let has_data = self.is_pending.contains(&unit)
+            let has_data = self.now.is_pending.contains(&unit)
                 && self.volatile.overlaps(first..first + self.times.unit_sectors);
             if has_data {
                 return;
             }
-            self.pending.pop_front();
-            self.is_pending.remove(&unit);
+            self.now.pending.pop_front();
+            self.now.is_pending.remove(&unit);
         }
     }
 
@@ -399,12 +395,12 @@ impl Drive {
         let mut completed = 0;
         while units.len() < shape.units_per_stripe as usize {
             self.drop_empty_pending();
-            let Some(unit) = self.pending.pop_front() else { break };
-            self.is_pending.remove(&unit);
+            let Some(unit) = self.now.pending.pop_front() else { break };
+            self.now.is_pending.remove(&unit);
             let first = u64::from(unit) * unit_sectors;
             let data = self.volatile.take(first..first + unit_sectors);
             let sectors: u64 = data.iter().map(|(range, _)| range.end - range.start).sum();
-            self.programming += sectors;
+            self.now.programming += sectors;
             completed += u64::from(sectors < unit_sectors && self.ftl.place(unit).is_some());
             pieces.extend(data);
             units.push(unit);
@@ -457,7 +453,7 @@ impl Drive {
             die.run(Work::Program(programming), end_ns);
         }
         if let Some(end_ns) = self.dies[number as usize].end_ns() {
-            self.agenda.add(end_ns, What::Die(number));
+            self.now.agenda.add(end_ns, What::Die(number));
         }
     }
 
@@ -470,11 +466,11 @@ impl Drive {
                 let arrived_ns =
                     now_ns.max(self.channel_free_ns[channel]) + self.times.channel_ns(bytes);
                 self.channel_free_ns[channel] = arrived_ns;
-                self.agenda.add(arrived_ns, What::Arrived(reading.id, reading.sectors));
+                self.now.agenda.add(arrived_ns, What::Arrived(reading.id, reading.sectors));
             }
             Some(Work::Program(programming)) => {
                 let sectors = programming.pieces.iter().map(|(range, _)| range.end - range.start);
-                self.programming -= sectors.sum::<u64>();
+                self.now.programming -= sectors.sum::<u64>();
                 self.settle(now_ns);
                 self.admit_writes(now_ns);
             }
@@ -486,20 +482,20 @@ impl Drive {
 
     /// Completes what waited for data to be durable, as far as it is.
     fn settle(&mut self, now_ns: u64) {
-        if self.durabilities.is_empty() {
+        if self.now.durabilities.is_empty() {
             return;
         }
         let pieces: Vec<_> =
             self.dies.iter().flat_map(Die::programs).flat_map(|p| &p.pieces).collect();
-        for id in settled(&mut self.durabilities, &self.volatile, &pieces) {
+        for id in settled(&mut self.now.durabilities, &self.volatile, &pieces) {
             let is_flush = self.front.get(id).is_some_and(|r| r.operation == Operation::Flush);
             let after_ns = if is_flush { self.times.flush_ns } else { 0 };
-            self.agenda.add(now_ns + after_ns, What::Complete(id));
+            self.now.agenda.add(now_ns + after_ns, What::Complete(id));
         }
     }
 
     fn note_idleness(&mut self, now_ns: u64) {
-        let is_idle = self.front.is_idle() && self.volatile.is_empty() && self.programming == 0;
+        let is_idle = self.front.is_idle() && self.volatile.is_empty() && self.now.programming == 0;
         if let Some(slc) = self.slc.as_mut().filter(|slc| is_idle && slc.idle_since_ns.is_none()) {
             slc.idle_since_ns = Some(now_ns);
         }
@@ -582,11 +578,11 @@ impl Device for Drive {
     }
 
     fn next_action_ns(&self) -> Option<u64> {
-        self.agenda.next_ns()
+        self.now.agenda.next_ns()
     }
 
     fn catch_up(&mut self, now_ns: u64) {
-        while let Some((at_ns, what)) = self.agenda.take_due(now_ns) {
+        while let Some((at_ns, what)) = self.now.agenda.take_due(now_ns) {
             self.front.pass_time(at_ns);
             self.happen(at_ns, what);
         }
@@ -597,8 +593,8 @@ impl Device for Drive {
         let Some(request) = self.front.get(id) else { return };
         self.note_work(now_ns);
         let command_ns = self.link.command_of_ns(request.operation);
-        self.controller_free_ns = now_ns.max(self.controller_free_ns) + command_ns;
-        let understood_ns = self.controller_free_ns;
+        self.now.controller_free_ns = now_ns.max(self.now.controller_free_ns) + command_ns;
+        let understood_ns = self.now.controller_free_ns;
         let (after_ns, what) = match request.operation {
             Operation::Read => (self.times.read_command_ns, What::Read(id)),
             Operation::Write => (self.times.write_command_ns, What::Store(id)),
@@ -607,7 +603,7 @@ impl Device for Drive {
                 (self.times.write_command_ns, What::Discard(id))
             }
         };
-        self.agenda.add(understood_ns + after_ns, what);
+        self.now.agenda.add(understood_ns + after_ns, what);
     }
 
     fn fail(&mut self, now_ns: u64) -> LostWrites {
@@ -620,22 +616,12 @@ impl Device for Drive {
             gone.clear();
         }
         gone.retain(|lost| Some(lost.id) > self.secured_id);
-        let waits = |id: u64| self.durabilities.iter().any(|durability| durability.id == id);
+        let waits = |id: u64| self.now.durabilities.iter().any(|durability| durability.id == id);
         let unseen = self.front.drop_all().into_iter();
         gone.extend(unseen.filter(|lost| !arrived.contains(&lost.id) && !waits(lost.id)));
         self.dies.fill(Die::default());
         self.channel_free_ns.fill(now_ns);
-        self.controller_free_ns = now_ns;
-        self.link_free_ns = now_ns;
-        self.agenda.clear();
-        self.reads.clear();
-        self.blocked.clear();
-        self.arriving = 0;
-        self.pending.clear();
-        self.is_pending.clear();
-        self.programming = 0;
-        self.durabilities.clear();
-        self.drain_due_ns = u64::MAX;
+        self.now = Ongoing::default();
         self.note_idleness(now_ns);
         LostWrites { lost: tidy(gone), damaged: Vec::new() }
     }
