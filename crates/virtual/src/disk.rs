@@ -23,27 +23,18 @@ mod tests;
 /// Errors after which a disk cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum DiskFault {
-    /// The guest's ring makes no sense.
     #[error("a disk's virtqueue is malformed: {0}")]
     Ring(#[from] RingFault),
-    /// A chain in it is no request.
     #[error("malformed request to a disk: {0}")]
     Frame(#[from] FrameFault),
-    /// A buffer outside the guest's memory.
     #[error("a request's buffer is outside the guest's memory: {0}")]
     Buffer(#[from] OutOfRange),
-    /// The content could not be read or written on this machine.
     #[error(
         "cannot store the content of a modelled disk: {0}; free some space in the scratch directory"
     )]
     Content(#[from] io::Error),
-    /// The model completed what it was not given.
-    #[error("the device model completed request {id}, which is not outstanding")]
-    UnknownCompletion {
-        /// The request.
-        id: u64,
-    },
-    /// The model refused the time of a request.
+    #[error("the device model completed request {0}, which is not outstanding")]
+    UnknownCompletion(u64),
     #[error("the device model rejected a time: {0}")]
     Time(Refused),
 }
@@ -237,10 +228,6 @@ impl Disk {
     }
 
     /// Takes every request that the guest made available.
-    ///
-    /// # Errors
-    ///
-    /// [`DiskFault`]; the trial cannot continue.
     pub fn kicked(
         &mut self,
         now_ns: u64,
@@ -259,10 +246,6 @@ impl Disk {
 
     /// Lets time pass to `now_ns`, answers what is done and calls `record` for each. Returns
     /// whether anything was.
-    ///
-    /// # Errors
-    ///
-    /// [`DiskFault`]; the trial cannot continue.
     pub fn advance(
         &mut self,
         now_ns: u64,
@@ -280,7 +263,7 @@ impl Disk {
         self.model.advance(now_ns + self.age_ns, &mut completions);
         for Completion { id, at_ns } in completions.drain(..) {
             let position = self.outstanding.iter().position(|request| request.id == id);
-            let position = position.ok_or(DiskFault::UnknownCompletion { id })?;
+            let position = position.ok_or(DiskFault::UnknownCompletion(id))?;
             let done = self.outstanding.remove(position);
             if let Some(recording) = &mut self.recording {
                 recording.completed(Completion { id, at_ns });

@@ -28,16 +28,12 @@ const MOST_FILES: usize = 8;
 /// Errors of waiting for a message.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkFault {
-    /// The guest closed its end.
     #[error("the guest closed its connection")]
     Closed,
-    /// The socket failed.
     #[error("a socket to the guest failed: {0}")]
     Socket(io::Error),
-    /// An operation of the clock that is not in the protocol.
     #[error("the guest sent an unknown message to its clock")]
     UnknownOperation,
-    /// A message of a disk that makes no sense.
     #[error(transparent)]
     Message(#[from] MessageFault),
 }

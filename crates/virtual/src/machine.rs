@@ -16,7 +16,6 @@ use crate::agreed::ENVIRONMENT;
 pub use crate::agreed::{MOST_DISKS, device_path};
 use crate::clock::SharedClock;
 pub use crate::clock::Transport;
-use crate::content::known::Known;
 use crate::content::{Content, Keeping};
 pub use crate::controller::OutputPart;
 use crate::controller::{Controller, Halt, Limits, Mailbox, Notes, Replacement, Scene};
@@ -171,7 +170,6 @@ impl DiskSetup {
     #[must_use]
     pub fn empty(role: &str, model: Box<dyn seekwell_device::Model>, settings: &Settings) -> Self {
         let content = Content::new(model.geometry().sectors_512, settings.keeping());
-        let content = content.with_regenerator(Arc::new(Known));
         Self { role: role.to_owned(), parts: DiskParts::new(model, content) }
     }
 }
@@ -264,11 +262,8 @@ impl Outcome {
 #[derive(Debug, thiserror::Error)]
 pub enum MachineError {
     /// Too many disks.
-    #[error("a trial has {count} disks, but a guest takes at most {MOST_DISKS}; use fewer")]
-    TooManyDisks {
-        /// Number.
-        count: usize,
-    },
+    #[error("a trial has {0} disks, but a guest takes at most {MOST_DISKS}; use fewer")]
+    TooManyDisks(usize),
     /// A system call failed.
     #[error("cannot {what}: {source}")]
     System {
@@ -303,7 +298,7 @@ pub fn run_replacing(
     let started = WallClock::now();
     let cpu_before = thread_cpu();
     if trial.disks.len() > MOST_DISKS {
-        return Err(MachineError::TooManyDisks { count: trial.disks.len() });
+        return Err(MachineError::TooManyDisks(trial.disks.len()));
     }
     let cpu = trial.settings.cpu;
     let _pinned = cpu.map(Pinned::to).transpose().map_err(failed("pin to the CPU"))?;
@@ -313,8 +308,8 @@ pub fn run_replacing(
     let mut controller = Controller::new(&mut process, scene, started);
     let mut said = Said::default();
     let halt = controller.run(&mut |saying| said.take(saying, hear));
-    let virtual_ns = controller.now_ns();
-    let start = controller.first_word();
+    let virtual_ns = controller.now_ns;
+    let start = controller.first_word;
     let transport = controller.transport();
     let (ports, notes) = controller.into_parts();
     let exit = match halt {
@@ -326,7 +321,7 @@ pub fn run_replacing(
     let origins = site.written(ORIGINS)?;
     let console = site.read_console()?;
     let disk = |(port, role): (Port, String)| {
-        let parts = port.into_disk().into_parts();
+        let parts = port.disk.into_parts();
         DiskOutcome { role, evidence: parts.model.evidence(), parts }
     };
     let disks = ports.into_iter().zip(roles).map(disk).collect();

@@ -73,15 +73,8 @@ pub struct RegionPlan {
 /// Errors of mapping a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RegionFault {
-    /// Length or addresses overflow, or reach beyond the file's end.
     #[error("the region at {address:#x} of {bytes} bytes is not in its file")]
-    Extent {
-        /// Guest-physical address.
-        address: u64,
-        /// Length in bytes.
-        bytes: u64,
-    },
-    /// The kernel refused.
+    Extent { address: u64, bytes: u64 },
     #[error("mapping the guest's memory failed: {0}")]
     Kernel(#[from] Errno),
     /// Nobody would notice that the guest takes it away.

@@ -93,11 +93,8 @@ pub enum RootError {
         library: String,
     },
     /// A path that is not absolute.
-    #[error("{path} is not absolute; name files of the root image from /")]
-    Relative {
-        /// The path.
-        path: PathBuf,
-    },
+    #[error("{0} is not absolute; name files of the root image from /")]
+    Relative(PathBuf),
     /// The image could not be kept.
     #[error("cannot store the root image: {0}")]
     Keep(io::Error),
@@ -250,7 +247,7 @@ impl RootBuilder {
 /// that are links in the guest resolved.
 fn guest_path(path: &Path) -> Result<String, RootError> {
     if !path.is_absolute() {
-        return Err(RootError::Relative { path: path.to_path_buf() });
+        return Err(RootError::Relative(path.to_path_buf()));
     }
     let mut parts: Vec<String> = Vec::new();
     for component in path.components() {

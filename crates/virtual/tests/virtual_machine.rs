@@ -115,7 +115,7 @@ fn the_ways_to_end_are_told_apart_in_real_guests() {
     settings.limits.spin = Duration::from_secs(1);
     settings.limits.virtual_ns = 3_600_000_000_000;
     let spin = stage.run("spin", b"", vec![], settings.clone());
-    assert!(matches!(spin.end, End::ProgramSpins { .. }), "{}", spin.end);
+    assert!(matches!(spin.end, End::ProgramSpins(..)), "{}", spin.end);
     let asleep = stage.run("sleep 999999999", b"", vec![], settings.clone());
     assert_eq!(asleep.end, End::VirtualLimit);
     let broken = Settings { memory_bytes: 4 << 20, ..settings };
@@ -141,7 +141,7 @@ fn a_first_program_that_is_none_is_a_panic() {
         settings,
     };
     let outcome = run(trial, &mut |_| {}).unwrap();
-    let End::Panic { reason } = outcome.end else { panic!("{}", outcome.end) };
+    let End::Panic(reason) = outcome.end else { panic!("{}", outcome.end) };
     assert!(reason.starts_with("Requested init /seekwell failed"), "{reason}");
     assert!(outcome.console.contains("Kernel panic"));
 }

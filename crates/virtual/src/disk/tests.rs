@@ -313,7 +313,7 @@ fn a_model_that_invents_completions_is_found_out() {
     bench.disk.model = Box::new(model);
     let Bench { memory, ring, disk, .. } = &mut bench;
     let fault = disk.advance(0, ring, memory, &mut |_| {}).unwrap_err();
-    assert!(matches!(fault, DiskFault::UnknownCompletion { id: 5 }));
+    assert!(matches!(fault, DiskFault::UnknownCompletion(5)));
 }
 
 proptest! {
