@@ -31,7 +31,7 @@ impl FromStr for Change {
             let value = number.trim().replace('_', "").parse().ok()?;
             Some(Self { key: key.trim().to_owned(), value })
         });
-        parts.ok_or_else(|| DeviceError::NotAChange { change: text.trim().to_owned() })
+        parts.ok_or_else(|| DeviceError::NotAChange(text.trim().to_owned()))
     }
 }
 
@@ -43,10 +43,6 @@ impl fmt::Display for Change {
 
 impl DeviceFile {
     /// The device with this number changed.
-    ///
-    /// # Errors
-    ///
-    /// As [`DeviceFile::with`].
     pub fn changed(&self, change: &Change) -> Result<Self, DeviceError> {
         self.with(&change.key, change.value)
     }

@@ -19,7 +19,7 @@ mod trial;
 #[cfg(test)]
 mod tests;
 
-use plot::{Axis, plot, table};
+use plot::{plot, table};
 pub use trial::{Found, Load, Places, Trial};
 pub(crate) use trial::{Stream, stream};
 
@@ -138,12 +138,7 @@ fn seek_curve(file: &DeviceFile, parameters: &RotatingParameters) -> String {
         .collect();
     let turn = mechanics.layout.turn_ns as f64 / 1e6;
     let title = format!("seek time (a turn takes {turn:.2} ms)");
-    plot(
-        &title,
-        &points,
-        Axis { name: "cylinders crossed", unit: "" },
-        Axis { name: "", unit: "ms" },
-    )
+    plot(&title, &points, "cylinders crossed", "ms")
 }
 
 fn bandwidth(file: &DeviceFile) -> String {
@@ -157,8 +152,7 @@ fn bandwidth(file: &DeviceFile) -> String {
             Some((lba as f64 * 512.0 / 1e9, mb_per_s))
         })
         .collect();
-    let x = Axis { name: "place in GB", unit: "" };
-    plot("sequential reading", &points, x, Axis { name: "", unit: "MB/s" })
+    plot("sequential reading", &points, "place in GB", "MB/s")
 }
 
 /// Mean latency of random reads by size and depth.
@@ -217,13 +211,8 @@ fn burst(file: &DeviceFile) -> String {
         written += 100;
         points.push((f64::from(written), found.per_second()));
     }
-    let x = Axis { name: "random writes so far", unit: "" };
-    plot(
-        "write cliff: random 4 KiB writes, one at a time",
-        &points,
-        x,
-        Axis { name: "", unit: "IOPS" },
-    )
+    let title = "write cliff: random 4 KiB writes, one at a time";
+    plot(title, &points, "random writes so far", "IOPS")
 }
 
 /// Sequential writes to several places in turn: how many may be open at once.
@@ -274,6 +263,5 @@ fn cliff(file: &DeviceFile, remark: &str) -> String {
         points.push((written_mib, found.per_second() / 1e3));
     }
     let title = format!("write cliff: random 4 KiB writes, {depth} at a time{remark}");
-    let x = Axis { name: "MiB written", unit: "" };
-    plot(&title, &points, x, Axis { name: "", unit: "kIOPS" })
+    plot(&title, &points, "MiB written", "kIOPS")
 }

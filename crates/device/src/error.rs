@@ -22,11 +22,8 @@ pub enum DeviceError {
         reason: String,
     },
     /// A value without a source.
-    #[error("{key} has no source; say in [sources] where the value comes from")]
-    NoSource {
-        /// Dotted key.
-        key: String,
-    },
+    #[error("{0} has no source; say in [sources] where the value comes from")]
+    NoSource(String),
     /// A source or a range for a value that is not there.
     #[error("{place} names {key}, which the file does not have; remove it or correct its name")]
     NoSuchKey {
@@ -37,12 +34,9 @@ pub enum DeviceError {
     },
     /// The text after a model's name does not change one of its numbers.
     #[error(
-        "'{change}' after a model's name does not change a number of it; write KEY=NUMBER, for example flash.open_units=1"
+        "'{0}' after a model's name does not change a number of it; write KEY=NUMBER, for example flash.open_units=1"
     )]
-    NotAChange {
-        /// As written.
-        change: String,
-    },
+    NotAChange(String),
     /// A bus that the file does not have.
     #[error("unknown bus '{name}'; it has {known}")]
     NoSuchBus {
@@ -72,9 +66,9 @@ impl DeviceError {
         match self {
             Self::Syntax { key, .. } if key.is_empty() => None,
             Self::Syntax { key, .. } | Self::Value { key, .. } => Some(key),
-            Self::NoSource { key } | Self::NoSuchKey { key, .. } => Some(key),
+            Self::NoSource(key) | Self::NoSuchKey { key, .. } => Some(key),
             Self::NoSuchBus { .. } => Some("bus"),
-            Self::NotAChange { .. } => None,
+            Self::NotAChange(..) => None,
             Self::At { mistake, .. } => mistake.key(),
         }
     }

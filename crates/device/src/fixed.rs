@@ -5,9 +5,8 @@ use serde::Deserialize;
 
 use crate::clock::{Rate, ns};
 use crate::error::{DeviceError, within};
-use crate::evidence::Evidence;
-use crate::front::Scheduled;
-use crate::model::{Completion, Geometry, LostWrites, Model, Operation, Refused, Request};
+use crate::front::{Agenda, Device, Front, Lawful, conflict};
+use crate::model::{Geometry, LostWrites, Operation, Request};
 
 #[cfg(test)]
 mod tests;
@@ -174,7 +173,9 @@ impl Limit {
 /// The device: `parallel` places in which latency passes, then one link, first come, first served.
 #[derive(Clone, Debug)]
 pub(crate) struct Fixed {
-    desk: Scheduled,
+    front: Front,
+    /// Ends of the requests.
+    due: Agenda<u64>,
     read_ns: u64,
     write_ns: u64,
     flush_ns: u64,
@@ -189,7 +190,8 @@ pub(crate) struct Fixed {
 impl Fixed {
     pub(crate) fn new(geometry: Geometry, parameters: &FixedParameters) -> Self {
         Self {
-            desk: Scheduled::new(geometry),
+            front: Front::new(geometry),
+            due: Agenda::default(),
             read_ns: ns(parameters.read_latency_us),
             write_ns: ns(parameters.write_latency_us),
             flush_ns: ns(parameters.flush_latency_us),
@@ -199,66 +201,74 @@ impl Fixed {
             limit: parameters.limit.as_ref().map(Limit::new),
         }
     }
-}
 
-impl Model for Fixed {
-    fn duplicate(&self) -> Box<dyn Model> {
-        Box::new(self.clone())
-    }
-
-    fn geometry(&self) -> Geometry {
-        self.desk.geometry()
-    }
-
-    fn submit(&mut self, now_ns: u64, request: Request) -> Result<(), Refused> {
-        let Self { desk, places, link_free_ns, rate, limit, .. } = self;
-        let (latency_ns, bytes) = match request.operation {
-            Operation::Read => (self.read_ns, u64::from(request.sectors) * 512),
-            Operation::Write => (self.write_ns, u64::from(request.sectors) * 512),
+    /// The time at which a request would be done if none were in conflict with it.
+    fn end_ns(&mut self, now_ns: u64, request: &Request) -> u64 {
+        let (latency_ns, sectors) = match request.operation {
+            Operation::Read => (self.read_ns, u64::from(request.sectors)),
+            Operation::Write => (self.write_ns, u64::from(request.sectors)),
             Operation::Flush => (self.flush_ns, 0),
             Operation::Discard | Operation::WriteZeroes => (self.write_ns, 0),
         };
-        desk.submit(now_ns, request, || {
-            let counted = limit.as_mut().filter(|_| bytes > 0);
-            let now_ns = counted.map_or(now_ns, |limit| limit.admit(now_ns, bytes / 512));
-            let free = places.iter_mut().min_by_key(|free_ns| **free_ns);
-            let ready_ns = free.map_or(now_ns, |free_ns| {
-                *free_ns = now_ns.max(*free_ns) + latency_ns;
-                *free_ns
-            });
-            if bytes == 0 {
-                return ready_ns;
-            }
-            let moving_ns = rate.map_or(0, |rate| rate.ns(bytes));
-            *link_free_ns = ready_ns.max(*link_free_ns) + moving_ns;
-            *link_free_ns
-        })
+        let counted = self.limit.as_mut().filter(|_| sectors > 0);
+        let now_ns = counted.map_or(now_ns, |limit| limit.admit(now_ns, sectors));
+        let free = self.places.iter_mut().min_by_key(|free_ns| **free_ns);
+        let ready_ns = free.map_or(now_ns, |free_ns| {
+            *free_ns = now_ns.max(*free_ns) + latency_ns;
+            *free_ns
+        });
+        if sectors == 0 {
+            return ready_ns;
+        }
+        let moving_ns = self.rate.map_or(0, |rate| rate.ns(sectors * 512));
+        self.link_free_ns = ready_ns.max(self.link_free_ns) + moving_ns;
+        self.link_free_ns
+    }
+}
+
+impl Device for Fixed {
+    // Requests in conflict are timed so that they end in order.
+    const HOLDS_CONFLICTS: bool = false;
+
+    fn front(&self) -> &Front {
+        &self.front
     }
 
-    fn next_event_ns(&self) -> Option<u64> {
-        self.desk.next_event_ns()
+    fn front_mut(&mut self) -> &mut Front {
+        &mut self.front
     }
 
-    fn advance(&mut self, now_ns: u64, completions: &mut Vec<Completion>) {
-        self.desk.advance(now_ns, completions);
+    fn next_action_ns(&self) -> Option<u64> {
+        self.due.next_ns()
     }
 
-    fn power_cut(&mut self, now_ns: u64) -> LostWrites {
-        let lost = self.desk.power_cut(now_ns);
+    fn catch_up(&mut self, now_ns: u64) {
+        while let Some((at_ns, id)) = self.due.take_due(now_ns) {
+            self.front.finish(id, at_ns);
+        }
+        self.front.pass_time(now_ns);
+    }
+
+    fn start(&mut self, now_ns: u64, id: u64) {
+        let Some(request) = self.front.get(id) else { return };
+        let in_conflict = |id: u64| self.front.get(id).is_some_and(|it| conflict(&request, &it));
+        let earlier = self.due.iter().filter(|(_, id)| in_conflict(*id));
+        let after_ns = earlier.map(|(at_ns, _)| at_ns).max().unwrap_or(now_ns);
+        let end_ns = self.end_ns(now_ns, &request);
+        self.due.add(end_ns.max(after_ns), id);
+    }
+
+    /// Requests still under way had no effect.
+    fn fail(&mut self, now_ns: u64) -> LostWrites {
+        self.due.clear();
         self.places.fill(now_ns);
         self.link_free_ns = now_ns;
-        lost
+        LostWrites { lost: self.front.drop_all(), damaged: Vec::new() }
     }
+}
 
-    fn oldest_volatile_write(&self) -> Option<u64> {
-        self.desk.oldest_volatile_write()
-    }
-
-    fn evidence(&self) -> Evidence {
-        self.desk.totals()
-    }
-
-    fn laws(&self) -> LawSet {
+impl Lawful for Fixed {
+    fn laws_in_force(&self) -> LawSet {
         let limit = self.limit.as_ref();
         LawSet::NONE
             .with(Law::Latency, self.read_ns > 0 || self.write_ns > 0)
@@ -268,7 +278,7 @@ impl Model for Fixed {
             .with(Law::ByteLimit, limit.is_some_and(|limit| limit.bytes.is_some()))
     }
 
-    fn switch_off(&mut self, laws: LawSet) {
+    fn take_away(&mut self, laws: LawSet) {
         if laws.contains(Law::Latency) {
             (self.read_ns, self.write_ns) = (0, 0);
         }

@@ -1,12 +1,15 @@
 //! The desk where requests arrive and completions leave: what all models share and none decides.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::fmt;
 use std::ops::Range;
+
+use seekwell_model::laws::LawSet;
 
 use crate::evidence::Evidence;
 use crate::model::{
-    Completion, Geometry, LostRange, LostWrites, Operation, Refused, Request, SectorRange,
+    Completion, Geometry, LostRange, LostWrites, Model, Operation, Refused, Request, SectorRange,
 };
 use crate::volatile::{Layers, Volatile};
 
@@ -20,6 +23,8 @@ pub(crate) struct Front {
     now_ns: u64,
     last_id: Option<u64>,
     outstanding: BTreeMap<u64, Request>,
+    /// Requests that touch sectors of an earlier one that is not done.
+    held: BTreeSet<u64>,
     done: Vec<Completion>,
     busy_since_ns: u64,
     totals: Evidence,
@@ -32,6 +37,7 @@ impl Front {
             now_ns: 0,
             last_id: None,
             outstanding: BTreeMap::new(),
+            held: BTreeSet::new(),
             done: Vec::new(),
             busy_since_ns: 0,
             totals: Evidence::default(),
@@ -54,7 +60,7 @@ impl Front {
             return Err(Refused::TimeWentBack { id, at_ns: now_ns, now_ns: self.now_ns });
         }
         if self.last_id.is_some_and(|last| id <= last) {
-            return Err(Refused::DuplicateId { id });
+            return Err(Refused::DuplicateId(id));
         }
         self.geometry.check(request)
     }
@@ -96,12 +102,8 @@ impl Front {
         }
     }
 
-    pub(crate) fn fetch(&mut self, completions: &mut Vec<Completion>) {
-        completions.append(&mut self.done);
-    }
-
     /// Due time of the earliest completion that was not fetched yet.
-    pub(crate) fn unfetched_ns(&self) -> Option<u64> {
+    fn unfetched_ns(&self) -> Option<u64> {
         self.done.first().map(|completion| completion.at_ns.max(self.now_ns))
     }
 
@@ -118,22 +120,41 @@ impl Front {
     }
 
     /// Returns true if an earlier outstanding request touches the same sectors and one of the two writes.
-    pub(crate) fn is_in_conflict(&self, id: u64) -> bool {
+    fn is_in_conflict(&self, id: u64) -> bool {
         let Some(request) = self.outstanding.get(&id) else { return false };
         self.outstanding.range(..id).any(|(_, earlier)| conflict(earlier, request))
     }
 
-    pub(crate) fn outstanding(&self) -> impl DoubleEndedIterator<Item = &Request> {
+    /// Lets a request wait that is in conflict with an earlier one; false if it need not.
+    fn hold(&mut self, id: u64) -> bool {
+        self.is_in_conflict(id) && self.held.insert(id)
+    }
+
+    /// Takes out the requests that no longer have to wait.
+    fn take_released(&mut self) -> Vec<u64> {
+        let free: Vec<u64> =
+            self.held.iter().copied().filter(|id| !self.is_in_conflict(*id)).collect();
+        self.held.retain(|id| !free.contains(id));
+        free
+    }
+
+    pub(crate) fn held(&self) -> impl Iterator<Item = &u64> {
+        self.held.iter()
+    }
+
+    pub(crate) fn outstanding(&self) -> impl Iterator<Item = &Request> {
         self.outstanding.values()
     }
 
-    /// Forgets all requests, as a power cut does; says which there were.
-    pub(crate) fn drop_all(&mut self) -> Vec<Request> {
+    /// Forgets all requests, as a power cut does; returns the writes among them.
+    pub(crate) fn drop_all(&mut self) -> Vec<LostRange> {
         if !self.outstanding.is_empty() {
             self.totals.busy_ns += self.now_ns - self.busy_since_ns;
         }
         self.done.clear();
-        std::mem::take(&mut self.outstanding).into_values().collect()
+        self.held.clear();
+        let dropped = std::mem::take(&mut self.outstanding);
+        dropped.values().filter(|request| request.operation.writes()).map(whole).collect()
     }
 
     /// The totals so far, the time of requests still outstanding included.
@@ -182,76 +203,131 @@ pub(crate) fn whole(request: &Request) -> LostRange {
     LostRange { id: request.id, range }
 }
 
-/// A device whose completion times are known on submission and whose completed writes are durable.
+/// Events by time, then in the order in which they were added.
 #[derive(Clone, Debug)]
-pub(crate) struct Scheduled {
-    front: Front,
-    due: BinaryHeap<Reverse<(u64, u64)>>,
+pub(crate) struct Agenda<E> {
+    events: BinaryHeap<Reverse<(u64, u64, E)>>,
+    added: u64,
 }
 
-impl Scheduled {
-    pub(crate) fn new(geometry: Geometry) -> Self {
-        Self { front: Front::new(geometry), due: BinaryHeap::new() }
+impl<E: Ord> Default for Agenda<E> {
+    fn default() -> Self {
+        Self { events: BinaryHeap::new(), added: 0 }
+    }
+}
+
+impl<E: Copy + Ord> Agenda<E> {
+    pub(crate) fn add(&mut self, at_ns: u64, event: E) {
+        self.added += 1;
+        self.events.push(Reverse((at_ns, self.added, event)));
     }
 
-    pub(crate) const fn geometry(&self) -> Geometry {
-        self.front.geometry()
+    pub(crate) fn next_ns(&self) -> Option<u64> {
+        self.events.peek().map(|event| event.0.0)
     }
 
-    /// Takes a request and asks `time` for its completion; overlapping requests keep their order.
-    pub(crate) fn submit(
-        &mut self,
-        now_ns: u64,
-        request: Request,
-        time: impl FnOnce() -> u64,
-    ) -> Result<(), Refused> {
-        self.front.check(now_ns, &request)?;
+    /// Takes the next event out, if it is due at `now_ns`.
+    pub(crate) fn take_due(&mut self, now_ns: u64) -> Option<(u64, E)> {
+        self.next_ns().filter(|at_ns| *at_ns <= now_ns)?;
+        self.events.pop().map(|Reverse((at_ns, _, event))| (at_ns, event))
+    }
+
+    /// All events with their times, in no order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, E)> {
+        self.events.iter().map(|Reverse((at_ns, _, event))| (*at_ns, *event))
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.events.clear();
+    }
+}
+
+/// Laws of a device, for experiments; see [`Model::laws`] and [`Model::switch_off`].
+pub(crate) trait Lawful {
+    fn laws_in_force(&self) -> LawSet;
+
+    /// Takes laws away from the calculated times.
+    fn take_away(&mut self, laws: LawSet);
+}
+
+/// A model with a [`Front`]: what is its own. The rest of [`Model`] follows from it.
+pub(crate) trait Device: Lawful + Clone + fmt::Debug + Send + 'static {
+    /// True if a request waits for earlier ones that touch its sectors.
+    const HOLDS_CONFLICTS: bool = true;
+
+    fn front(&self) -> &Front;
+
+    fn front_mut(&mut self) -> &mut Front;
+
+    /// Time of the device's next action, whether or not a request is outstanding.
+    fn next_action_ns(&self) -> Option<u64>;
+
+    /// Does everything that is due at `now_ns`, and passes the time.
+    fn catch_up(&mut self, now_ns: u64);
+
+    /// The electronics take the command up.
+    fn start(&mut self, now_ns: u64, id: u64);
+
+    /// Forgets what a power failure takes; says what is lost. The model has caught up.
+    fn fail(&mut self, now_ns: u64) -> LostWrites;
+
+    /// Adds the device's own counters to the totals.
+    fn add_evidence(&self, _totals: &mut Evidence) {}
+
+    /// A request is done; those that waited for it start.
+    fn finish(&mut self, at_ns: u64, id: u64) {
+        self.front_mut().finish(id, at_ns);
+        for id in self.front_mut().take_released() {
+            self.start(at_ns, id);
+        }
+    }
+}
+
+impl<D: Device> Model for D {
+    fn duplicate(&self) -> Box<dyn Model> {
+        Box::new(self.clone())
+    }
+
+    fn geometry(&self) -> Geometry {
+        self.front().geometry
+    }
+
+    fn submit(&mut self, now_ns: u64, request: Request) -> Result<(), Refused> {
+        self.front().check(now_ns, &request)?;
         self.catch_up(now_ns);
-        self.front.admit(request)?;
-        let earlier = self.due.iter().filter(|Reverse((_, id))| {
-            self.front.outstanding.get(id).is_some_and(|other| conflict(&request, other))
-        });
-        let after = earlier.map(|Reverse((at_ns, _))| *at_ns).max().unwrap_or(now_ns);
-        self.due.push(Reverse((time().max(after), request.id)));
+        self.front_mut().admit(request)?;
+        if !(D::HOLDS_CONFLICTS && self.front_mut().hold(request.id)) {
+            self.start(now_ns, request.id);
+        }
         Ok(())
     }
 
-    fn catch_up(&mut self, now_ns: u64) {
-        while let Some(Reverse((at_ns, id))) =
-            self.due.peek().copied().filter(|due| due.0.0 <= now_ns)
-        {
-            self.due.pop();
-            self.front.finish(id, at_ns);
-        }
-        self.front.pass_time(now_ns);
+    fn next_event_ns(&self) -> Option<u64> {
+        let front = self.front();
+        front.unfetched_ns().or_else(|| self.next_action_ns().filter(|_| !front.is_idle()))
     }
 
-    pub(crate) fn next_event_ns(&self) -> Option<u64> {
-        self.front.unfetched_ns().or_else(|| self.due.peek().map(|due| due.0.0))
-    }
-
-    pub(crate) fn advance(&mut self, now_ns: u64, completions: &mut Vec<Completion>) {
+    fn advance(&mut self, now_ns: u64, completions: &mut Vec<Completion>) {
         self.catch_up(now_ns);
-        self.front.fetch(completions);
+        completions.append(&mut self.front_mut().done);
     }
 
-    /// Requests still under way had no effect.
-    pub(crate) fn power_cut(&mut self, now_ns: u64) -> LostWrites {
+    fn power_cut(&mut self, now_ns: u64) -> LostWrites {
         self.catch_up(now_ns);
-        self.due.clear();
-        let dropped = self.front.drop_all();
-        let lost = dropped.iter().filter(|request| request.operation.writes()).map(whole).collect();
-        LostWrites { lost, damaged: Vec::new() }
+        self.fail(self.front().now_ns)
     }
 
-    pub(crate) fn oldest_volatile_write(&self) -> Option<u64> {
-        self.front
-            .outstanding()
-            .find(|request| request.operation.writes())
-            .map(|request| request.id)
+    fn evidence(&self) -> Evidence {
+        let mut totals = self.front().totals();
+        self.add_evidence(&mut totals);
+        totals
     }
 
-    pub(crate) fn totals(&self) -> Evidence {
-        self.front.totals()
+    fn laws(&self) -> LawSet {
+        self.laws_in_force()
+    }
+
+    fn switch_off(&mut self, laws: LawSet) {
+        self.take_away(laws);
     }
 }

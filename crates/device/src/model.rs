@@ -64,10 +64,6 @@ pub trait Model: fmt::Debug + Send {
     /// Completions that fell due and were not yet fetched are dropped with the requests.
     fn power_cut(&mut self, now_ns: u64) -> LostWrites;
 
-    /// The smallest id among the writes that a power cut could still undo, wholly or in part. Whoever keeps
-    /// the content for that case may forget the contents of all writes submitted before it.
-    fn oldest_volatile_write(&self) -> Option<u64>;
-
     /// Returns the counters of the device's actions so far.
     fn evidence(&self) -> Evidence;
 
@@ -204,10 +200,6 @@ impl Geometry {
     }
 
     /// Judges a request by what the device presents, as every model does on submission.
-    ///
-    /// # Errors
-    ///
-    /// [`Refused::Malformed`], [`Refused::OutOfRange`], [`Refused::TooLong`] or [`Refused::Unsupported`].
     pub fn check(&self, request: &Request) -> Result<(), Refused> {
         let Request { id, operation, lba, sectors, .. } = *request;
         if operation == Operation::Flush {
@@ -294,11 +286,8 @@ pub enum Refused {
         now_ns: u64,
     },
     /// The id is not larger than that of an earlier request.
-    #[error("request id {id} was used before; ids must increase from one submission to the next")]
-    DuplicateId {
-        /// The request.
-        id: u64,
-    },
+    #[error("request id {0} was used before; ids must increase from one submission to the next")]
+    DuplicateId(u64),
 }
 
 /// Sectors that follow one another.

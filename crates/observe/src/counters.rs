@@ -116,7 +116,7 @@ impl DeviceCounters {
 pub(crate) fn stat_path(root: &Path, kernel_name: &str) -> Result<PathBuf, ObserveError> {
     let name = kernel_name.replace('/', "!");
     if name.is_empty() || name == "." || name == ".." || name.contains('\0') {
-        return Err(ObserveError::DeviceName { name: kernel_name.to_owned() });
+        return Err(ObserveError::DeviceName(kernel_name.to_owned()));
     }
     Ok(root.join("sys/class/block").join(name).join("stat"))
 }

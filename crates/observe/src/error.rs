@@ -17,12 +17,9 @@ pub enum ObserveError {
     },
     /// A name that cannot be a block device of the kernel.
     #[error(
-        "'{name}' is not the kernel name of a block device; write it as in /proc/partitions, for example 'sda' or 'loop3'"
+        "'{0}' is not the kernel name of a block device; write it as in /proc/partitions, for example 'sda' or 'loop3'"
     )]
-    DeviceName {
-        /// The name given.
-        name: String,
-    },
+    DeviceName(String),
     /// The kernel knows no such device, or does not count for it.
     #[error(
         "the kernel has no counters for block device '{name}' under {}; \
@@ -56,12 +53,9 @@ pub enum ObserveError {
     },
     /// A name for a tracing instance that this program would not have made.
     #[error(
-        "'{name}' is not a tracing instance of this program; its names begin with 'seekwell-' and hold no '/'"
+        "'{0}' is not a tracing instance of this program; its names begin with 'seekwell-' and hold no '/'"
     )]
-    InstanceName {
-        /// The name given.
-        name: String,
-    },
+    InstanceName(String),
     /// A thread could not be started.
     #[error("cannot start the {what} thread: {source}")]
     Thread {

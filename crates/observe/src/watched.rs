@@ -77,7 +77,7 @@ fn kernel_name(root: &Path, device: &Path) -> Result<String, ObserveError> {
     let text = device.to_string_lossy().into_owned();
     let bare = !text.contains('/');
     let path = if bare { PathBuf::from("/dev").join(device) } else { device.to_owned() };
-    let unknown = || ObserveError::DeviceName { name: text.clone() };
+    let unknown = || ObserveError::DeviceName(text.clone());
     match std::fs::metadata(&path) {
         Ok(facts) if facts.file_type().is_block_device() => {
             let number = facts.rdev();

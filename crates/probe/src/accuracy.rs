@@ -8,7 +8,7 @@ use super::mixed::{List, deepest, lists};
 use super::simulated::Simulated;
 use super::tape::{Class, Compared, Draws as _, Judged, MOST_WINDOW, RANDOM_READS, Recorder, Tape};
 use super::{
-    Direction, Findings, LONGEST_NS, ProbeError, SPARE_NS, Span, Target, Timed, WriteTarget,
+    Direction, Findings, LONGEST_NS, ProbeError, Result, SPARE_NS, Span, Target, Timed, WriteTarget,
 };
 use seekwell_device::model::Geometry;
 use seekwell_device::withheld::MIXED;
@@ -37,10 +37,7 @@ const MIXED_WRITES: &str = "mixed trace, writes";
 type Run = (Vec<Span>, f64);
 
 /// Fewest and most waiting reads whose sorting gives the device's rates at depth.
-pub(super) fn window(
-    head: &mut Head<'_>,
-    findings: &Findings,
-) -> Result<Option<[u32; 2]>, ProbeError> {
+pub(super) fn window(head: &mut Head<'_>, findings: &Findings) -> Result<Option<[u32; 2]>> {
     let deepest = findings.geometry.queue_depth.min(MOST_WINDOW);
     let mut depths = DEPTHS.map(|depth| depth.min(deepest)).to_vec();
     depths.dedup();
@@ -78,7 +75,7 @@ fn widened(
     [mut low, mut high]: [u32; 2],
     deepest: u32,
     measured: &[(u32, Vec<Run>)],
-) -> Result<[u32; 2], ProbeError> {
+) -> Result<[u32; 2]> {
     let mut best: Option<(f64, Vec<Residual>)> = None;
     for window in low..=high {
         let found = residuals(findings, window, measured)?;
@@ -95,7 +92,7 @@ fn widened(
     let least = distance(&best);
     // Where even the best is farther away than the scatter explains, the scatter tells too little.
     let scale = (least / (best.len().max(2) - 1) as f64).max(1.0);
-    let fits = |window: u32| -> Result<bool, ProbeError> {
+    let fits = |window: u32| -> Result<bool> {
         Ok(distance(&residuals(findings, window, measured)?) - least <= BEYOND.powi(2) * scale)
     };
     while low > 1 && fits(low - 1)? {
@@ -124,9 +121,9 @@ fn residuals(
     findings: &Findings,
     window: u32,
     measured: &[(u32, Vec<Run>)],
-) -> Result<Vec<Residual>, ProbeError> {
+) -> Result<Vec<Residual>> {
     let file = with_window(findings, window).ok_or_else(refused)?;
-    let of = |(depth, lists): &(u32, Vec<Run>)| -> Result<Residual, ProbeError> {
+    let of = |(depth, lists): &(u32, Vec<Run>)| -> Result<Residual> {
         let mut model = Simulated::new(seekwell_device::build(&file, 1));
         let mut found = Vec::with_capacity(lists.len());
         for (spans, device_ns) in lists {
@@ -147,7 +144,7 @@ fn refused() -> ProbeError {
 }
 
 /// Distance of the model with a window from what was measured: sum of squared logarithms of the ratio of the times.
-fn off(findings: &Findings, window: u32, measured: &[(u32, Vec<Run>)]) -> Result<f64, ProbeError> {
+fn off(findings: &Findings, window: u32, measured: &[(u32, Vec<Run>)]) -> Result<f64> {
     let file = with_window(findings, window).ok_or_else(refused)?;
     let mut sum = 0.0;
     for (depth, lists) in measured {
@@ -163,10 +160,7 @@ fn off(findings: &Findings, window: u32, measured: &[(u32, Vec<Run>)]) -> Result
 }
 
 /// The window with the smallest distance: a coarse search, then all between the neighbours of the best.
-pub(super) fn nearest(
-    deepest: u32,
-    mut off: impl FnMut(u32) -> Result<f64, ProbeError>,
-) -> Result<u32, ProbeError> {
+pub(super) fn nearest(deepest: u32, mut off: impl FnMut(u32) -> Result<f64>) -> Result<u32> {
     let coarse: Vec<u32> =
         [1, 2, 4, 6, 9, 13, 18, 25].into_iter().filter(|w| *w < deepest).chain([deepest]).collect();
     let mut best = (f64::INFINITY, 0);
@@ -189,7 +183,7 @@ pub(super) fn nearest(
     Ok(best.1)
 }
 
-fn elapsed_ns(times: &[Timed]) -> f64 {
+pub(super) fn elapsed_ns(times: &[Timed]) -> f64 {
     let first = times.iter().map(|time| time.start_ns).min().unwrap_or(0);
     let last = times.iter().map(|time| time.end_ns).max().unwrap_or(0);
     (last - first).max(1) as f64
@@ -203,7 +197,7 @@ struct Judging {
 
 impl Judging {
     /// Makes all requests of the tape again on the model, so that it is in the state of the device.
-    fn new(tape: &Tape, findings: &Findings) -> Result<Self, ProbeError> {
+    fn new(tape: &Tape, findings: &Findings) -> Result<Self> {
         let refused = || ProbeError::file_refused("the accuracy of the file");
         let file = built(findings).ok_or_else(refused)?;
         let mut model = Simulated::new(seekwell_device::build(&file, 1));
@@ -218,7 +212,7 @@ impl Judging {
         geometry: &Geometry,
         seed: u64,
         until_ns: u64,
-    ) -> Result<bool, ProbeError> {
+    ) -> Result<bool> {
         let mut tape = Tape::new(seed);
         let lists = classes(&mut Head::new(&mut Recorder::new(target, &mut tape), seed), geometry);
         for (name, list) in &lists {
@@ -235,13 +229,14 @@ impl Judging {
     }
 }
 
-/// Compares the model of the found file with the device on what the tape sealed, and on further reads.
-pub(super) fn judge(
+/// Compares the file made of `findings` with the device: on the measurements that the tape sealed, on reads that no
+/// experiment made, and on a mixed trace of reads. Judging ends in time, although requests are left.
+pub fn judge(
     target: &mut dyn Target,
     tape: &Tape,
     findings: &Findings,
     seed: u64,
-) -> Result<Accuracy, ProbeError> {
+) -> Result<Accuracy> {
     let geometry = &findings.geometry;
     let mut judging = Judging::new(tape, findings)?;
     let until_ns = tape.begun_ns().map_or(u64::MAX, |begun_ns| begun_ns + LONGEST_NS - SPARE_NS);
@@ -255,13 +250,13 @@ pub(super) fn judge(
     Ok(Accuracy { is_cut, ..Accuracy::new(tape, judging.compared) })
 }
 
-/// The same with writes in the mixed trace, if the findings know of any.
-pub(super) fn judge_writes(
+/// The same with reads and writes in the mixed trace, if the findings know of writes. The contents of the device are lost.
+pub fn judge_writes(
     target: &mut dyn WriteTarget,
     tape: &Tape,
     findings: &Findings,
     seed: u64,
-) -> Result<Accuracy, ProbeError> {
+) -> Result<Accuracy> {
     if findings.writes.is_none() {
         return judge(target, tape, findings, seed);
     }
@@ -311,14 +306,13 @@ pub(super) fn read_trace(
     target: &mut dyn Target,
     trace: &[List],
     until_ns: u64,
-) -> Result<(Vec<Timed>, usize), ProbeError> {
+) -> Result<(Vec<Timed>, usize)> {
     let mut times = Vec::new();
     for (made, list) in trace.iter().enumerate() {
         if target.now_ns() >= until_ns {
             return Ok((times, made));
         }
-        let at_ns = target.now_ns() + list.pause_ns;
-        target.wait_until(at_ns);
+        target.pause(list.pause_ns);
         let spans: Vec<Span> = list.requests.iter().map(|(_, span)| *span).collect();
         times.extend(target.read_all(&spans, list.depth)?);
     }
@@ -326,14 +320,10 @@ pub(super) fn read_trace(
 }
 
 /// Times of a mixed trace, list by list.
-pub(super) fn mixed_trace(
-    target: &mut dyn WriteTarget,
-    trace: &[List],
-) -> Result<Vec<Timed>, ProbeError> {
+pub(super) fn mixed_trace(target: &mut dyn WriteTarget, trace: &[List]) -> Result<Vec<Timed>> {
     let mut times = Vec::new();
     for list in trace {
-        let at_ns = target.now_ns() + list.pause_ns;
-        target.wait_until(at_ns);
+        target.pause(list.pause_ns);
         times.extend(target.mix_all(&list.requests, list.depth)?);
         if list.is_flushed {
             target.flush()?;

@@ -2,7 +2,7 @@
 
 use super::head::{BLOCK, Head, align, median};
 use super::tape::{Class, Draws as _, Judged};
-use super::{Interval, ProbeError};
+use super::{Interval, ProbeError, Result};
 
 /// Reads behind others, some of which the buffer serves.
 const AFTER_PAUSE: Class = Class::of("reads behind others after a pause", Judged::Last);
@@ -58,7 +58,7 @@ fn below(hit_ns: f64, noise_ns: f64) -> u64 {
 }
 
 /// Finds command cost, bus and buffer.
-pub(super) fn find(head: &mut Head<'_>) -> Result<Buffer, ProbeError> {
+pub(super) fn find(head: &mut Head<'_>) -> Result<Buffer> {
     let after_one = follow_up(head, 0, BLOCK)?;
     let after_two = follow_up(head, 1, BLOCK)?;
     // A read of the medium waits half a turn on average, so a quarter of it tells the two apart.
@@ -92,19 +92,14 @@ pub(super) fn find(head: &mut Head<'_>) -> Result<Buffer, ProbeError> {
     });
     let ahead = read_ahead_sectors.value as u64;
     let keeps_delivered = keeps_delivered(head, before, ahead)?;
-    let behind = if keeps_delivered { behind(head)? } else { interval_of(0) };
+    let behind = if keeps_delivered { behind(head)? } else { Interval::exact(0.0) };
     let segment_sectors = Interval {
         value: read_ahead_sectors.value + behind.value,
         low: read_ahead_sectors.low + behind.low,
         high: read_ahead_sectors.high + behind.high,
     };
-    let hit = |ns: f64| (ns - moving_ns).max(0.0);
     Ok(Buffer {
-        hit_ns: Some(Interval {
-            value: hit(small.value),
-            low: hit(small.low),
-            high: hit(small.high),
-        }),
+        hit_ns: Some(small.map(|ns| (ns - moving_ns).max(0.0))),
         mb_per_s,
         read_ahead_after: Some(before),
         read_ahead_sectors,
@@ -122,10 +117,10 @@ fn none() -> Buffer {
         hit_ns: None,
         mb_per_s: None,
         read_ahead_after: None,
-        read_ahead_sectors: Interval { value: 0.0, low: 0.0, high: 0.0 },
+        read_ahead_sectors: Interval::exact(0.0),
         segments: Interval { value: 1.0, low: 1.0, high: ANY_SEGMENTS },
         keeps_delivered: false,
-        segment_sectors: interval_of(0),
+        segment_sectors: Interval::exact(0.0),
         resumes_read_ahead: false,
         hit_below_ns: 0,
     }
@@ -144,7 +139,7 @@ fn per_sector(small: Interval, large: Interval, sectors: f64) -> Option<Interval
 }
 
 /// Reads one block and `more` behind it at a new place; the sector behind them.
-fn start(head: &mut Head<'_>, more: u32) -> Result<u64, ProbeError> {
+fn start(head: &mut Head<'_>, more: u32) -> Result<u64> {
     let room = head.sectors() - 2 * MOST_SECTORS;
     let lba = head.below(room) / 8 * 8;
     for index in 0..=more {
@@ -155,7 +150,7 @@ fn start(head: &mut Head<'_>, more: u32) -> Result<u64, ProbeError> {
 
 /// Time of a read of `sectors` behind one block and `more`, made after an idle time, in nanoseconds: the median, and the
 /// second smallest and second largest of nine, between which it lies with a probability of 0.96.
-fn follow_up(head: &mut Head<'_>, more: u32, sectors: u32) -> Result<Interval, ProbeError> {
+fn follow_up(head: &mut Head<'_>, more: u32, sectors: u32) -> Result<Interval> {
     let mut times = head.repeat(AFTER_PAUSE, TIMES, |head| {
         let next = start(head, more)?;
         head.wait(IDLE_NS);
@@ -165,29 +160,35 @@ fn follow_up(head: &mut Head<'_>, more: u32, sectors: u32) -> Result<Interval, P
     let reason = "no read came to an end";
     let unclear = ProbeError::Unclear { quantity: "the cost of a command", reason };
     let (low, high) = (times.get(1).copied(), times.get(TIMES - 2).copied());
-    let value = median(times).ok_or(unclear)?;
+    let value = median(&times).ok_or(unclear)?;
     Ok(Interval { value, low: low.unwrap_or(value), high: high.unwrap_or(value) })
 }
 
 /// Sectors read ahead after an idle time, by bisection: each step at a new place.
-fn read_ahead(head: &mut Head<'_>, before: u32) -> Result<Interval, ProbeError> {
-    let mut is_there = |sectors: u64| {
-        mostly(head, |head| {
-            let next = start(head, before)?;
-            head.wait(IDLE_NS);
-            is_hit(head, next + sectors - u64::from(BLOCK))
-        })
-    };
-    let (mut low, mut high) = (u64::from(BLOCK), MOST_SECTORS);
+fn read_ahead(head: &mut Head<'_>, before: u32) -> Result<Interval> {
+    farthest(head, [BLOCK.into(), MOST_SECTORS], |head, sectors| {
+        let next = start(head, before)?;
+        head.wait(IDLE_NS);
+        is_hit(head, next + sectors - u64::from(BLOCK))
+    })
+}
+
+/// The largest number of sectors for which something is mostly true: between the last where it was and the first where it
+/// was not.
+fn farthest(
+    head: &mut Head<'_>,
+    [mut low, mut high]: [u64; 2],
+    is_true: impl Fn(&mut Head<'_>, u64) -> Result<bool>,
+) -> Result<Interval> {
     while high - low > u64::from(BLOCK) {
-        let middle = (u64::midpoint(low, high)) / 8 * 8;
-        if is_there(middle)? { low = middle } else { high = middle }
+        let middle = align(u64::midpoint(low, high));
+        if mostly(head, |head| is_true(head, middle))? { low = middle } else { high = middle }
     }
     Ok(Interval { value: low as f64, low: low as f64, high: high as f64 })
 }
 
 /// Places whose read-ahead is still there after as many others were read.
-fn segments(head: &mut Head<'_>, before: u32) -> Result<Interval, ProbeError> {
+fn segments(head: &mut Head<'_>, before: u32) -> Result<Interval> {
     let mut is_kept = |others: usize| {
         // A delay of the host makes a hit look like a miss, so that a miss is tried again.
         for _ in 0..if head.is_noisy() { 2 } else { 1 } {
@@ -220,7 +221,7 @@ fn segments(head: &mut Head<'_>, before: u32) -> Result<Interval, ProbeError> {
 }
 
 /// Reads a block of the read-ahead twice. A block before it would not do: what was read ahead may have pushed it out.
-fn keeps_delivered(head: &mut Head<'_>, before: u32, ahead: u64) -> Result<bool, ProbeError> {
+fn keeps_delivered(head: &mut Head<'_>, before: u32, ahead: u64) -> Result<bool> {
     mostly(head, |head| {
         let lba = start(head, before)? + align(ahead / 4);
         head.wait(IDLE_NS);
@@ -230,24 +231,16 @@ fn keeps_delivered(head: &mut Head<'_>, before: u32, ahead: u64) -> Result<bool,
 }
 
 /// Sectors before the end of a long run of reads that are still there, by bisection: each step at a new place.
-fn behind(head: &mut Head<'_>) -> Result<Interval, ProbeError> {
-    let mut is_there = |sectors: u64| {
-        mostly(head, |head| {
-            let end = read_run(head)?;
-            head.wait(IDLE_NS);
-            is_hit(head, end - sectors)
-        })
-    };
-    let (mut low, mut high) = (0, RUN_SECTORS);
-    while high - low > u64::from(BLOCK) {
-        let middle = align(u64::midpoint(low, high));
-        if is_there(middle)? { low = middle } else { high = middle }
-    }
-    Ok(Interval { value: low as f64, low: low as f64, high: high as f64 })
+fn behind(head: &mut Head<'_>) -> Result<Interval> {
+    farthest(head, [0, RUN_SECTORS], |head, sectors| {
+        let end = read_run(head)?;
+        head.wait(IDLE_NS);
+        is_hit(head, end - sectors)
+    })
 }
 
 /// Reads a long run at a new place; the sector behind it.
-fn read_run(head: &mut Head<'_>) -> Result<u64, ProbeError> {
+fn read_run(head: &mut Head<'_>) -> Result<u64> {
     let most = head.target.geometry().max_request_bytes / 512;
     let length = align(most.clamp(BLOCK, 256).into());
     let first = align(head.below(head.sectors() - 2 * RUN_SECTORS));
@@ -259,7 +252,7 @@ fn read_run(head: &mut Head<'_>) -> Result<u64, ProbeError> {
 }
 
 /// Uses most of the read-ahead, and looks behind its end after an idle time.
-fn resumes(head: &mut Head<'_>, before: u32, ahead: u64) -> Result<bool, ProbeError> {
+fn resumes(head: &mut Head<'_>, before: u32, ahead: u64) -> Result<bool> {
     mostly(head, |head| {
         let next = start(head, before)?;
         head.wait(IDLE_NS);
@@ -270,19 +263,12 @@ fn resumes(head: &mut Head<'_>, before: u32, ahead: u64) -> Result<bool, ProbeEr
 }
 
 /// The answer of most tries.
-fn mostly(
-    head: &mut Head<'_>,
-    is_true: impl Fn(&mut Head<'_>) -> Result<bool, ProbeError>,
-) -> Result<bool, ProbeError> {
+fn mostly(head: &mut Head<'_>, is_true: impl Fn(&mut Head<'_>) -> Result<bool>) -> Result<bool> {
     let answers = head.repeat(AFTER_PAUSE, TRIES, is_true)?;
     Ok(answers.into_iter().filter(|answer| *answer).count() * 2 > TRIES)
 }
 
 /// Reads a block; true when it comes from the buffer.
-fn is_hit(head: &mut Head<'_>, lba: u64) -> Result<bool, ProbeError> {
+fn is_hit(head: &mut Head<'_>, lba: u64) -> Result<bool> {
     Ok(head.read(lba, BLOCK)?.took_ns() < head.hit_below_ns)
-}
-
-fn interval_of(sectors: u64) -> Interval {
-    Interval { value: sectors as f64, low: sectors as f64, high: sectors as f64 }
 }

@@ -50,18 +50,11 @@ pub(super) fn with_window(findings: &Findings, window: u32) -> Option<DeviceFile
 }
 
 fn text(label: Label, findings: &Findings, accuracy: Option<&Accuracy>) -> String {
-    let Label { name, title, source } = label;
-    let mut text = String::new();
-    // Writing to a string cannot fail.
+    let source = label.source;
     let how = if findings.writes.is_some() { "read and wrote" } else { "only read" };
-    let _ =
-        writeln!(text, "# Made by a probe that {how}. Values marked as assumed were not measured.");
-    for (name, value) in report::of_unreached(&findings.unreached) {
-        let _ = writeln!(text, "# {name}: {value}.");
-    }
-    text.push_str(&accuracy.map(Accuracy::comments).unwrap_or_default());
-    let _ =
-        writeln!(text, "name = {}\ntitle = {}\nkind = \"rotating\"\n", quoted(name), quoted(title));
+    let unreached = report::of_unreached(&findings.unreached).into_iter();
+    let remarks: String = unreached.map(|(name, value)| format!("# {name}: {value}.\n")).collect();
+    let mut text = head(label, "rotating", how, &remarks, accuracy);
     presented(&mut text, &findings.geometry);
     text.push('\n');
     bus(&mut text, findings);
@@ -71,6 +64,32 @@ fn text(label: Label, findings: &Findings, accuracy: Option<&Accuracy>) -> Strin
     text.push_str(&accuracy.map(Accuracy::tables).unwrap_or_default());
     sources(&mut text, findings, source);
     text
+}
+
+/// The beginning of a file: comments, name and kind.
+pub(super) fn head(
+    Label { name, title, .. }: Label,
+    kind: &str,
+    how: &str,
+    remarks: &str,
+    accuracy: Option<&Accuracy>,
+) -> String {
+    let comments = accuracy.map(Accuracy::comments).unwrap_or_default();
+    let (name, title) = (quoted(name), quoted(title));
+    format!(
+        "# Made by a probe that {how}. Values marked as assumed were not measured.\n{remarks}{comments}\
+         name = {name}\ntitle = {title}\nkind = \"{kind}\"\n\n"
+    )
+}
+
+/// Adds a published figure.
+pub(super) fn figure(text: &mut String, figure: &str, more: &str, value: f64, source: &str) {
+    let source = quoted(source);
+    // Writing to a string cannot fail.
+    let _ = writeln!(
+        text,
+        "[[published]]\nfigure = \"{figure}\"\n{more}value = {value:.3}\nsource = {source}\n"
+    );
 }
 
 /// The table of what the kernel presents.
@@ -257,12 +276,8 @@ fn write_cache(text: &mut String, cache: &WriteCache) {
 
 /// Measured rates and flushes as published figures.
 fn published(text: &mut String, findings: &Findings, accuracy: Option<&Accuracy>, source: &str) {
-    let mut row = |figure: &str, more: String, value: f64, from: &str| {
-        let from = quoted(&format!("{source}: {from}"));
-        let _ = writeln!(
-            text,
-            "[[published]]\nfigure = \"{figure}\"\n{more}value = {value:.3}\nsource = {from}\n"
-        );
+    let mut row = |name: &str, more: String, value: f64, from: &str| {
+        figure(text, name, &more, value, &format!("{source}: {from}"));
     };
     for class in accuracy.iter().flat_map(|accuracy| &accuracy.classes) {
         let depth = format!("depth = {}\n", class.depth);

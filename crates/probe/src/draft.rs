@@ -14,6 +14,13 @@ pub(super) struct Draft {
 }
 
 impl Draft {
+    /// The end of a file: sources, with `more` of them, and ranges.
+    pub(super) fn tail(&self, source: &str, more: &str) -> String {
+        let from = quoted(&format!("{source}: as the kernel presents it"));
+        let Self { sources, ranges, .. } = self;
+        format!("[sources]\n\"presented\" = {from}\n{more}{sources}\n[ranges]\n{ranges}")
+    }
+
     /// A value with its source.
     pub(super) fn put(
         &mut self,

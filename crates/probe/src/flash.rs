@@ -7,7 +7,7 @@ use super::mixed::lists;
 use super::simulated::Simulated;
 use super::tape::{Class, Draws as _, Judged, Recorder, Tape};
 use super::writes::Pen;
-use super::{Interval, News, ProbeError, Span, Stage, Timed, WriteTarget};
+use super::{Interval, News, ProbeError, Result, Span, Stage, Timed, WriteTarget};
 use seekwell_device::file::{DeviceFile, load};
 use seekwell_device::model::Geometry;
 
@@ -64,17 +64,13 @@ pub enum FlashKind {
 
 /// Probes a flash device; `tell` hears of each stage before it begins. At most `budget_bytes` are written, so that a
 /// device wears little: what needs more is not probed. The contents of the device are lost.
-///
-/// # Errors
-///
-/// [`ProbeError`].
 pub fn probe_flash(
     target: &mut dyn WriteTarget,
     tape: &mut Tape,
     seed: u64,
     budget_bytes: u64,
     tell: &mut dyn FnMut(News),
-) -> Result<FlashFindings, ProbeError> {
+) -> Result<FlashFindings> {
     let geometry = target.geometry();
     if geometry.sectors_512 < LEAST_SECTORS {
         return Err(ProbeError::TooSmall { sectors: geometry.sectors_512, least: LEAST_SECTORS });
@@ -93,7 +89,7 @@ pub fn probe_flash(
 }
 
 /// Random writes of a card each close a unit; those of a solid-state disk cost as much as writes in a row.
-fn is_card(pen: &mut Pen<'_>) -> Result<bool, ProbeError> {
+fn is_card(pen: &mut Pen<'_>) -> Result<bool> {
     let mean = |times: &[Timed]| {
         let last = times.get(times.len() / 2..).unwrap_or_default();
         last.iter().map(|time| time.took_ns() as f64).sum::<f64>() / last.len().max(1) as f64
@@ -107,7 +103,7 @@ fn is_card(pen: &mut Pen<'_>) -> Result<bool, ProbeError> {
 }
 
 /// Writes one by one; the times of those that are not sealed.
-fn each(pen: &mut Pen<'_>, class: Class, spans: &[Span]) -> Result<Vec<Timed>, ProbeError> {
+fn each(pen: &mut Pen<'_>, class: Class, spans: &[Span]) -> Result<Vec<Timed>> {
     let mut times = Vec::with_capacity(spans.len());
     for span in spans {
         times.extend(pen.one(class, |pen| pen.write(*span))?);
@@ -117,16 +113,12 @@ fn each(pen: &mut Pen<'_>, class: Class, spans: &[Span]) -> Result<Vec<Timed>, P
 
 /// Compares the file made of `findings` with the device on the measurements that the tape sealed, on requests that the
 /// findings did not use, and on a mixed trace. The contents of the device are lost.
-///
-/// # Errors
-///
-/// [`ProbeError`].
 pub fn judge_flash(
     target: &mut dyn WriteTarget,
     tape: &Tape,
     findings: &FlashFindings,
     seed: u64,
-) -> Result<Accuracy, ProbeError> {
+) -> Result<Accuracy> {
     let text = flash_file(UNNAMED, findings, None);
     let refused = |_| ProbeError::file_refused("the accuracy of the file");
     let file: DeviceFile = load(&text).map_err(refused)?;
@@ -154,10 +146,7 @@ const SYNCED: &str = "random writes, each flushed";
 const RANDOM: &str = "random writes";
 
 /// Requests that no experiment made, by class: their times on a device, and the region that they wrote in a row.
-fn withheld(
-    target: &mut dyn WriteTarget,
-    seed: u64,
-) -> Result<(Vec<Listed>, (u64, u64)), ProbeError> {
+fn withheld(target: &mut dyn WriteTarget, seed: u64) -> Result<(Vec<Listed>, (u64, u64))> {
     const IDLE_NS: u64 = 60_000_000_000;
     let mut tape = Tape::new(seed);
     let mut recorder = Recorder::new(target, &mut tape);
@@ -207,5 +196,5 @@ pub(super) fn minus(one: Interval, other: Interval) -> Interval {
 }
 
 pub(super) fn scaled(found: Interval, by: f64) -> Interval {
-    Interval { value: found.value * by, low: found.low * by, high: found.high * by }
+    found.map(|value| value * by)
 }

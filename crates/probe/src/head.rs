@@ -1,10 +1,10 @@
 //! Reads of a probe: past the disk's buffer, with their angle, at a chosen time.
 
-use rand_core::{Rng as _, SeedableRng as _};
-use rand_xoshiro::Xoshiro256PlusPlus;
+pub(super) use seekwell_stats::estimate::median;
+use seekwell_stats::{Rng, seeded};
 
 use super::tape::{Class, Draws, Tape, Taped};
-use super::{ProbeError, Span, Stage, Timed};
+use super::{ProbeError, Result, Span, Stage, Timed};
 
 /// Sectors of one read of the medium: 4 KiB, a block of every disk.
 pub(super) const BLOCK: u32 = 8;
@@ -36,7 +36,7 @@ pub(super) struct Head<'t> {
     pub(super) until_ns: u64,
     /// Current step of the probe.
     pub(super) stage: Stage,
-    random: Xoshiro256PlusPlus,
+    random: Rng,
 }
 
 impl Draws for Head<'_> {
@@ -47,7 +47,6 @@ impl Draws for Head<'_> {
 
 impl<'t> Head<'t> {
     pub(super) fn new(target: &'t mut dyn Taped, seed: u64) -> Self {
-        let random = Xoshiro256PlusPlus::seed_from_u64(seed);
         Self {
             target,
             turn_ns: 0.0,
@@ -56,7 +55,7 @@ impl<'t> Head<'t> {
             evicting: EVICTING,
             until_ns: u64::MAX,
             stage: Stage::Rotation,
-            random,
+            random: seeded(seed),
         }
     }
 
@@ -66,7 +65,7 @@ impl<'t> Head<'t> {
 
     /// A number below `limit`.
     pub(super) fn below(&mut self, limit: u64) -> u64 {
-        ((u128::from(self.random.next_u64()) * u128::from(limit)) >> 64) as u64
+        self.random.below(limit)
     }
 
     /// A block anywhere on the device.
@@ -75,12 +74,9 @@ impl<'t> Head<'t> {
         self.below(blocks) * u64::from(BLOCK)
     }
 
-    /// Brings numbers into a random order.
+    /// Puts items into random order.
     pub(super) fn shuffle<T>(&mut self, items: &mut [T]) {
-        for last in (1..items.len()).rev() {
-            let other = self.below(last as u64 + 1) as usize;
-            items.swap(last, other);
-        }
+        self.random.shuffle(items);
     }
 
     /// Sectors of the smallest read that the device takes.
@@ -89,12 +85,12 @@ impl<'t> Head<'t> {
     }
 
     /// Ends the current step when the time for experiments is over.
-    pub(super) fn in_time(&self) -> Result<(), ProbeError> {
+    pub(super) fn in_time(&self) -> Result<()> {
         let is_late = self.target.now_ns() >= self.until_ns;
         if is_late { Err(ProbeError::Late(self.stage)) } else { Ok(()) }
     }
 
-    pub(super) fn read(&mut self, lba: u64, sectors: u32) -> Result<Timed, ProbeError> {
+    pub(super) fn read(&mut self, lba: u64, sectors: u32) -> Result<Timed> {
         self.in_time()?;
         let unit = self.unit();
         let lba = lba.min(self.sectors().saturating_sub(u64::from(sectors))) / unit * unit;
@@ -102,12 +98,11 @@ impl<'t> Head<'t> {
     }
 
     pub(super) fn wait(&mut self, ns: u64) {
-        let at_ns = self.target.now_ns() + ns;
-        self.target.wait_until(at_ns);
+        self.target.pause(ns);
     }
 
     /// Fills the disk's buffer with other places.
-    pub(super) fn evict(&mut self) -> Result<(), ProbeError> {
+    pub(super) fn evict(&mut self) -> Result<()> {
         for _ in 0..self.evicting {
             let lba = self.anywhere();
             self.read(lba, BLOCK)?;
@@ -116,7 +111,7 @@ impl<'t> Head<'t> {
     }
 
     /// A read from the medium; one that the buffer served is repeated after other places were read.
-    pub(super) fn medium(&mut self, lba: u64, sectors: u32) -> Result<Timed, ProbeError> {
+    pub(super) fn medium(&mut self, lba: u64, sectors: u32) -> Result<Timed> {
         for attempt in 0..ATTEMPTS {
             if attempt > 0 {
                 self.evict()?;
@@ -131,7 +126,7 @@ impl<'t> Head<'t> {
     }
 
     /// The angle at which a block ends, as a time below one turn, in nanoseconds.
-    pub(super) fn angle(&mut self, lba: u64) -> Result<f64, ProbeError> {
+    pub(super) fn angle(&mut self, lba: u64) -> Result<f64> {
         let end_ns = self.medium(lba, BLOCK)?.end_ns;
         Ok(self.phase(end_ns))
     }
@@ -157,7 +152,7 @@ impl<'t> Head<'t> {
         &mut self,
         class: Class,
         blocks: &[(u64, bool)],
-    ) -> Result<Vec<Option<f64>>, ProbeError> {
+    ) -> Result<Vec<Option<f64>>> {
         let mut readings = vec![Vec::new(); blocks.len()];
         for _ in 0..self.readings() {
             for ((lba, is_sealed), readings) in blocks.iter().zip(&mut readings) {
@@ -199,16 +194,4 @@ fn earliest_angle(angles: &[f64], turn_ns: f64) -> f64 {
     let offs = angles.iter().map(|angle| after(*angle, middle));
     let earliest = offs.filter(|off| off.abs() < turn_ns / 4.0).fold(0.0, f64::min);
     (middle + earliest).rem_euclid(turn_ns)
-}
-
-/// The middle of some numbers; `None` when there are none.
-pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    match (values.get(middle.wrapping_sub(1)), values.get(middle)) {
-        (Some(low), Some(high)) if values.len().is_multiple_of(2) => {
-            Some(f64::midpoint(*low, *high))
-        }
-        (_, middle) => middle.copied(),
-    }
 }

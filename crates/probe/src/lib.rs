@@ -36,6 +36,7 @@ mod zones;
 #[cfg(test)]
 mod tests;
 
+pub use accuracy::{judge, judge_writes};
 pub use believed::{Accuracy, ClassAccuracy};
 pub use buffer::Buffer;
 pub use describe::{Label, device_file};
@@ -70,6 +71,11 @@ pub trait Target {
     /// Lets time pass until `at_ns`; returns at once when it is over.
     fn wait_until(&mut self, at_ns: u64);
 
+    /// Lets so many nanoseconds pass.
+    fn pause(&mut self, ns: u64) {
+        self.wait_until(self.now_ns() + ns);
+    }
+
     /// Requests of other programs since the device was opened, with a remedy; `None` if there were none.
     fn disturbance(&self) -> Option<String> {
         None
@@ -77,10 +83,6 @@ pub trait Target {
 
     /// Reads past every cache of the host, `depth` requests at a time, in this order; start and end of each, in the
     /// order of `requests`.
-    ///
-    /// # Errors
-    ///
-    /// [`ReadFailed`] for the first read that failed.
     fn read_all(&mut self, requests: &[Span], depth: u32) -> Result<Vec<Timed>, ReadFailed>;
 
     /// A single read.
@@ -101,10 +103,6 @@ const NO_TIME: &str = "its time is not known";
 pub trait WriteTarget: Target {
     /// Writes past every cache of the host, `depth` requests at a time, in this order; start and end of each, in the
     /// order of `requests`.
-    ///
-    /// # Errors
-    ///
-    /// [`WriteFailed`] for the first write that failed.
     fn write_all(&mut self, requests: &[Span], depth: u32) -> Result<Vec<Timed>, WriteFailed>;
 
     /// A single write.
@@ -120,21 +118,9 @@ pub trait WriteTarget: Target {
 
     /// Reads and writes past every cache of the host, `depth` requests at a time, in this order; start and end of each,
     /// in the order of `requests`.
-    ///
-    /// # Errors
-    ///
-    /// [`ProbeError::Read`] or [`ProbeError::Write`] for the first request that failed.
-    fn mix_all(
-        &mut self,
-        requests: &[(Direction, Span)],
-        depth: u32,
-    ) -> Result<Vec<Timed>, ProbeError>;
+    fn mix_all(&mut self, requests: &[(Direction, Span)], depth: u32) -> Result<Vec<Timed>>;
 
     /// Makes everything durable that was written.
-    ///
-    /// # Errors
-    ///
-    /// [`WriteFailed::Flush`].
     fn flush(&mut self) -> Result<Timed, WriteFailed>;
 }
 
@@ -244,6 +230,9 @@ pub enum ProbeError {
     },
 }
 
+/// Result of an experiment.
+type Result<T, E = ProbeError> = std::result::Result<T, E>;
+
 impl ProbeError {
     /// The file made of the findings cannot be loaded, so that the quantity is not found.
     const fn file_refused(quantity: &'static str) -> Self {
@@ -261,6 +250,18 @@ pub struct Interval {
     pub low: f64,
     /// Upper bound.
     pub high: f64,
+}
+
+impl Interval {
+    /// A number that is known exactly.
+    const fn exact(value: f64) -> Self {
+        Self { value, low: value, high: value }
+    }
+
+    /// What becomes of it by a function that never falls.
+    fn map(self, of: impl Fn(f64) -> f64) -> Self {
+        Self { value: of(self.value), low: of(self.low), high: of(self.high) }
+    }
 }
 
 /// Everything found about a rotating disk.
@@ -300,8 +301,8 @@ pub enum News {
 }
 
 /// Tells of findings as soon as there are any.
-fn found(tell: &mut dyn FnMut(News), lines: Vec<report::Line>) {
-    lines.into_iter().for_each(|(name, value)| tell(News::Found(name, value)));
+fn found(tell: &mut dyn FnMut(News), lines: Vec<(impl Into<String>, String)>) {
+    lines.into_iter().for_each(|(name, value)| tell(News::Found(name.into(), value)));
 }
 
 /// A step of the probe, for a display.
@@ -390,16 +391,12 @@ const SPARE_NS: u64 = 20_000_000_000;
 
 /// Probes a rotating disk, for [`LONGEST_NS`] at most with [`judge`]; `tell` hears of each stage before it begins, and of what it found. The seed chooses the places,
 /// that of the tape the measurements that no experiment sees.
-///
-/// # Errors
-///
-/// [`ProbeError`].
 pub fn probe(
     target: &mut dyn Target,
     tape: &mut Tape,
     seed: u64,
     tell: &mut dyn FnMut(News),
-) -> Result<Findings, ProbeError> {
+) -> Result<Findings> {
     let geometry = target.geometry();
     if geometry.sectors_512 < LEAST_SECTORS {
         return Err(ProbeError::TooSmall { sectors: geometry.sectors_512, least: LEAST_SECTORS });
@@ -455,48 +452,15 @@ fn begin(head: &mut Head<'_>, stage: Stage, tell: &mut dyn FnMut(News)) {
 }
 
 /// Adds to `findings` of a rotating disk what only writes tell. The contents of the device are lost.
-///
-/// # Errors
-///
-/// [`ProbeError`].
 pub fn probe_writes(
     target: &mut dyn WriteTarget,
     tape: &mut Tape,
     findings: &mut Findings,
     seed: u64,
     tell: &mut dyn FnMut(News),
-) -> Result<(), ProbeError> {
+) -> Result<()> {
     let writes = writes::find(&mut Recorder::new(target, tape), findings, seed, tell)?;
     found(tell, report::of_writes(&writes));
     findings.writes = Some(writes);
     Ok(())
-}
-
-/// Compares the file made of `findings` with the device: on the measurements that the tape sealed, on reads that no
-/// experiment made, and on a mixed trace of reads.
-///
-/// # Errors
-///
-/// [`ProbeError`].
-pub fn judge(
-    target: &mut dyn Target,
-    tape: &Tape,
-    findings: &Findings,
-    seed: u64,
-) -> Result<Accuracy, ProbeError> {
-    accuracy::judge(target, tape, findings, seed)
-}
-
-/// The same with reads and writes in the mixed trace, if the findings know of writes. The contents of the device are lost.
-///
-/// # Errors
-///
-/// [`ProbeError`].
-pub fn judge_writes(
-    target: &mut dyn WriteTarget,
-    tape: &Tape,
-    findings: &Findings,
-    seed: u64,
-) -> Result<Accuracy, ProbeError> {
-    accuracy::judge_writes(target, tape, findings, seed)
 }

@@ -1,8 +1,7 @@
 //! A mixed trace, of which nothing is fitted: lists of requests of several sizes, depths and patterns, with pauses and flushes
 //! between them.
 
-use rand_core::{Rng as _, SeedableRng as _};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use seekwell_stats::{Rng, seeded};
 
 use super::{Direction, Span};
 use seekwell_device::model::Geometry;
@@ -43,31 +42,23 @@ pub(super) fn deepest(geometry: &Geometry) -> u32 {
 
 /// A trace in a region of the device, which is its first sector and its sectors.
 pub(super) fn lists(geometry: &Geometry, region: (u64, u64), seed: u64, writes: bool) -> Vec<List> {
-    let mut draw = Draw(Xoshiro256PlusPlus::seed_from_u64(seed));
+    let mut draw = seeded(seed);
     (0..LISTS).map(|_| list(geometry, region, &mut draw, writes)).collect()
 }
 
-struct Draw(Xoshiro256PlusPlus);
-
-impl Draw {
-    fn below(&mut self, limit: u64) -> u64 {
-        ((u128::from(self.0.next_u64()) * u128::from(limit)) >> 64) as u64
-    }
-
-    fn among<T: Copy>(&mut self, all: &[T], other: T) -> T {
-        let nth = self.below(all.len() as u64) as usize;
-        all.get(nth).copied().unwrap_or(other)
-    }
+fn among<T: Copy>(draw: &mut Rng, all: &[T], other: T) -> T {
+    let nth = draw.below(all.len() as u64) as usize;
+    all.get(nth).copied().unwrap_or(other)
 }
 
-fn list(geometry: &Geometry, (first, all): (u64, u64), draw: &mut Draw, writes: bool) -> List {
+fn list(geometry: &Geometry, (first, all): (u64, u64), draw: &mut Rng, writes: bool) -> List {
     let [least, most] = LENGTH;
     let count = least + draw.below(most - least + 1);
     let depth = (1 << draw.below(6)).min(deepest(geometry));
     // Reads alone, writes alone, or both in one list.
-    let of_ten_writes = if writes { draw.among(&[0, 3, 5, 7, 10], 0) } else { 0 };
+    let of_ten_writes = if writes { among(draw, &[0, 3, 5, 7, 10], 0) } else { 0 };
     let longest = if of_ten_writes > 0 { LONGEST_WRITE } else { geometry.max_request_bytes / 512 };
-    let sectors = draw.among(&SIZES, SIZES[0]).min(longest).min(geometry.max_request_bytes / 512);
+    let sectors = among(draw, &SIZES, SIZES[0]).min(longest).min(geometry.max_request_bytes / 512);
     let length = u64::from(sectors.max(8));
     let places = (all / length).max(count) - count;
     let row = draw.below(places + 1) * length;

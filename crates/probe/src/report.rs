@@ -1,6 +1,6 @@
 //! The findings for people.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 
 use seekwell_device::withheld::depths;
 
@@ -28,6 +28,11 @@ pub fn summary(findings: &Findings, accuracy: &Accuracy) -> String {
         None => lines.push(line("writes", "not probed".to_owned())),
     }
     lines.extend(of_unreached(&findings.unreached));
+    written(&lines, accuracy)
+}
+
+/// Lines of a summary, with those of the accuracy.
+pub(super) fn written<N: Display>(lines: &[(N, String)], accuracy: &Accuracy) -> String {
     let mut text: String =
         lines.iter().map(|(name, value)| format!("{name:<22}{value}\n")).collect();
     of_classes(&mut text, accuracy);
@@ -109,7 +114,7 @@ pub(super) fn of_window(window: Option<[u32; 2]>) -> Vec<Line> {
 }
 
 /// Share of the measurements that was withheld, and the comparison of the classes, a line each.
-pub(super) fn of_classes(text: &mut String, accuracy: &Accuracy) {
+fn of_classes(text: &mut String, accuracy: &Accuracy) {
     let Accuracy { measured, withheld, .. } = accuracy;
     let share = *withheld as f64 / (*measured).max(1) as f64 * 100.0;
     let _ = writeln!(

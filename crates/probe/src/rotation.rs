@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 
 use super::head::{BLOCK, Head, median};
 use super::tape::{Class, Draws as _, Judged, RANDOM_READS};
-use super::{Interval, ProbeError, Timed};
+use super::{Interval, ProbeError, Result, Timed};
 
 /// Places that are read again and again, in two halves: each half is more than most disks have segments, so that every
 /// read reaches the medium. When the buffer serves reads all the same, more places are read, up to the most.
@@ -43,7 +43,7 @@ const ANYWHERE: Class = Class::of(RANDOM_READS, Judged::Last);
 type Ends = Vec<Vec<f64>>;
 
 /// Finds the time of a turn in nanoseconds.
-pub(super) fn find(head: &mut Head<'_>) -> Result<Interval, ProbeError> {
+pub(super) fn find(head: &mut Head<'_>) -> Result<Interval> {
     let Rounds { places, begun_ns, mut ends, mean_s } = rounds(head)?;
     let span_s = seconds(head.target.now_ns() - begun_ns);
     if mean_s < LEAST_MEAN_S {
@@ -80,7 +80,7 @@ struct Rounds {
 }
 
 /// Rounds of reads at so many places that the disk's buffer serves few of them.
-fn rounds(head: &mut Head<'_>) -> Result<Rounds, ProbeError> {
+fn rounds(head: &mut Head<'_>) -> Result<Rounds> {
     let mut count = PLACES;
     loop {
         let sealed = head.tape().draws(count);
@@ -116,7 +116,7 @@ fn round(
     places: &[(u64, bool)],
     begun_ns: u64,
     ends: &mut Ends,
-) -> Result<Vec<u64>, ProbeError> {
+) -> Result<Vec<u64>> {
     let mut took = Vec::with_capacity(places.len());
     let mut order: Vec<usize> = (0..places.len()).collect();
     for half in order.chunks_mut(places.len() / 2) {
@@ -190,10 +190,10 @@ fn noise_ns(ends: &Ends, turns_per_s: f64) -> f64 {
         let first = turns.first().copied().unwrap_or(0.0);
         let off: Vec<f64> =
             turns.iter().map(|turn| turn - first - (turn - first).round()).collect();
-        let middle = median(off.clone()).unwrap_or(0.0);
+        let middle = median(&off).unwrap_or(0.0);
         off.into_iter().map(|turn| (turn - middle).abs()).collect::<Vec<_>>()
     };
-    let turns = median(ends.iter().flat_map(of_place).collect()).unwrap_or(0.0);
+    let turns = median(&ends.iter().flat_map(of_place).collect::<Vec<_>>()).unwrap_or(0.0);
     turns * OF_NORMAL * 1e9 / turns_per_s
 }
 

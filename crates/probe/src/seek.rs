@@ -7,7 +7,7 @@ use super::head::{BLOCK, Head, align};
 use super::tape::{Class, Draws as _, Judged};
 use super::tracks::Tracks;
 use super::zones::FoundZone;
-use super::{Interval, ProbeError};
+use super::{Interval, ProbeError, Result};
 
 /// Reads of each distance: eleven halve a turn to less than 10 us, the rest makes up for those that the disk's buffer
 /// served, and a third of them is sealed.
@@ -65,11 +65,7 @@ struct Pair {
 }
 
 /// Finds the cost of a read without a seek, of a change of head, and the seek curve.
-pub(super) fn find(
-    head: &mut Head<'_>,
-    zones: &[FoundZone],
-    tracks: &Tracks,
-) -> Result<Found, ProbeError> {
+pub(super) fn find(head: &mut Head<'_>, zones: &[FoundZone], tracks: &Tracks) -> Result<Found> {
     let mut pairs = pairs(head, zones, tracks)?;
     let is_cut = match measure(head, &mut pairs) {
         Err(ProbeError::Late(_)) => true,
@@ -99,7 +95,7 @@ pub(super) fn find(
 }
 
 /// Narrows the intervals of all pairs in turn, so that all are equally narrow when the time is over.
-fn measure(head: &mut Head<'_>, pairs: &mut [Pair]) -> Result<(), ProbeError> {
+fn measure(head: &mut Head<'_>, pairs: &mut [Pair]) -> Result<()> {
     for _ in 0..ROUNDS {
         for pair in pairs.iter_mut().filter(|pair| !pair.checked) {
             match pair.cylinders.is_some_and(|cylinders| cylinders > 0) && head.tape().draw() {
@@ -117,11 +113,7 @@ fn interval(low: f64, high: f64) -> Interval {
 }
 
 /// No seek, a change of head, and seeks of growing distance.
-fn pairs(
-    head: &mut Head<'_>,
-    zones: &[FoundZone],
-    tracks: &Tracks,
-) -> Result<Vec<Pair>, ProbeError> {
+fn pairs(head: &mut Head<'_>, zones: &[FoundZone], tracks: &Tracks) -> Result<Vec<Pair>> {
     let reason = "the zone is not there";
     let zone =
         zones.get(tracks.zone).ok_or(ProbeError::Unclear { quantity: "the seek curve", reason })?;
@@ -176,7 +168,7 @@ fn pairs(
 
 /// A block near `lba` that begins and ends on one track: a change of track inside it, or shortly before it, would
 /// show as a skew between the ends of two blocks.
-fn on_one_track(head: &mut Head<'_>, lba: u64, sector_ns: f64) -> Result<u64, ProbeError> {
+fn on_one_track(head: &mut Head<'_>, lba: u64, sector_ns: f64) -> Result<u64> {
     const APART: u64 = 4 * BLOCK as u64;
     let mut to = lba;
     for _ in 0..4 {
@@ -231,7 +223,7 @@ impl Map {
 }
 
 /// A pair of reads that no fit sees, at any angle: a block of the second track, whatever it is, after one of the first.
-fn seal(head: &mut Head<'_>, pair: &Pair) -> Result<(), ProbeError> {
+fn seal(head: &mut Head<'_>, pair: &Pair) -> Result<()> {
     let per_track = (head.turn_ns / pair.sector_ns[1]) as u64;
     let from = pair.from + align(head.below(pair.spread.max(1)));
     let to = pair.to.saturating_sub(per_track / 2) + align(head.below(per_track));
@@ -242,7 +234,7 @@ fn seal(head: &mut Head<'_>, pair: &Pair) -> Result<(), ProbeError> {
 
 /// One read of a pair, timed for the middle of its interval. When it is narrow on a noisy host, one timed below it, which
 /// must miss the block: if it catches it, a delay had raised the lower bound, and the search continues.
-fn narrow(head: &mut Head<'_>, pair: &mut Pair) -> Result<(), ProbeError> {
+fn narrow(head: &mut Head<'_>, pair: &mut Pair) -> Result<()> {
     let narrow_ns = NARROW_NS.max(2.0 * head.noise_ns);
     let is_narrow = |pair: &Pair| pair.high - pair.low <= narrow_ns;
     let is_check = is_narrow(pair);
@@ -253,7 +245,7 @@ fn narrow(head: &mut Head<'_>, pair: &mut Pair) -> Result<(), ProbeError> {
 }
 
 /// One read of a pair, timed so that the block passes `after_ns` later. Returns true when it told something.
-fn catch(head: &mut Head<'_>, pair: &mut Pair, after_ns: f64) -> Result<bool, ProbeError> {
+fn catch(head: &mut Head<'_>, pair: &mut Pair, after_ns: f64) -> Result<bool> {
     let aim = pair
         .to_angle
         .filter(|_| pair.high.is_finite())

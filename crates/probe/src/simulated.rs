@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Direction, NO_TIME, ProbeError, ReadFailed, Span, Target, Timed, WriteFailed, WriteTarget,
+    Direction, NO_TIME, ReadFailed, Result, Span, Target, Timed, WriteFailed, WriteTarget,
 };
 use seekwell_device::model::{Completion, Geometry, Lba, Model, Operation, Refused, Request};
 
@@ -103,11 +103,7 @@ impl WriteTarget for Simulated {
         self.run(Operation::Write, requests, depth).map_err(failed)
     }
 
-    fn mix_all(
-        &mut self,
-        requests: &[(Direction, Span)],
-        depth: u32,
-    ) -> Result<Vec<Timed>, ProbeError> {
+    fn mix_all(&mut self, requests: &[(Direction, Span)], depth: u32) -> Result<Vec<Timed>> {
         let depth = depth.min(self.model.geometry().queue_depth);
         let operation = |direction: Direction| match direction {
             Direction::Read => Operation::Read,

@@ -6,11 +6,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rand_core::{Rng as _, SeedableRng as _};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use seekwell_stats::{Rng, seeded};
 
 use super::simulated::Simulated;
-use super::{Direction, ProbeError, ReadFailed, Span, Target, Timed, WriteFailed, WriteTarget};
+use super::{Direction, ReadFailed, Result, Span, Target, Timed, WriteFailed, WriteTarget};
 use seekwell_device::model::Geometry;
 
 /// Most waiting reads among which a disk may sort.
@@ -245,12 +244,12 @@ impl Tape {
     }
 
     /// Makes all requests again on a model, with the pauses between them, and puts the sealed times beside those of the model.
-    pub(super) fn replay(&self, model: &mut Simulated) -> Result<Vec<Compared>, ProbeError> {
+    pub(super) fn replay(&self, model: &mut Simulated) -> Result<Vec<Compared>> {
         let ends = |sample: &Sample| [sample.from.0, sample.to.0];
         let wanted: BTreeSet<usize> = self.samples.iter().flat_map(ends).collect();
         let mut modelled: BTreeMap<usize, Vec<Timed>> = BTreeMap::new();
         for (index, deed) in self.deeds.iter().enumerate() {
-            model.wait_until(model.now_ns() + deed.gap_ns);
+            model.pause(deed.gap_ns);
             let times = match &deed.requests {
                 Requests::Reads(spans) => model.read_all(spans, deed.depth)?,
                 Requests::Writes(spans) => model.write_all(spans, deed.depth)?,
@@ -286,14 +285,14 @@ impl Tape {
 /// A lot that falls on one of each three.
 #[derive(Clone, Debug)]
 struct Lot {
-    random: Xoshiro256PlusPlus,
+    random: Rng,
     sealed: usize,
     next: usize,
 }
 
 impl Lot {
     fn new(seed: u64) -> Self {
-        Self { random: Xoshiro256PlusPlus::seed_from_u64(seed), sealed: 0, next: OF }
+        Self { random: seeded(seed), sealed: 0, next: OF }
     }
 
     fn draw(&mut self) -> bool {
@@ -360,11 +359,7 @@ impl<T: WriteTarget + ?Sized> WriteTarget for Recorder<'_, T> {
         Ok(times)
     }
 
-    fn mix_all(
-        &mut self,
-        requests: &[(Direction, Span)],
-        depth: u32,
-    ) -> Result<Vec<Timed>, ProbeError> {
+    fn mix_all(&mut self, requests: &[(Direction, Span)], depth: u32) -> Result<Vec<Timed>> {
         let times = self.target.mix_all(requests, depth)?;
         self.tape.note(Requests::Mixed(requests.to_vec()), depth, &times);
         Ok(times)
@@ -395,8 +390,8 @@ pub(super) trait Draws: Sized {
         &mut self,
         is_sealed: bool,
         class: Class,
-        measure: impl Fn(&mut Self) -> Result<T, ProbeError>,
-    ) -> Result<Option<T>, ProbeError> {
+        measure: impl Fn(&mut Self) -> Result<T>,
+    ) -> Result<Option<T>> {
         self.tape().begin();
         let result = measure(self)?;
         Ok(self.tape().end(is_sealed, class, result))
@@ -406,8 +401,8 @@ pub(super) trait Draws: Sized {
     fn one<T>(
         &mut self,
         class: Class,
-        measure: impl Fn(&mut Self) -> Result<T, ProbeError>,
-    ) -> Result<Option<T>, ProbeError> {
+        measure: impl Fn(&mut Self) -> Result<T>,
+    ) -> Result<Option<T>> {
         let is_sealed = self.tape().draw();
         self.drawn(is_sealed, class, measure)
     }
@@ -417,8 +412,8 @@ pub(super) trait Draws: Sized {
         &mut self,
         class: Class,
         count: usize,
-        measure: impl Fn(&mut Self) -> Result<T, ProbeError>,
-    ) -> Result<Vec<T>, ProbeError> {
+        measure: impl Fn(&mut Self) -> Result<T>,
+    ) -> Result<Vec<T>> {
         let mut seen = Vec::with_capacity(count);
         while seen.len() < count {
             seen.extend(self.one(class, &measure)?);

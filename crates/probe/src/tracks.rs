@@ -3,7 +3,7 @@
 use super::head::{BLOCK, Head, align, median};
 use super::tape::{Class, Draws as _, Judged};
 use super::zones::FoundZone;
-use super::{Interval, ProbeError};
+use super::{Interval, ProbeError, Result};
 
 /// Tracks that are looked at: twice as many as the most heads of a disk, and some more.
 const TRACKS: u64 = 44;
@@ -41,7 +41,7 @@ struct Jump {
 }
 
 /// Finds heads and skews in the largest zone.
-pub(super) fn find(head: &mut Head<'_>, zones: &[FoundZone]) -> Result<Tracks, ProbeError> {
+pub(super) fn find(head: &mut Head<'_>, zones: &[FoundZone]) -> Result<Tracks> {
     let unclear = |reason| ProbeError::Unclear { quantity: "the skew of tracks", reason };
     let largest = zones.iter().enumerate().max_by_key(|(_, zone)| zone.end_lba - zone.first_lba);
     let (zone, found) = largest.ok_or(unclear("there are no zones"))?;
@@ -125,7 +125,7 @@ enum Groups {
 fn groups(jumps: &[Jump], least_gap: f64) -> Groups {
     let mut sizes: Vec<f64> = jumps.iter().map(|jump| jump.sectors).collect();
     sizes.sort_by(f64::total_cmp);
-    let middle = median(sizes.clone()).unwrap_or(0.0);
+    let middle = median(&sizes).unwrap_or(0.0);
     let gaps = sizes.windows(2).enumerate().map(|(index, pair)| (index, pair[1] - pair[0]));
     let widest = gaps.max_by(|one, other| one.1.total_cmp(&other.1));
     let Some((index, _)) = widest.filter(|(_, gap)| *gap >= least_gap) else {
@@ -136,7 +136,7 @@ fn groups(jumps: &[Jump], least_gap: f64) -> Groups {
     let (tracks, cylinders) = if large_are_cylinders { (small, large) } else { (large, small) };
     let limit = f64::midpoint(sizes[index], sizes[index + 1]);
     let is_cylinder = |jump: &&Jump| (jump.sectors > limit) == large_are_cylinders;
-    match (median(tracks.to_vec()), median(cylinders.to_vec()), jumps.iter().find(is_cylinder)) {
+    match (median(tracks), median(cylinders), jumps.iter().find(is_cylinder)) {
         (Some(track), Some(cylinder), Some(first)) => {
             Groups::Two { track, cylinder, first: *first }
         }
@@ -161,7 +161,7 @@ fn heads(jumps: &[Jump], [track, cylinder]: [f64; 2]) -> Option<u32> {
 }
 
 /// First sector behind the change of track between `low` and `step` sectors farther.
-fn border(head: &mut Head<'_>, low: u64, step: u64, sector_ns: f64) -> Result<u64, ProbeError> {
+fn border(head: &mut Head<'_>, low: u64, step: u64, sector_ns: f64) -> Result<u64> {
     let end_of_low = head.angles(BACKWARDS, &[(low, false)])?;
     let end_of_low = end_of_low.first().copied().flatten().unwrap_or(0.0);
     let (unit, slack_ns) = (head.unit(), head.slack_ns(sector_ns));

@@ -3,8 +3,7 @@
 //! Such a volume makes as many requests a second whether they are short or long, and near to each other or far apart; no
 //! medium does. Reads alone tell that, so that a volume with data on it can be probed.
 
-use rand_core::{Rng as _, SeedableRng as _};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use seekwell_stats::{Rng, seeded};
 
 use super::accuracy::{add_trace, mixed_trace, read_trace};
 use super::believed::Accuracy;
@@ -14,7 +13,7 @@ use super::mixed::{List, lists};
 use super::simulated::Simulated;
 use super::tape::{Class, Draws, Judged, Recorder, Tape, Taped, TapedWrites};
 use super::writes::{interval, middle};
-use super::{Interval, News, ProbeError, Span, Stage, Target, Timed, WriteTarget, found};
+use super::{Interval, News, ProbeError, Result, Span, Stage, Target, Timed, WriteTarget, found};
 use seekwell_device::model::Geometry;
 
 mod file;
@@ -118,13 +117,8 @@ pub struct Paced {
 impl Paced {
     /// Latency without the way over the link, in nanoseconds.
     pub(super) fn latency_ns(&self) -> Interval {
-        let bus = f64::from(BLOCK);
-        let Interval { value, low, high } = self.single_ns;
-        Interval {
-            value: (value - bus * self.sector_ns.value).max(0.0),
-            low: (low - bus * self.sector_ns.value).max(0.0),
-            high: (high - bus * self.sector_ns.value).max(0.0),
-        }
+        let bus_ns = f64::from(BLOCK) * self.sector_ns.value;
+        self.single_ns.map(|ns| (ns - bus_ns).max(0.0))
     }
 
     /// Rate of the link in 10^6 bytes a second; `None` when a longer request takes no longer.
@@ -154,16 +148,12 @@ pub struct PacedWrites {
 
 /// Looks for a limit of requests, for a few seconds, with reads alone. `None` when the device shows none: then its medium
 /// has to be probed.
-///
-/// # Errors
-///
-/// [`ProbeError::Read`].
 pub fn probe_volume(
     target: &mut dyn Target,
     tape: &mut Tape,
     seed: u64,
     tell: &mut dyn FnMut(News),
-) -> Result<Option<Volume>, ProbeError> {
+) -> Result<Option<Volume>> {
     let geometry = target.geometry();
     if geometry.sectors_512 < LEAST_SECTORS || geometry.queue_depth < 2 {
         return Ok(None);
@@ -181,17 +171,13 @@ pub fn probe_volume(
 }
 
 /// Adds to `volume` what only writes tell. The contents of the device are lost.
-///
-/// # Errors
-///
-/// [`ProbeError`].
 pub fn probe_volume_writes(
     target: &mut dyn WriteTarget,
     tape: &mut Tape,
     volume: &mut Volume,
     seed: u64,
     tell: &mut dyn FnMut(News),
-) -> Result<(), ProbeError> {
+) -> Result<()> {
     let mut recorder = Recorder::new(target, tape);
     let mut asked =
         Asked::new(
@@ -208,30 +194,22 @@ pub fn probe_volume_writes(
 }
 
 /// Compares the file made of `volume` with the device on the measurements that the tape sealed, and on a mixed trace of reads.
-///
-/// # Errors
-///
-/// [`ProbeError`].
 pub fn judge_volume(
     target: &mut dyn Target,
     tape: &Tape,
     volume: &Volume,
     seed: u64,
-) -> Result<Accuracy, ProbeError> {
+) -> Result<Accuracy> {
     judged(tape, volume, seed, false, |trace| Ok(read_trace(target, trace, u64::MAX)?.0))
 }
 
 /// The same with writes in the mixed trace. The contents of the device are lost.
-///
-/// # Errors
-///
-/// [`ProbeError`].
 pub fn judge_volume_writes(
     target: &mut dyn WriteTarget,
     tape: &Tape,
     volume: &Volume,
     seed: u64,
-) -> Result<Accuracy, ProbeError> {
+) -> Result<Accuracy> {
     judged(tape, volume, seed, true, |trace| mixed_trace(target, trace))
 }
 
@@ -241,8 +219,8 @@ fn judged(
     volume: &Volume,
     seed: u64,
     writes: bool,
-    on_device: impl FnOnce(&[List]) -> Result<Vec<Timed>, ProbeError>,
-) -> Result<Accuracy, ProbeError> {
+    on_device: impl FnOnce(&[List]) -> Result<Vec<Timed>>,
+) -> Result<Accuracy> {
     let geometry = &volume.geometry;
     let refused = |_| ProbeError::file_refused("the accuracy of the file");
     let file = seekwell_device::file::load(&volume_file(UNNAMED, volume, None)).map_err(refused)?;
@@ -255,13 +233,13 @@ fn judged(
     Ok(Accuracy::new(tape, compared))
 }
 
-type Ask<T> = fn(&mut T, &[Span], u32) -> Result<Vec<Timed>, ProbeError>;
+type Ask<T> = fn(&mut T, &[Span], u32) -> Result<Vec<Timed>>;
 
 /// Requests of one direction at random places.
 struct Asked<'t, T: ?Sized> {
     target: &'t mut T,
     ask: Ask<T>,
-    random: Xoshiro256PlusPlus,
+    random: Rng,
     depth: u32,
     sectors: u64,
     longest: u32,
@@ -278,7 +256,7 @@ impl<'t, T: Taped + ?Sized> Asked<'t, T> {
         let geometry = target.geometry();
         Self {
             ask,
-            random: Xoshiro256PlusPlus::seed_from_u64(seed),
+            random: seeded(seed),
             depth: geometry.queue_depth.min(DEEPEST),
             sectors: geometry.sectors_512,
             longest: (geometry.max_request_bytes / 512).clamp(BLOCK, LONGEST),
@@ -288,13 +266,12 @@ impl<'t, T: Taped + ?Sized> Asked<'t, T> {
 
     fn places(&mut self, count: usize, sectors: u32, among: u64) -> Vec<Span> {
         let places = among.saturating_sub(u64::from(sectors)) / u64::from(BLOCK);
-        let mut below =
-            |limit: u64| ((u128::from(self.random.next_u64()) * u128::from(limit)) >> 64) as u64;
-        (0..count).map(|_| Span { lba: below(places) * u64::from(BLOCK), sectors }).collect()
+        let mut lba = || self.random.below(places) * u64::from(BLOCK);
+        (0..count).map(|_| Span { lba: lba(), sectors }).collect()
     }
 
     /// Uses up what was saved in an idle time. Returns the requests of a list that lasts long enough to be measured.
-    fn use_up(&mut self, sectors: u32) -> Result<usize, ProbeError> {
+    fn use_up(&mut self, sectors: u32) -> Result<usize> {
         let until_ns = self.target.now_ns() + SAVED_NS;
         let (mut made, mut rate) = (0, 0.0);
         while made < MOST_SAVED && self.target.now_ns() < until_ns {
@@ -307,7 +284,7 @@ impl<'t, T: Taped + ?Sized> Asked<'t, T> {
     }
 
     /// Requests a second of a list at depth, in its second half: what was saved up before is used by then.
-    fn rate(&mut self, spans: &[Span]) -> Result<f64, ProbeError> {
+    fn rate(&mut self, spans: &[Span]) -> Result<f64> {
         let times = (self.ask)(self.target, spans, self.depth)?;
         let mut ends: Vec<u64> = times.iter().map(|time| time.end_ns).collect();
         ends.sort_unstable();
@@ -317,9 +294,8 @@ impl<'t, T: Taped + ?Sized> Asked<'t, T> {
         Ok(count * 1e9 / end_ns.saturating_sub(*middle_ns).max(1) as f64)
     }
 
-    fn after_rest(&mut self, span: Span) -> Result<f64, ProbeError> {
-        let at_ns = self.target.now_ns() + REST_NS;
-        self.target.wait_until(at_ns);
+    fn after_rest(&mut self, span: Span) -> Result<f64> {
+        self.target.pause(REST_NS);
         let times = (self.ask)(self.target, &[span], 1)?;
         let reason = "a request after a pause has no time; probe the volume again";
         let unclear = ProbeError::Unclear { quantity: "the latency", reason };
@@ -327,12 +303,12 @@ impl<'t, T: Taped + ?Sized> Asked<'t, T> {
     }
 
     /// True when requests of several lengths, near and far, come at one rate, and their latency would allow a higher one.
-    fn is_limited(&mut self) -> Result<bool, ProbeError> {
+    fn is_limited(&mut self) -> Result<bool> {
         let mut single = Vec::new();
         for span in self.places(5, BLOCK, self.sectors) {
             single.push(self.after_rest(span)?);
         }
-        let single_ns = median(single).unwrap_or_default().max(1.0);
+        let single_ns = median(&single).unwrap_or_default().max(1.0);
         if single_ns < LEAST_NS {
             return Ok(false);
         }
@@ -352,7 +328,7 @@ impl<'t, T: Taped + ?Sized> Asked<'t, T> {
         Ok(true)
     }
 
-    fn paced(&mut self, names: Names) -> Result<Paced, ProbeError> {
+    fn paced(&mut self, names: Names) -> Result<Paced> {
         let (mut short, mut long) = (Vec::new(), Vec::new());
         let longest = self.longest;
         while short.len().min(long.len()) < SINGLE {
@@ -371,12 +347,12 @@ impl<'t, T: Taped + ?Sized> Asked<'t, T> {
         Ok(Paced { single_ns, sector_ns, per_second, mb_per_s, longest })
     }
 
-    fn single(&mut self, class: Class, spans: &[Span]) -> Result<Option<f64>, ProbeError> {
+    fn single(&mut self, class: Class, spans: &[Span]) -> Result<Option<f64>> {
         let Some(span) = spans.first() else { return Ok(None) };
         self.one(class, |asked| asked.after_rest(*span))
     }
 
-    fn rates(&mut self, class: Class, sectors: u32) -> Result<Interval, ProbeError> {
+    fn rates(&mut self, class: Class, sectors: u32) -> Result<Interval> {
         let count = self.use_up(sectors)?;
         let mut rates = Vec::with_capacity(LISTS);
         while rates.len() < LISTS {
@@ -389,7 +365,7 @@ impl<'t, T: Taped + ?Sized> Asked<'t, T> {
 }
 
 impl<T: TapedWrites + ?Sized> Asked<'_, T> {
-    fn flushes(&mut self) -> Result<Interval, ProbeError> {
+    fn flushes(&mut self) -> Result<Interval> {
         let mut took = Vec::with_capacity(SINGLE);
         while took.len() < SINGLE {
             let spans = self.places(1, BLOCK, self.sectors);

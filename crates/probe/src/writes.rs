@@ -3,8 +3,7 @@
 //! Everything on the device is lost. Times that the cache hides are found by flushing, and parameters that act only
 //! together (candidates among which the drive sorts, settling) by comparison with the file's own model.
 
-use rand_core::{Rng as _, SeedableRng as _};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use seekwell_stats::{Rng, seeded};
 
 use super::accuracy::nearest;
 use super::describe::built;
@@ -13,7 +12,9 @@ use super::line::{Point, line};
 use super::simulated::Simulated;
 use super::tape::{Class, Draws, Judged, RANDOM, SYNCED, Tape, TapedWrites};
 use super::write_cache::{Drain, WriteCache, Writes};
-use super::{Findings, Interval, News, ProbeError, Span, Stage, Timed, WriteFailed, WriteTarget};
+use super::{
+    Findings, Interval, News, ProbeError, Result, Span, Stage, Timed, WriteFailed, WriteTarget,
+};
 
 /// Pause in which a drive writes what little is in its cache, in nanoseconds.
 const IDLE_NS: u64 = 200_000_000;
@@ -61,7 +62,7 @@ const LONGEST_DELAY_NS: u64 = 12_800_000_000;
 /// The device with random places.
 pub(super) struct Pen<'t> {
     pub(super) target: &'t mut dyn TapedWrites,
-    random: Xoshiro256PlusPlus,
+    random: Rng,
 }
 
 impl Draws for Pen<'_> {
@@ -72,11 +73,11 @@ impl Draws for Pen<'_> {
 
 impl<'t> Pen<'t> {
     pub(super) fn new(target: &'t mut dyn TapedWrites, seed: u64) -> Self {
-        Self { target, random: Xoshiro256PlusPlus::seed_from_u64(seed) }
+        Self { target, random: seeded(seed) }
     }
 
     pub(super) fn below(&mut self, limit: u64) -> u64 {
-        ((u128::from(self.random.next_u64()) * u128::from(limit)) >> 64) as u64
+        self.random.below(limit)
     }
 
     /// Blocks anywhere on the device.
@@ -98,20 +99,19 @@ impl<'t> Pen<'t> {
         (0..count).map(|nth| Span { lba: first + nth * u64::from(sectors), sectors }).collect()
     }
 
-    pub(super) fn write(&mut self, span: Span) -> Result<Timed, ProbeError> {
+    pub(super) fn write(&mut self, span: Span) -> Result<Timed> {
         Ok(self.target.write_one(span)?)
     }
 
     /// Empties the cache and lets the drive rest.
-    pub(super) fn rest(&mut self) -> Result<(), ProbeError> {
+    pub(super) fn rest(&mut self) -> Result<()> {
         self.target.flush()?;
         self.wait(IDLE_NS);
         Ok(())
     }
 
     pub(super) fn wait(&mut self, ns: u64) {
-        let at_ns = self.target.now_ns() + ns;
-        self.target.wait_until(at_ns);
+        self.target.pause(ns);
     }
 }
 
@@ -121,12 +121,12 @@ pub(super) fn find(
     findings: &Findings,
     seed: u64,
     tell: &mut dyn FnMut(News),
-) -> Result<Writes, ProbeError> {
+) -> Result<Writes> {
     let mut pen = Pen::new(target, seed);
     tell(News::Begins(Stage::WriteCache));
     let write_ns = single(&mut pen)?;
     let is_cached = write_ns.value < findings.turn_ns.value / 4.0;
-    let mut writes = Writes { write_ns, settle_ns: interval(&[0.0]), cache: None };
+    let mut writes = Writes { write_ns, settle_ns: Interval::exact(0.0), cache: None };
     if is_cached {
         writes.cache = Some(cache(&mut pen, findings, tell)?);
     }
@@ -142,7 +142,7 @@ pub(super) fn find(
 }
 
 /// Times of single writes, each after a rest.
-fn single(pen: &mut Pen<'_>) -> Result<Interval, ProbeError> {
+fn single(pen: &mut Pen<'_>) -> Result<Interval> {
     let times = pen.repeat(AFTER_REST, SINGLE, |pen| {
         pen.rest()?;
         let span = pen.places(1, BLOCK).remove(0);
@@ -152,11 +152,7 @@ fn single(pen: &mut Pen<'_>) -> Result<Interval, ProbeError> {
 }
 
 /// The cache by itself. The number of candidates that it sorts is found later.
-fn cache(
-    pen: &mut Pen<'_>,
-    findings: &Findings,
-    tell: &mut dyn FnMut(News),
-) -> Result<WriteCache, ProbeError> {
+fn cache(pen: &mut Pen<'_>, findings: &Findings, tell: &mut dyn FnMut(News)) -> Result<WriteCache> {
     let stall_ns = (findings.turn_ns.value / 4.0) as u64;
     let flushes = pen.repeat(EMPTY_FLUSHES, SINGLE, |pen| {
         pen.rest()?;
@@ -196,7 +192,7 @@ struct Filled {
 }
 
 /// Fills the empty cache, a few times. One of them is sealed: a large cache takes a minute to be empty again.
-fn fill(pen: &mut Pen<'_>, sectors: u32, stall_ns: u64) -> Result<Vec<Filled>, ProbeError> {
+fn fill(pen: &mut Pen<'_>, sectors: u32, stall_ns: u64) -> Result<Vec<Filled>> {
     // A large write keeps the bus busy for longer than a small one.
     let stall_ns = stall_ns + u64::from(sectors) * 10_000;
     let mut found = Vec::with_capacity(LISTS);
@@ -207,7 +203,7 @@ fn fill(pen: &mut Pen<'_>, sectors: u32, stall_ns: u64) -> Result<Vec<Filled>, P
     Ok(found)
 }
 
-fn filled(pen: &mut Pen<'_>, sectors: u32, stall_ns: u64) -> Result<Filled, ProbeError> {
+fn filled(pen: &mut Pen<'_>, sectors: u32, stall_ns: u64) -> Result<Filled> {
     let begun_ns = pen.target.now_ns();
     let mut filled = Filled { sectors: 0, elapsed_ns: 0, one: sectors.into() };
     while filled.sectors < MOST_WRITES * u64::from(BLOCK) {
@@ -234,7 +230,7 @@ fn size(filled: &[Filled], drained_per_ns: f64) -> Interval {
 }
 
 /// Rate of random writes with the cache full, as the writes before have left it.
-fn drain(pen: &mut Pen<'_>, depth: u32) -> Result<Drain, ProbeError> {
+fn drain(pen: &mut Pen<'_>, depth: u32) -> Result<Drain> {
     let [writes, rates] = STEADY;
     let warm = pen.places(writes, BLOCK);
     pen.target.write_all(&warm, depth)?;
@@ -253,7 +249,7 @@ fn drain(pen: &mut Pen<'_>, depth: u32) -> Result<Drain, ProbeError> {
 }
 
 /// Sectors from stop to stop of writes in a row with the cache full: each stop ends when a run is on the medium.
-fn run(pen: &mut Pen<'_>, size: Interval) -> Result<Option<Interval>, ProbeError> {
+fn run(pen: &mut Pen<'_>, size: Interval) -> Result<Option<Interval>> {
     const COUNTED: u64 = 1000;
     // Long writes, because short ones may come no faster than the medium takes them.
     let length = pen.long();
@@ -267,7 +263,7 @@ fn run(pen: &mut Pen<'_>, size: Interval) -> Result<Option<Interval>, ProbeError
         found.extend(pen.drawn(is_sealed, Class::of(ROW, Judged::Each), |pen| {
             let times = pen.target.write_all(row, 1)?;
             let took: Vec<f64> = times.iter().map(|time| time.took_ns() as f64).collect();
-            let stop_ns = 1.4 * median(took.clone()).unwrap_or_default() + 50_000.0;
+            let stop_ns = 1.4 * median(&took).unwrap_or_default() + 50_000.0;
             let stops = took.iter().filter(|took| **took > stop_ns).count();
             let sectors = (took.len() as u64 * u64::from(length)) as f64;
             Ok((stops > 2).then(|| sectors / stops as f64))
@@ -279,7 +275,7 @@ fn run(pen: &mut Pen<'_>, size: Interval) -> Result<Option<Interval>, ProbeError
 }
 
 /// Flushes after some random writes, at most so many.
-fn flushes_of(pen: &mut Pen<'_>, most: u64) -> Result<Vec<Point>, ProbeError> {
+fn flushes_of(pen: &mut Pen<'_>, most: u64) -> Result<Vec<Point>> {
     let mut points = Vec::new();
     for (dirty, times) in DIRTY.into_iter().filter(|(dirty, _)| *dirty <= most.max(1)) {
         let found = pen.repeat(FLUSHES, times, |pen| {
@@ -294,13 +290,13 @@ fn flushes_of(pen: &mut Pen<'_>, most: u64) -> Result<Vec<Point>, ProbeError> {
 }
 
 /// Time of a flush after these writes.
-fn flushed(target: &mut dyn WriteTarget, spans: &[Span]) -> Result<u64, ProbeError> {
+fn flushed(target: &mut dyn WriteTarget, spans: &[Span]) -> Result<u64> {
     target.write_all(spans, 1)?;
     Ok(target.flush()?.took_ns())
 }
 
 /// Idle time after which a flush finds the cache empty: doubled until it does. It takes up to half a minute, so none is sealed.
-fn delay(pen: &mut Pen<'_>, empty_ns: u64) -> Result<Interval, ProbeError> {
+fn delay(pen: &mut Pen<'_>, empty_ns: u64) -> Result<Interval> {
     // Shorter times could not be told from the time that the write itself takes.
     let (mut low, mut wait_ns) = (0, 100_000_000);
     while wait_ns <= LONGEST_DELAY_NS {
@@ -323,7 +319,7 @@ fn delay(pen: &mut Pen<'_>, empty_ns: u64) -> Result<Interval, ProbeError> {
 }
 
 /// Reads the last of some writes, which still wait.
-fn serves_written(pen: &mut Pen<'_>, stall_ns: u64) -> Result<bool, ProbeError> {
+fn serves_written(pen: &mut Pen<'_>, stall_ns: u64) -> Result<bool> {
     const WAITING: usize = 16;
     let served = pen.repeat(WRITTEN, TRIES, |pen| {
         pen.rest()?;
@@ -336,7 +332,7 @@ fn serves_written(pen: &mut Pen<'_>, stall_ns: u64) -> Result<bool, ProbeError> 
 }
 
 /// Reads ahead, writes elsewhere, and looks for what was read ahead.
-fn clears_read_ahead(pen: &mut Pen<'_>, findings: &Findings) -> Result<Option<bool>, ProbeError> {
+fn clears_read_ahead(pen: &mut Pen<'_>, findings: &Findings) -> Result<Option<bool>> {
     let Some(before) = findings.buffer.read_ahead_after else { return Ok(None) };
     let cleared = pen.repeat(CLEARED, TRIES, |pen| {
         let at = pen.places(1, 64 * BLOCK).remove(0).lba;
@@ -356,7 +352,7 @@ fn clears_read_ahead(pen: &mut Pen<'_>, findings: &Findings) -> Result<Option<bo
 }
 
 /// Settling, from writes that are each flushed: what the device takes longer than its model without any.
-fn settle(pen: &mut Pen<'_>, findings: &Findings, writes: &Writes) -> Result<Interval, ProbeError> {
+fn settle(pen: &mut Pen<'_>, findings: &Findings, writes: &Writes) -> Result<Interval> {
     let mut found = Vec::with_capacity(LISTS);
     for _ in 0..LISTS {
         let spans = pen.places(FLUSHED, BLOCK);
@@ -371,7 +367,7 @@ fn settle(pen: &mut Pen<'_>, findings: &Findings, writes: &Writes) -> Result<Int
         let mut settle_ns = 0.0;
         // The second step makes up for turns that the first one crossed.
         for _ in 0..2 {
-            let tried = Writes { settle_ns: interval(&[settle_ns]), ..writes.clone() };
+            let tried = Writes { settle_ns: Interval::exact(settle_ns), ..writes.clone() };
             let mut modelled = Vec::new();
             for phase in 1..=4 {
                 let mut model = simulated(findings, &tried, phase)?;
@@ -401,7 +397,7 @@ fn mean_ns(times: &[Timed]) -> f64 {
 }
 
 /// Candidates among which the drive chooses, from flushes of many writes.
-fn window(pen: &mut Pen<'_>, findings: &Findings, writes: &Writes) -> Result<[u32; 2], ProbeError> {
+fn window(pen: &mut Pen<'_>, findings: &Findings, writes: &Writes) -> Result<[u32; 2]> {
     let points = writes.cache.iter().flat_map(|cache| &cache.flushes);
     let most = points.map(|point| point.dirty).max().unwrap_or(1);
     if most < 4 {
@@ -411,7 +407,7 @@ fn window(pen: &mut Pen<'_>, findings: &Findings, writes: &Writes) -> Result<[u3
     // Settling costs as much time as sorting saves, so each of its bounds has a list.
     let Interval { value, low, high } = writes.settle_ns;
     for settle_ns in [low, value, high] {
-        let writes = &Writes { settle_ns: interval(&[settle_ns]), ..writes.clone() };
+        let writes = &Writes { settle_ns: Interval::exact(settle_ns), ..writes.clone() };
         let measured = pen.repeat(FLUSHES, FLUSHES_SORTED, |pen| {
             let spans = pen.places(most.min(64) as usize, BLOCK);
             pen.rest()?;
@@ -430,7 +426,7 @@ fn off(
     writes: &Writes,
     window: u32,
     measured: &[(Vec<Span>, f64)],
-) -> Result<f64, ProbeError> {
+) -> Result<f64> {
     let mut tried = writes.clone();
     if let Some(cache) = &mut tried.cache {
         cache.window = [window, window];
@@ -445,11 +441,7 @@ fn off(
 }
 
 /// The model of the findings with these writes.
-pub(super) fn simulated(
-    findings: &Findings,
-    writes: &Writes,
-    seed: u64,
-) -> Result<Simulated, ProbeError> {
+pub(super) fn simulated(findings: &Findings, writes: &Writes, seed: u64) -> Result<Simulated> {
     let with = Findings { writes: Some(writes.clone()), ..findings.clone() };
     let file = built(&with).ok_or_else(|| ProbeError::file_refused("the write cache"))?;
     Ok(Simulated::new(seekwell_device::build(&file, seed)))
@@ -464,7 +456,7 @@ pub(super) fn middle(mut times: Vec<f64>) -> Interval {
     times.sort_by(f64::total_cmp);
     let low = times.get(1).copied().unwrap_or_default();
     let high = times.iter().rev().nth(1).copied().unwrap_or(low);
-    Interval { value: median(times).unwrap_or(low), low, high }
+    Interval { value: median(&times).unwrap_or(low), low, high }
 }
 
 /// Mean, smallest and largest.

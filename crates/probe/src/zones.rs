@@ -2,7 +2,7 @@
 
 use super::head::{BLOCK, Head, align, median};
 use super::tape::{Class, Draws as _, Judged};
-use super::{Interval, ProbeError};
+use super::{Interval, ProbeError, Result};
 
 /// Places at which tracks are measured first; the ends of zones are then bisected between them.
 const PLACES: u64 = 96;
@@ -40,7 +40,7 @@ struct Measured {
 }
 
 /// Finds the zones.
-pub(super) fn find(head: &mut Head<'_>) -> Result<Vec<FoundZone>, ProbeError> {
+pub(super) fn find(head: &mut Head<'_>) -> Result<Vec<FoundZone>> {
     let room = head.sectors() - (1 << 14);
     let places: Vec<u64> = (0..PLACES).map(|nth| align(room / (PLACES - 1) * nth)).collect();
     let mut measured = measure(head, &places)?;
@@ -80,11 +80,7 @@ fn same(one: Measured, other: Measured, tolerance: f64) -> bool {
 
 /// Measures places again that differ from both of their neighbours, which agree: no zone is between two parts of another
 /// one. What differs twice takes the length of its neighbours.
-fn settle(
-    head: &mut Head<'_>,
-    measured: &mut [Measured],
-    tolerance: f64,
-) -> Result<(), ProbeError> {
+fn settle(head: &mut Head<'_>, measured: &mut [Measured], tolerance: f64) -> Result<()> {
     if !head.is_noisy() {
         return Ok(());
     }
@@ -114,7 +110,7 @@ fn settle(
     Ok(())
 }
 
-fn measure(head: &mut Head<'_>, places: &[u64]) -> Result<Vec<Measured>, ProbeError> {
+fn measure(head: &mut Head<'_>, places: &[u64]) -> Result<Vec<Measured>> {
     let [few, many] = BLOCKS;
     let first: Vec<(u64, u64)> = places.iter().map(|lba| (*lba, COARSE_SECTORS)).collect();
     let coarse = passes(head, &first, few)?;
@@ -131,7 +127,7 @@ fn measure(head: &mut Head<'_>, places: &[u64]) -> Result<Vec<Measured>, ProbeEr
 
 /// Sectors of the track at each place, from blocks `step` sectors apart. Each pass reads one block of every place,
 /// backwards, so that reading ahead brings none of the next ones into the buffer.
-fn passes(head: &mut Head<'_>, places: &[(u64, u64)], count: u64) -> Result<Vec<f64>, ProbeError> {
+fn passes(head: &mut Head<'_>, places: &[(u64, u64)], count: u64) -> Result<Vec<f64>> {
     let sealed = head.tape().draws(places.len() * count as usize);
     let of_block = |block: u64| {
         let at = places.iter().zip(sealed.chunks(count as usize));
@@ -168,7 +164,7 @@ fn typical(seen: &[(f64, f64)], turn_ns: f64) -> Option<f64> {
         let (blocks, ns) = (pair[1].0 - pair[0].0, pair[1].1 - pair[0].1);
         ns.rem_euclid(turn_ns) / blocks
     });
-    median(pairs.collect())
+    median(&pairs.collect::<Vec<_>>())
 }
 
 /// Time from block to block, from their angles: the slope of a straight line, or of two lines side by side where the end of
@@ -235,7 +231,7 @@ fn join(measured: &[Measured], sectors: u64, tolerance: f64) -> Vec<FoundZone> {
         let lengths: Vec<f64> = group.iter().map(|place| place.sectors_per_track).collect();
         let low = lengths.iter().copied().fold(f64::INFINITY, f64::min);
         let high = lengths.iter().copied().fold(0.0, f64::max);
-        let value = median(lengths).unwrap_or(low);
+        let value = median(&lengths).unwrap_or(low);
         FoundZone {
             first_lba: index.checked_sub(1).map_or(0, border),
             end_lba: border(index),

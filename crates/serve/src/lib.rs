@@ -14,10 +14,10 @@
 //!
 //! Not for: how long a device takes (crate `device`), what it holds (crate `virtual`), guests in virtual time.
 
-pub mod disk;
+mod disk;
 mod floor;
 mod mount;
-pub mod protocol;
+mod protocol;
 mod served;
 mod server;
 

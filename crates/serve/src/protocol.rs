@@ -1,11 +1,11 @@
 //! The part of the kernel's FUSE protocol that one file needs, as bytes in memory. Version 7.31 and later.
 
+use crate::disk;
+
 #[cfg(test)]
 mod tests;
 
-/// Node of the file system's directory.
-pub const ROOT: u64 = 1;
-/// Node of its only file.
+/// Node of the only file. The directory's is 1.
 pub const FILE: u64 = 2;
 
 /// Bytes before the data of a write request: header and arguments.
@@ -81,36 +81,8 @@ pub enum Ask<'a> {
     Open(u64),
     /// An opened file is closed for good.
     Release,
-    /// Bytes of the file.
-    Read {
-        /// First byte.
-        offset: u64,
-        /// Number of bytes.
-        bytes: u32,
-    },
-    /// Bytes for the file.
-    Write {
-        /// First byte.
-        offset: u64,
-        /// The bytes.
-        data: &'a [u8],
-    },
-    /// Everything written becomes durable.
-    Flush,
-    /// The content is no longer wanted.
-    Discard {
-        /// First byte.
-        offset: u64,
-        /// Number of bytes.
-        bytes: u64,
-    },
-    /// The content becomes zeroes.
-    Zero {
-        /// First byte.
-        offset: u64,
-        /// Number of bytes.
-        bytes: u64,
-    },
+    /// A request to the disk from this byte on.
+    Disk(u64, disk::Ask<'a>),
     /// Size and name limits of the file system.
     Statfs,
     /// Notes that need no answer.
@@ -146,9 +118,6 @@ impl<'a> Fields<'a> {
 }
 
 /// Reads a request.
-///
-/// # Errors
-/// [`Malformed`].
 pub fn parse(bytes: &[u8]) -> Result<Call<'_>, Malformed> {
     let opcode = Fields { bytes, opcode: 0 }.u32(4)?;
     let fields = Fields { bytes, opcode };
@@ -158,11 +127,14 @@ pub fn parse(bytes: &[u8]) -> Result<Call<'_>, Malformed> {
         2 | 36 | 42 => Ask::Unanswered,
         3 => Ask::Attributes(node),
         14 => Ask::Open(node),
-        15 => Ask::Read { offset: fields.u64(HEADER + 8)?, bytes: fields.u32(HEADER + 16)? },
+        15 => {
+            let bytes = fields.u32(HEADER + 16)?.into();
+            Ask::Disk(fields.u64(HEADER + 8)?, disk::Ask::Read(bytes))
+        }
         16 => write(&fields)?,
         17 => Ask::Statfs,
         18 => Ask::Release,
-        20 => Ask::Flush,
+        20 => Ask::Disk(0, disk::Ask::Flush),
         26 => init(&fields)?,
         38 => Ask::Destroy,
         43 => fallocate(&fields)?,
@@ -175,7 +147,7 @@ fn write<'a>(fields: &Fields<'a>) -> Result<Ask<'a>, Malformed> {
     let (offset, bytes) = (fields.u64(HEADER + 8)?, fields.u32(HEADER + 16)? as usize);
     let data = fields.rest(BEFORE_DATA);
     match data.get(..bytes) {
-        Some(data) => Ok(Ask::Write { offset, data }),
+        Some(data) => Ok(Ask::Disk(offset, disk::Ask::Write(data))),
         None => Err(Malformed::Short { bytes: fields.bytes.len(), opcode: fields.opcode }),
     }
 }
@@ -195,8 +167,8 @@ fn init<'a>(fields: &Fields<'_>) -> Result<Ask<'a>, Malformed> {
 fn fallocate<'a>(fields: &Fields<'_>) -> Result<Ask<'a>, Malformed> {
     let (offset, bytes) = (fields.u64(HEADER + 8)?, fields.u64(HEADER + 16)?);
     Ok(match fields.u32(HEADER + 24)? {
-        mode if mode == KEEP_SIZE | PUNCH_HOLE => Ask::Discard { offset, bytes },
-        mode if mode == KEEP_SIZE | ZERO_RANGE => Ask::Zero { offset, bytes },
+        mode if mode == KEEP_SIZE | PUNCH_HOLE => Ask::Disk(offset, disk::Ask::Discard(bytes)),
+        mode if mode == KEEP_SIZE | ZERO_RANGE => Ask::Disk(offset, disk::Ask::Zero(bytes)),
         _ => Ask::Unknown,
     })
 }

@@ -65,9 +65,6 @@ pub struct Report {
 /// Serves a disk until its file is closed for good: says the number of the directory's descriptor on `output` when the
 /// file can be opened, and the [`Report`] at the end, each a line. `command` is a pipe or socket from the command; its end
 /// ends the server as long as the file was not opened.
-///
-/// # Errors
-/// [`ServerError`].
 pub fn serve(disk: Disk, command: impl AsFd, mut output: impl Write) -> Result<(), ServerError> {
     let mount = Mount::new(Path::new("/dev/fuse")).map_err(ServerError::Mount)?;
     // Neither is needed where the kernel refuses it: answers are later then, which the report shows.
@@ -250,15 +247,7 @@ impl Server {
                 self.reply(unique, 0, &[])
             }
             Ask::Statfs => self.reply(unique, 0, &protocol::statfs_answer(self.bytes)),
-            Ask::Read { offset, bytes } => {
-                self.submit(unique, offset, disk::Ask::Read(bytes.into()))
-            }
-            Ask::Write { offset, data } => self.submit(unique, offset, disk::Ask::Write(data)),
-            Ask::Flush => self.submit(unique, 0, disk::Ask::Flush),
-            Ask::Discard { offset, bytes } => {
-                self.submit(unique, offset, disk::Ask::Discard(bytes))
-            }
-            Ask::Zero { offset, bytes } => self.submit(unique, offset, disk::Ask::Zero(bytes)),
+            Ask::Disk(offset, ask) => self.submit(unique, offset, ask),
             Ask::Unanswered => Ok(()),
             Ask::Destroy => {
                 self.ended = true;

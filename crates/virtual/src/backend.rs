@@ -107,29 +107,14 @@ pub enum VirtualBackendError {
     #[error("cannot start a guest")]
     Machine(#[from] MachineError),
     /// The disk after a power cut could not be made.
-    #[error("cannot cut the power of {label}")]
-    Cut {
-        /// The stack.
-        label: String,
-        /// Cause.
-        source: CutError,
-    },
+    #[error("cannot cut the power of {0}")]
+    Cut(String, #[source] CutError),
     /// The recorded calls of a guest could not be read.
-    #[error("cannot read the recorded calls of {label}")]
-    Calls {
-        /// The stack.
-        label: String,
-        /// Cause.
-        source: RecordsError,
-    },
+    #[error("cannot read the recorded calls of {0}")]
+    Calls(String, #[source] RecordsError),
     /// A model does not fit the lab.
-    #[error("the model of {name} cannot be built")]
-    Model {
-        /// The device or journal of the lab.
-        name: String,
-        /// Cause.
-        source: DeviceError,
-    },
+    #[error("the model of {0} cannot be built")]
+    Model(String, #[source] DeviceError),
     /// A stack that this backend cannot run.
     #[error("{0}")]
     Stack(String),
@@ -155,13 +140,8 @@ pub enum VirtualBackendError {
         difference: Box<Difference>,
     },
     /// The records of a guest could not become a trace.
-    #[error("cannot make a trace of {label}")]
-    Record {
-        /// The stack.
-        label: String,
-        /// Cause.
-        source: CaptureError,
-    },
+    #[error("cannot make a trace of {0}")]
+    Record(String, #[source] CaptureError),
     /// The trial was cancelled.
     #[error("the trial was cancelled")]
     CalledOff,
@@ -169,6 +149,9 @@ pub enum VirtualBackendError {
     #[error("the trial's thread ended without a result")]
     Gone,
 }
+
+/// Result of the backend.
+pub(crate) type Result<T, E = VirtualBackendError> = std::result::Result<T, E>;
 
 /// The virtual backend.
 #[derive(Debug)]
@@ -182,14 +165,7 @@ pub struct VirtualBackend {
 
 impl VirtualBackend {
     /// Makes a backend with an image of this machine's tools; `find` looks for a program by name.
-    ///
-    /// # Errors
-    ///
-    /// [`VirtualBackendError::Root`].
-    pub fn new(
-        options: VirtualOptions,
-        find: &dyn Fn(&str) -> Option<PathBuf>,
-    ) -> Result<Self, VirtualBackendError> {
+    pub fn new(options: VirtualOptions, find: &dyn Fn(&str) -> Option<PathBuf>) -> Result<Self> {
         let mut builder = RootBuilder::new(&options.program)?;
         let mut missing = Vec::new();
         for name in tools() {
@@ -219,15 +195,7 @@ impl VirtualBackend {
 
     /// Chooses the directory for the memory of this plan's guests, and how many of them, at most so many, fit
     /// at a time.
-    ///
-    /// # Errors
-    ///
-    /// [`VirtualBackendError::NoMemory`].
-    pub fn reserve_memory(
-        &mut self,
-        plan: &Plan,
-        at_most: usize,
-    ) -> Result<MemoryCapacity, VirtualBackendError> {
+    pub fn reserve_memory(&mut self, plan: &Plan, at_most: usize) -> Result<MemoryCapacity> {
         let largest = plan.stacks.iter().map(memory).max().unwrap_or(DEFAULT_MEMORY);
         let candidates =
             [Path::new(SHARED_MEMORY), &self.options.scratch].map(memory_capacity::look);
@@ -274,9 +242,8 @@ impl VirtualBackend {
         trial: &PlannedTrial,
         lane: &Lane,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<Record, VirtualBackendError> {
-        let off = LawSet::NONE;
-        let guest = Guest { plan, trial, lane, part: TrialPart::Whole, off, trace: None };
+    ) -> Result<Record> {
+        let guest = Guest::whole(plan, trial, lane);
         let mut record = self.run_steps(&guest, progress)?;
         if plan.lab.trial.power_cut > 0 {
             self.cut_power(&guest, &mut record, progress)?;
@@ -286,38 +253,29 @@ impl VirtualBackend {
 
     /// Runs one trial with laws switched off, without power cuts. What the trial starts from is that of the
     /// whole machine, where the lab makes it once: the empty filesystem, or the frozen files.
-    ///
-    /// # Errors
-    ///
-    /// When the backend fails. A failed trial is a record.
     pub fn run_without(
         &self,
         plan: &Plan,
         trial: &PlannedTrial,
         lane: &Lane,
         off: LawSet,
-    ) -> Result<Record, VirtualBackendError> {
-        let guest = Guest { plan, trial, lane, part: TrialPart::Whole, off, trace: None };
-        self.run_steps(&guest, &mut |_| {})
+    ) -> Result<Record> {
+        self.run_steps(&Guest { off, ..Guest::whole(plan, trial, lane) }, &mut |_| {})
     }
 
     /// Runs one trial without power cuts and returns the requests of a step with their origins; `None` if the trial
     /// failed or the kernel does not record origins. The record is that of [`Self::run_without`] with every law on.
-    ///
-    /// # Errors
-    ///
-    /// When the backend fails. A failed trial is a record.
     pub fn run_traced(
         &self,
         plan: &Plan,
         trial: &PlannedTrial,
         lane: &Lane,
         step: &str,
-    ) -> Result<(Record, Option<TracedStep>), VirtualBackendError> {
+    ) -> Result<(Record, Option<TracedStep>)> {
         let seen = RefCell::default();
         let trace = Some(Trace { step, seen: &seen });
-        let (off, part) = (LawSet::NONE, TrialPart::Whole);
-        let record = self.run_steps(&Guest { plan, trial, lane, part, off, trace }, &mut |_| {})?;
+        let guest = Guest { trace, ..Guest::whole(plan, trial, lane) };
+        let record = self.run_steps(&guest, &mut |_| {})?;
         Ok((record, seen.take()))
     }
 
@@ -326,7 +284,7 @@ impl VirtualBackend {
     /// # Errors
     ///
     /// When the stack has a device that this backend cannot model.
-    pub fn laws(&self, stack: &Stack) -> Result<LawSet, VirtualBackendError> {
+    pub fn laws(&self, stack: &Stack) -> Result<LawSet> {
         let disks = self.disks(stack, 1, &Settings::new(&self.options.scratch))?;
         let laws = disks.iter().map(|disk| disk.parts.model.laws());
         let cpu = self.options.charge != CpuCharge::default();
@@ -334,11 +292,7 @@ impl VirtualBackend {
     }
 
     /// Runs a trial without power cuts.
-    fn run_steps(
-        &self,
-        guest: &Guest<'_>,
-        progress: &mut dyn FnMut(&str),
-    ) -> Result<Record, VirtualBackendError> {
+    fn run_steps(&self, guest: &Guest<'_>, progress: &mut dyn FnMut(&str)) -> Result<Record> {
         let trial_settings = &guest.plan.lab.trial;
         if trial_settings.freeze && !guest.is_volatile() {
             return self.run_prepared(guest, progress);
@@ -351,11 +305,7 @@ impl VirtualBackend {
     }
 
     /// Runs a trial from a copy of the stack with its files.
-    fn run_prepared(
-        &self,
-        guest: &Guest<'_>,
-        progress: &mut dyn FnMut(&str),
-    ) -> Result<Record, VirtualBackendError> {
+    fn run_prepared(&self, guest: &Guest<'_>, progress: &mut dyn FnMut(&str)) -> Result<Record> {
         let parts = (TrialPart::Prepare, TrialPart::Measure);
         let (prepared, record) = self.run_copy(guest, parts, progress)?;
         let Some(mut record) = record else { return Ok(prepared) };
@@ -366,11 +316,7 @@ impl VirtualBackend {
 
     /// Runs a trial from a copy of the stack's empty filesystem. The record is that of a trial that
     /// made it itself, with its steps at the same times.
-    fn run_made(
-        &self,
-        guest: &Guest<'_>,
-        progress: &mut dyn FnMut(&str),
-    ) -> Result<Record, VirtualBackendError> {
+    fn run_made(&self, guest: &Guest<'_>, progress: &mut dyn FnMut(&str)) -> Result<Record> {
         let (made, record) = self.run_copy(guest, (TrialPart::Make, TrialPart::Made), progress)?;
         Ok(match record {
             Some(record) => record.behind(made),
@@ -385,7 +331,7 @@ impl VirtualBackend {
         guest: &Guest<'_>,
         (first, second): (TrialPart, TrialPart),
         progress: &mut dyn FnMut(&str),
-    ) -> Result<(Record, Option<Record>), VirtualBackendError> {
+    ) -> Result<(Record, Option<Record>)> {
         let before = Guest { part: first, ..*guest };
         let Start { disks, record: prepared } = self.prepared(&before, progress)?;
         let Some(disks) = disks else { return Ok((prepared, None)) };
@@ -400,11 +346,7 @@ impl VirtualBackend {
     }
 
     /// Returns copies of a stack's disks after the guest's part, which is run the first time.
-    fn prepared(
-        &self,
-        guest: &Guest<'_>,
-        progress: &mut dyn FnMut(&str),
-    ) -> Result<Start, VirtualBackendError> {
+    fn prepared(&self, guest: &Guest<'_>, progress: &mut dyn FnMut(&str)) -> Result<Start> {
         let plan = guest.plan;
         // One seed for all rounds: accesses differ from round to round, the layout does not.
         let trial = PlannedTrial { seed: derive_seed(plan.lab.seed, FROZEN), ..*guest.trial };
@@ -422,7 +364,7 @@ impl VirtualBackend {
     }
 
     /// Returns a key of everything that a prepared stack depends on.
-    fn depends_on(&self, guest: &Guest<'_>) -> Result<String, VirtualBackendError> {
+    fn depends_on(&self, guest: &Guest<'_>) -> Result<String> {
         let workload = guest.plan.pair(guest.trial).1;
         let files = match guest.part {
             TrialPart::Make => None,
@@ -443,7 +385,7 @@ impl VirtualBackend {
         guest: &Guest<'_>,
         disks: &MakeDisks<'_>,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<(Record, Outcome), VirtualBackendError> {
+    ) -> Result<(Record, Outcome)> {
         let (record, outcome) = self.once(guest, disks, progress)?;
         if !self.options.check {
             return Ok((record, outcome));
@@ -469,7 +411,7 @@ impl VirtualBackend {
         guest: &Guest<'_>,
         disks: &MakeDisks<'_>,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<(Record, Outcome), VirtualBackendError> {
+    ) -> Result<(Record, Outcome)> {
         let settings = self.settings(guest);
         let mut disks = disks(&settings)?;
         disks.iter_mut().for_each(|disk| disk.parts.model.switch_off(guest.off));
@@ -490,12 +432,12 @@ impl VirtualBackend {
     }
 
     /// Makes a trace of a guest's records.
-    fn keep_trace(&self, guest: &Guest<'_>, mut records: File) -> Result<(), VirtualBackendError> {
+    fn keep_trace(&self, guest: &Guest<'_>, mut records: File) -> Result<()> {
         let Some(folder) = &self.options.record else { return Ok(()) };
         let folder = folder.join(guest.trace_name());
-        guest::trace_of(&mut records, &folder, &self.options.kernel.version).map(drop).map_err(
-            |source| VirtualBackendError::Record { label: guest.stack().label.clone(), source },
-        )
+        guest::trace_of(&mut records, &folder, &self.options.kernel.version)
+            .map(drop)
+            .map_err(|source| VirtualBackendError::Record(guest.stack().label.clone(), source))
     }
 
     /// Runs a guest whose agent gets this request.
@@ -505,7 +447,7 @@ impl VirtualBackend {
         disks: Vec<DiskSetup>,
         settings: Settings,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<(Record, Outcome), VirtualBackendError> {
+    ) -> Result<(Record, Outcome)> {
         let input = serde_json::to_vec(request)?;
         let mut transcript = Transcript::default();
         let outcome = run(
@@ -549,12 +491,7 @@ impl VirtualBackend {
         settings
     }
 
-    fn disks(
-        &self,
-        stack: &Stack,
-        seed: u64,
-        settings: &Settings,
-    ) -> Result<Vec<DiskSetup>, VirtualBackendError> {
+    fn disks(&self, stack: &Stack, seed: u64, settings: &Settings) -> Result<Vec<DiskSetup>> {
         let (name, backing) = (&stack.device.name, &stack.device.backing);
         let data = self.model(name, backing, seed)?;
         let mut disks = vec![DiskSetup::empty("data", data, settings)];
@@ -576,18 +513,13 @@ impl VirtualBackend {
         Ok(disks)
     }
 
-    fn model(
-        &self,
-        name: &str,
-        backing: &Backing,
-        seed: u64,
-    ) -> Result<Box<dyn Model>, VirtualBackendError> {
+    fn model(&self, name: &str, backing: &Backing, seed: u64) -> Result<Box<dyn Model>> {
         let Backing::Model { model, size, start } = backing else {
             return Err(VirtualBackendError::Stack(format!(
                 "{name} is a device of the host, and the virtual backend needs a modelled one: write model = \"NAME\" (seekwell device list)"
             )));
         };
-        let source = |source| VirtualBackendError::Model { name: name.to_owned(), source };
+        let source = |source| VirtualBackendError::Model(name.to_owned(), source);
         let found = seekwell_device::catalogue::find(&self.options.devices, model);
         let file = found.map_err(source)?.ok_or_else(|| {
             VirtualBackendError::Stack(format!(
@@ -606,7 +538,7 @@ impl VirtualBackend {
 }
 
 /// Makes the disks of a guest.
-type MakeDisks<'a> = dyn Fn(&Settings) -> Result<Vec<DiskSetup>, VirtualBackendError> + 'a;
+type MakeDisks<'a> = dyn Fn(&Settings) -> Result<Vec<DiskSetup>> + 'a;
 
 /// One guest of a plan.
 #[derive(Clone, Copy)]
@@ -628,12 +560,7 @@ struct Trace<'a> {
 }
 
 impl Trace<'_> {
-    fn take(
-        &self,
-        stack: &Stack,
-        record: &Record,
-        outcome: &mut Outcome,
-    ) -> Result<(), VirtualBackendError> {
+    fn take(&self, stack: &Stack, record: &Record, outcome: &mut Outcome) -> Result<()> {
         let step = record.steps.iter().find(|step| step.name == self.step);
         let begin_ns = transcript::begin_ns(outcome, self.step);
         let (Some(step), Some(begin_ns)) = (step, begin_ns) else { return Ok(()) };
@@ -662,6 +589,11 @@ impl Trace<'_> {
 }
 
 impl<'a> Guest<'a> {
+    /// A whole trial with every law on.
+    fn whole(plan: &'a Plan, trial: &'a PlannedTrial, lane: &'a Lane) -> Self {
+        Self { plan, trial, lane, part: TrialPart::Whole, off: LawSet::NONE, trace: None }
+    }
+
     fn stack(&self) -> &'a Stack {
         self.plan.pair(self.trial).0
     }

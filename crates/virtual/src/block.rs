@@ -66,25 +66,15 @@ pub struct Frame {
 /// A chain that is not even the frame of a request, so that no status can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameFault {
-    /// Less than a header to read.
-    #[error("a request has {bytes} bytes of header instead of 16")]
-    Header {
-        /// Bytes to read.
-        bytes: u64,
-    },
-    /// No byte to write the status to.
+    #[error("a request has {0} bytes of header instead of 16")]
+    Header(u64),
     #[error("a request has no byte for its status")]
     Status,
-    /// An address outside the guest's memory.
     #[error("a request points outside the guest's memory: {0}")]
     Outside(#[from] OutOfRange),
 }
 
 /// Reads the frame of a request and leaves in `segments` those of its data.
-///
-/// # Errors
-///
-/// [`FrameFault`].
 pub fn parse(memory: &impl GuestMemory, segments: &mut Vec<Segment>) -> Result<Frame, FrameFault> {
     let header = take_header(memory, segments)?;
     let status_address = take_status(segments)?;
@@ -156,10 +146,6 @@ pub fn gather(
 }
 
 /// Copies `from` to the bytes of `segments`, in order, as far as they reach.
-///
-/// # Errors
-///
-/// [`OutOfRange`].
 pub fn scatter(
     memory: &mut impl GuestMemory,
     segments: &[Segment],
@@ -190,7 +176,7 @@ fn take_header(
             return Ok(header);
         }
     }
-    Err(FrameFault::Header { bytes: filled as u64 })
+    Err(FrameFault::Header(filled as u64))
 }
 
 /// The last byte of the last buffer.

@@ -1,7 +1,5 @@
 //! Compares two runs of one trial: equal, or the first difference.
 
-use std::fmt;
-
 use crate::fingerprint::Event;
 use crate::machine::Outcome;
 
@@ -9,9 +7,14 @@ use crate::machine::Outcome;
 mod tests;
 
 /// The first difference between two runs of one trial.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Difference {
     /// At this event, counted from 0.
+    #[error(
+        "the runs differ from event {position} on: first {}; second {}",
+        told(first),
+        told(second)
+    )]
     Event {
         /// Index of the event.
         position: u64,
@@ -21,6 +24,7 @@ pub enum Difference {
         second: Option<Event>,
     },
     /// Somewhere among these events; at least one run did not keep them.
+    #[error("the runs diverge between events {from} and {to}")]
     Window {
         /// First that may differ.
         from: u64,
@@ -28,6 +32,7 @@ pub enum Difference {
         to: u64,
     },
     /// Their disks did the same and they ended differently.
+    #[error("the runs end differently: first {first}; second {second}")]
     End {
         /// End of the first.
         first: String,
@@ -35,35 +40,15 @@ pub enum Difference {
         second: String,
     },
     /// Their disks did the same and their commands wrote different things.
+    #[error("the runs write different output from byte {position} on")]
     Output {
         /// First byte that differs.
         position: usize,
     },
 }
 
-impl fmt::Display for Difference {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let told = |event: &Option<Event>| {
-            event.map_or_else(|| "nothing more".to_owned(), |event| event.to_string())
-        };
-        match self {
-            Self::Event { position, first, second } => write!(
-                formatter,
-                "the runs differ from event {position} on: first {}; second {}",
-                told(first),
-                told(second)
-            ),
-            Self::Window { from, to } => {
-                write!(formatter, "the runs diverge between events {from} and {to}")
-            }
-            Self::End { first, second } => {
-                write!(formatter, "the runs end differently: first {first}; second {second}")
-            }
-            Self::Output { position } => {
-                write!(formatter, "the runs write different output from byte {position} on")
-            }
-        }
-    }
+fn told(event: &Option<Event>) -> String {
+    event.map_or_else(|| "nothing more".to_owned(), |event| event.to_string())
 }
 
 /// Returns the first difference between two runs; `None` when they did the same.

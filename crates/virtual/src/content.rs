@@ -1,22 +1,22 @@
 //! Content of a modelled disk. Only blocks that are neither zero nor computable take memory.
 //!
-//! A block is 4 KiB. Zero blocks are not kept; blocks that a [`Regenerator`] knows are kept as a
+//! A block is 4 KiB. Zero blocks are not kept; blocks that can be computed are kept as a
 //! key; of blocks made of pieces of earlier ones, as workloads make them, only the difference is
 //! kept. The rest is in slots, the first of them in memory, the others in an unlinked file. A
 //! content can be [frozen](Content::freeze) and any number of others started from it, each holding
 //! only what it changed.
 
 mod blocks;
-pub(crate) mod known;
+mod known;
 mod packed;
 mod slots;
 
-use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use blocks::{Blocks, Place};
+use known::Key;
 use packed::Packed;
 
 #[cfg(test)]
@@ -30,27 +30,6 @@ const BLOCK_SECTORS: u64 = (BLOCK_BYTES / SECTOR_BYTES) as u64;
 
 /// Bytes of a sector.
 const SECTOR_BYTES: usize = 512;
-
-/// Key of a block that is computed on demand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Key {
-    /// Kind of block; the regenerator knows its kinds.
-    pub kind: u32,
-    /// Number of the block within its kind.
-    pub number: u64,
-}
-
-/// Recognises blocks that a workload can make again, so that they need not be kept.
-///
-/// Blocks that follow one another and have keys of one kind whose numbers do so too cost next to nothing.
-pub trait Regenerator: fmt::Debug + Send + Sync {
-    /// The key of a block, when [`regenerate`](Regenerator::regenerate) of it gives exactly this
-    /// block. `block` has [`BLOCK_BYTES`].
-    fn recognise(&self, block: &[u8]) -> Option<Key>;
-
-    /// Fills `block`, of [`BLOCK_BYTES`], from its key.
-    fn regenerate(&self, key: Key, block: &mut [u8]);
-}
 
 /// Storage for the blocks that cannot be computed.
 #[derive(Clone, Debug)]
@@ -68,7 +47,6 @@ pub struct Content {
     blocks: Blocks,
     packed: Packed,
     base: Option<Arc<Frozen>>,
-    regenerator: Option<Arc<dyn Regenerator>>,
 }
 
 /// A content that no longer changes.
@@ -96,21 +74,13 @@ impl Content {
     #[must_use]
     pub fn new(sectors: u64, keeping: Keeping) -> Self {
         let packed = Packed::new(keeping);
-        Self { sectors, blocks: Blocks::default(), packed, base: None, regenerator: None }
+        Self { sectors, blocks: Blocks::default(), packed, base: None }
     }
 
     /// The same content as `frozen`; changes are kept here.
     #[must_use]
     pub fn thaw(frozen: Arc<Frozen>, keeping: Keeping) -> Self {
-        let regenerator = frozen.0.regenerator.clone();
-        Self { base: Some(frozen.clone()), regenerator, ..Self::new(frozen.0.sectors, keeping) }
-    }
-
-    /// Lets blocks that `regenerator` knows be kept as keys from now on.
-    #[must_use]
-    pub fn with_regenerator(mut self, regenerator: Arc<dyn Regenerator>) -> Self {
-        self.regenerator = Some(regenerator);
-        self
+        Self { base: Some(frozen.clone()), ..Self::new(frozen.0.sectors, keeping) }
     }
 
     /// Ends all change.
@@ -160,10 +130,6 @@ impl Content {
     }
 
     /// Copies whole sectors of `from` to `sector` and on.
-    ///
-    /// # Errors
-    ///
-    /// As [`read`](Content::read).
     pub fn write(&mut self, sector: u64, from: &[u8]) -> io::Result<()> {
         self.check(sector, from.len())?;
         let mut at = sector;
@@ -193,7 +159,7 @@ impl Content {
         if is_zero(data) {
             return Some(Place::Zero);
         }
-        self.regenerator.as_ref().and_then(|known| known.recognise(data)).map(Place::Key)
+        Key::recognise(data).map(Place::Key)
     }
 
     fn keep_computed(&mut self, Computed { from, to, first }: Computed) {
@@ -204,10 +170,6 @@ impl Content {
     }
 
     /// Makes sectors zero.
-    ///
-    /// # Errors
-    ///
-    /// As [`read`](Content::read).
     pub fn zero(&mut self, sector: u64, count: u64) -> io::Result<()> {
         let end = sector.checked_add(count).filter(|end| *end <= self.sectors);
         let end = end.ok_or_else(|| self.beyond(sector))?;
@@ -252,7 +214,7 @@ impl Content {
                 Ok(())
             }
             Some(Place::Key(key)) => {
-                self.regenerate(key, within, into);
+                into.copy_from_slice(&key.block()[within..within + into.len()]);
                 Ok(())
             }
             Some(Place::Zero) => {
@@ -267,14 +229,6 @@ impl Content {
                 }
             },
         }
-    }
-
-    fn regenerate(&self, key: Key, within: usize, into: &mut [u8]) {
-        let mut whole = [0; BLOCK_BYTES];
-        if let Some(regenerator) = &self.regenerator {
-            regenerator.regenerate(key, &mut whole);
-        }
-        into.copy_from_slice(&whole[within..within + into.len()]);
     }
 
     fn write_within(&mut self, block: u64, within: usize, from: &[u8]) -> io::Result<()> {

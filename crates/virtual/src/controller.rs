@@ -113,14 +113,16 @@ pub struct Controller<'a> {
     /// A disk has rung for the guest, which must run now.
     rung: bool,
     turn: Turn,
-    now_ns: u64,
+    /// Virtual time.
+    pub now_ns: u64,
     /// Next event of the guest, from its message.
     requested_ns: Option<u64>,
     /// Limit of the guest's free run, from our last message.
     told_free_until_ns: u64,
     sequence: u32,
     started: Instant,
-    first_word: Option<Duration>,
+    /// Host time from the start to the guest's first word.
+    pub first_word: Option<Duration>,
     turns: u32,
     idle_events: u32,
 }
@@ -187,22 +189,10 @@ impl<'a> Controller<'a> {
         }
     }
 
-    /// Virtual time in nanoseconds.
-    #[must_use]
-    pub fn now_ns(&self) -> u64 {
-        self.now_ns
-    }
-
-    /// Host time from the guest's start to its first message.
-    #[must_use]
-    pub fn first_word(&self) -> Option<Duration> {
-        self.first_word
-    }
-
     /// Returns the transport of the guest.
     #[must_use]
     pub fn transport(&self) -> Transport {
-        let rings = self.scene.ports.iter().any(Port::rings);
+        let rings = self.scene.ports.iter().any(|port| port.rings);
         match (self.shared, rings) {
             (false, _) => Transport::Messages,
             (true, false) => Transport::SharedClock,
@@ -218,7 +208,7 @@ impl<'a> Controller<'a> {
 
     /// Waits for the next message of the guest, which has the token, and handles it.
     fn listen(&mut self) -> Result<(), Halt> {
-        let buffered = |port: &Port| port.link().is_some_and(|link| link.has_message());
+        let buffered = |port: &Port| port.link.as_ref().is_some_and(|link| link.has_message());
         let ready = match self.scene.ports.iter().position(buffered) {
             Some(index) => Ready::Disk(index),
             None => self.wait(None)?,
@@ -275,7 +265,7 @@ impl<'a> Controller<'a> {
             let index = kicks.trailing_zeros() as usize;
             kicks &= kicks - 1;
             if let Some(port) = self.scene.ports.get_mut(index) {
-                port.hear_bell();
+                port.rings = true;
                 port.take_requests(self.now_ns)?;
             }
         }
@@ -299,7 +289,7 @@ impl<'a> Controller<'a> {
                 }
             }
             operation @ (TimeOperation::Ack | TimeOperation::Run | TimeOperation::FreeUntil) => {
-                return Err(Halt::OutOfTurn { operation });
+                return Err(Halt::OutOfTurn(operation));
             }
         }
         Ok(self.time()?.send(&answer)?)
@@ -324,7 +314,7 @@ impl<'a> Controller<'a> {
     }
 
     fn next_disk_event(&self) -> Option<u64> {
-        self.scene.ports.iter().filter_map(|port| port.disk().next_event_ns(self.now_ns)).min()
+        self.scene.ports.iter().filter_map(|port| port.disk.next_event_ns(self.now_ns)).min()
     }
 
     /// Until when the guest may run by itself.
@@ -357,7 +347,7 @@ impl<'a> Controller<'a> {
             if message.operation == TimeOperation::Ack {
                 let expected = message.sequence == sequence;
                 let operation = message.operation;
-                return if expected { Ok(()) } else { Err(Halt::OutOfTurn { operation }) };
+                return if expected { Ok(()) } else { Err(Halt::OutOfTurn(operation)) };
             }
             self.heed(message)?;
         }
@@ -388,7 +378,7 @@ impl<'a> Controller<'a> {
         let mut called = Vec::new();
         let now_ns = self.now_ns;
         for (index, port) in self.scene.ports.iter_mut().enumerate() {
-            if port.disk().next_event_ns(now_ns).is_none_or(|due| due > now_ns) {
+            if port.disk.next_event_ns(now_ns).is_none_or(|due| due > now_ns) {
                 continue;
             }
             let measured = index < self.scene.measured;
@@ -405,19 +395,15 @@ impl<'a> Controller<'a> {
         if called.contains(&self.scene.mailbox.port) {
             self.empty_mailbox(hear)?;
         }
-        let cut = self.scene.limits.power_cut_after;
-        if cut.is_some_and(|count| self.scene.notes.fingerprint.events >= count) {
-            return Err(Halt::PowerCut);
-        }
         self.idle_events = if called.is_empty() { self.idle_events + 1 } else { 0 };
         if self.idle_events > MOST_IDLE_EVENTS {
-            return Err(Halt::ModelStuck { at_ns: now_ns });
+            return Err(Halt::ModelStuck(now_ns));
         }
         if self.shared {
             self.scene.clock.set_free_until(self.free_until());
         }
         for index in called {
-            if self.scene.ports[index].rings() {
+            if self.scene.ports[index].rings {
                 self.scene.clock.ring_calls(1 << index);
                 self.rung = true;
             } else {
@@ -445,18 +431,18 @@ impl<'a> Controller<'a> {
     fn empty_mailbox(&mut self, hear: &mut Hear<'_>) -> Result<(), Halt> {
         loop {
             let Mailbox { port, reader } = &mut self.scene.mailbox;
-            let content = self.scene.ports[*port].disk().content();
+            let content = self.scene.ports[*port].disk.content();
             let Some(saying) = reader.next(content).map_err(Halt::System)? else { return Ok(()) };
             self.first_word.get_or_insert_with(|| self.started.elapsed());
             if saying.kind == Kind::Output {
                 let measured = self.scene.ports.iter().take(self.scene.measured);
-                let evidence = measured.map(|port| port.disk().evidence()).collect();
+                let evidence = measured.map(|port| port.disk.evidence()).collect();
                 let heard = OutputPart { at_ns: self.now_ns, bytes: saying.bytes.len(), evidence };
                 self.scene.notes.heard.push(heard);
             }
             let replaced = hear(saying).into_iter().flatten();
             for (port, (content, damaged)) in self.scene.ports.iter_mut().zip(replaced) {
-                port.disk_mut().replace(content, damaged);
+                port.disk.replace(content, damaged);
             }
         }
     }
@@ -540,12 +526,13 @@ impl<'a> Controller<'a> {
         }
         if let Some(index) = answer {
             let link = self.scene.ports[index]
-                .call_link()
+                .call
+                .as_ref()
                 .map(|link| (Ready::Answer(index), link.as_fd()));
             sources.extend(link);
         } else {
             for (index, port) in self.scene.ports.iter().enumerate() {
-                let link = port.link().map(|link| (Ready::Disk(index), link.as_fd()));
+                let link = port.link.as_ref().map(|link| (Ready::Disk(index), link.as_fd()));
                 let connection = || {
                     port.listener().map(|listener| (Ready::DiskConnection(index), listener.as_fd()))
                 };

@@ -56,11 +56,8 @@ pub enum CutError {
     #[error("the workload writes more than {MAX_DATA_BYTES} bytes")]
     TooMuch,
     /// A model wants to be advanced without end.
-    #[error("the model makes no progress at {at_ns} ns")]
-    Stuck {
-        /// Virtual time, in nanoseconds.
-        at_ns: u64,
-    },
+    #[error("the model makes no progress at {0} ns")]
+    Stuck(u64),
     /// The content could not be kept.
     #[error(
         "cannot store the content after the power cut: {0}; free some space in the scratch directory"
@@ -122,10 +119,6 @@ impl Recording {
     /// anything was submitted. `content` and `model` are those from before the recording.
     ///
     /// All that the device completes at that same instant is complete.
-    ///
-    /// # Errors
-    ///
-    /// [`CutError`].
     pub fn cut(
         &self,
         mut model: Box<dyn Model>,
@@ -207,7 +200,7 @@ impl Stage<'_> {
             idle = if due_ns > last_ns || !self.found.is_empty() { 0 } else { idle + 1 };
             last_ns = due_ns;
             if idle > MOST_IDLE_EVENTS {
-                return Err(CutError::Stuck { at_ns: due_ns });
+                return Err(CutError::Stuck(due_ns));
             }
             self.compare()?;
             if self.done as u64 >= after {

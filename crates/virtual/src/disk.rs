@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use seekwell_device::evidence::Evidence;
 use seekwell_device::{
-    Completion, Geometry, Lba, LostWrites, Model, Operation, Piece, Refused, Request, SectorRange,
+    Completion, Geometry, Lba, Model, Operation, Piece, Refused, Request, SectorRange,
 };
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -16,7 +16,6 @@ use crate::cuts::Recording;
 use crate::fingerprint::Event;
 use crate::memory::{GuestMemory, OutOfRange};
 use crate::ring::{Ring, RingFault, Segment};
-use crate::undo::WriteLog;
 
 #[cfg(test)]
 mod tests;
@@ -24,27 +23,18 @@ mod tests;
 /// Errors after which a disk cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum DiskFault {
-    /// The guest's ring makes no sense.
     #[error("a disk's virtqueue is malformed: {0}")]
     Ring(#[from] RingFault),
-    /// A chain in it is no request.
     #[error("malformed request to a disk: {0}")]
     Frame(#[from] FrameFault),
-    /// A buffer outside the guest's memory.
     #[error("a request's buffer is outside the guest's memory: {0}")]
     Buffer(#[from] OutOfRange),
-    /// The content could not be read or written on this machine.
     #[error(
         "cannot store the content of a modelled disk: {0}; free some space in the scratch directory"
     )]
     Content(#[from] io::Error),
-    /// The model completed what it was not given.
-    #[error("the device model completed request {id}, which is not outstanding")]
-    UnknownCompletion {
-        /// The request.
-        id: u64,
-    },
-    /// The model refused the time of a request.
+    #[error("the device model completed request {0}, which is not outstanding")]
+    UnknownCompletion(u64),
     #[error("the device model rejected a time: {0}")]
     Time(Refused),
 }
@@ -78,7 +68,6 @@ pub struct Disk {
     read_only: bool,
     model: Box<dyn Model>,
     content: Content,
-    log: Option<WriteLog>,
     recording: Option<Recording>,
     damaged: Vec<SectorRange>,
     age_ns: u64,
@@ -185,7 +174,6 @@ impl Disk {
             read_only,
             model,
             content,
-            log: None,
             recording,
             damaged,
             age_ns,
@@ -198,11 +186,6 @@ impl Disk {
             buffer: Vec::new(),
             completions: Vec::new(),
         }
-    }
-
-    /// Keeps what a power cut could undo, from now on.
-    pub fn keep_log(&mut self) {
-        self.log.get_or_insert_default();
     }
 
     /// Feature bits to offer.
@@ -245,10 +228,6 @@ impl Disk {
     }
 
     /// Takes every request that the guest made available.
-    ///
-    /// # Errors
-    ///
-    /// [`DiskFault`]; the trial cannot continue.
     pub fn kicked(
         &mut self,
         now_ns: u64,
@@ -267,10 +246,6 @@ impl Disk {
 
     /// Lets time pass to `now_ns`, answers what is done and calls `record` for each. Returns
     /// whether anything was.
-    ///
-    /// # Errors
-    ///
-    /// [`DiskFault`]; the trial cannot continue.
     pub fn advance(
         &mut self,
         now_ns: u64,
@@ -288,7 +263,7 @@ impl Disk {
         self.model.advance(now_ns + self.age_ns, &mut completions);
         for Completion { id, at_ns } in completions.drain(..) {
             let position = self.outstanding.iter().position(|request| request.id == id);
-            let position = position.ok_or(DiskFault::UnknownCompletion { id })?;
+            let position = position.ok_or(DiskFault::UnknownCompletion(id))?;
             let done = self.outstanding.remove(position);
             if let Some(recording) = &mut self.recording {
                 recording.completed(Completion { id, at_ns });
@@ -300,26 +275,8 @@ impl Disk {
             }
         }
         self.completions = completions;
-        if let Some(log) = &mut self.log {
-            log.forget_before(self.model.oldest_volatile_write().unwrap_or(self.next_id));
-        }
         self.submit_backlog(now_ns, memory)?;
         Ok(answered)
-    }
-
-    /// Power fails: what the model lost is undone in the content.
-    ///
-    /// # Errors
-    ///
-    /// [`DiskFault::Content`].
-    pub fn power_cut(&mut self, now_ns: u64) -> Result<LostWrites, DiskFault> {
-        self.latest_ns = self.latest_ns.max(now_ns);
-        let lost = self.model.power_cut(now_ns + self.age_ns);
-        if let Some(log) = self.log.take() {
-            log.undo(&lost.lost, &mut self.content)?;
-        }
-        self.damaged.extend_from_slice(&lost.damaged);
-        Ok(lost)
     }
 
     /// Takes the disk apart, in its state at the latest time that it was given.
@@ -459,16 +416,13 @@ impl Disk {
 
     /// Writes a piece of a request from the buffer, or makes it zero.
     fn change(&mut self, request: &Request, piece: Piece) -> io::Result<()> {
-        if let Some(log) = &mut self.log {
-            log.before(request.id, piece, &self.content)?;
-        }
         if request.operation == Operation::Write {
             self.content.write(piece.place, &self.buffer[within(request, piece)])?;
         } else {
             self.content.zero(piece.place, piece.sectors)?;
         }
         mend(&mut self.damaged, piece.place, piece.sectors);
-        self.log.as_mut().map_or(Ok(()), |log| log.after(&self.content))
+        Ok(())
     }
 }
 

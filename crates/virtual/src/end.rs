@@ -1,6 +1,5 @@
 //! The end of a guest, classified as far as its traces allow.
 
-use std::fmt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
@@ -11,57 +10,51 @@ use crate::process::CpuTicks;
 mod tests;
 
 /// End of a guest.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum End {
     /// Its command ended with this status, in a shell's numbering, and the guest powered off.
+    #[error("{}", of_status(*status))]
     Finished {
         /// 0 is success; 128 and more is a signal.
         status: i32,
     },
     /// It powered off before its command ended.
+    #[error("it powered off before its command ended")]
     PoweredOff,
     /// Its kernel gave up.
-    Panic {
-        /// The kernel's reason.
-        reason: String,
-    },
+    #[error("its kernel panicked: {0}")]
+    Panic(String),
     /// Its kernel's process was killed by a signal that it did not send itself.
-    Crash {
-        /// Number of the signal.
-        signal: i32,
-    },
+    #[error("its kernel crashed with signal {0}")]
+    Crash(i32),
     /// Its kernel's process ended early, before or without a panic.
-    Exited {
-        /// Its exit status.
-        code: i32,
-    },
+    #[error("its kernel ended early with status {0}")]
+    Exited(i32),
     /// Deadlock: no timer armed, no I/O outstanding.
+    #[error("deadlock: no timer armed, no I/O outstanding")]
     Deadlock,
-    /// A program computes without system calls, so no virtual time passes.
-    ProgramSpins {
-        /// Host CPU time since time last passed, in hundredths of a second.
-        ticks: u64,
-    },
-    /// Its kernel, or a program that repeats the same system calls, lets no virtual time pass.
-    KernelSpins {
-        /// Host CPU time since time last passed, in hundredths of a second.
-        ticks: u64,
-    },
+    /// A program computes without system calls, so no virtual time passes: host CPU time since it last passed, in
+    /// hundredths of a second.
+    #[error("a program computed for {} s of CPU time without a system call; virtual time advances only in system calls", .0 / 100)]
+    ProgramSpins(u64),
+    /// Its kernel, or a program that repeats the same system calls, lets no virtual time pass: host CPU time as above.
+    #[error("its kernel used {} s of CPU time while virtual time stood still; what is served from memory takes no virtual time: end the step by count instead of time, or write cache = \"direct\"", .0 / 100)]
+    KernelSpins(u64),
     /// It hung without yielding the clock.
+    #[error("it hung without yielding the clock")]
     Stuck,
-    /// Power was cut, as planned.
-    PowerCut,
     /// It was cancelled.
+    #[error("it was cancelled")]
     CalledOff,
     /// A limit of host time.
+    #[error("it reached the limit of wall-clock time")]
     WallLimit,
     /// A limit of virtual time.
+    #[error("it reached the limit of virtual time; raise [trial] timeout")]
     VirtualLimit,
     /// The guest broke a protocol, or the controller failed.
-    Fault {
-        /// Description of the fault.
-        what: String,
-    },
+    #[error("{0}")]
+    Fault(String),
 }
 
 /// `SIGKILL`.
@@ -74,7 +67,7 @@ impl End {
     /// Ends that the host made and not the trial: it killed the guest, for want of memory or with its job, had no memory for
     /// one of its pages (`SIGBUS`), or gave it too little time.
     pub(crate) const OF_HOST: [Self; 3] =
-        [Self::Crash { signal: KILLED }, Self::Crash { signal: NO_PAGE }, Self::WallLimit];
+        [Self::Crash(KILLED), Self::Crash(NO_PAGE), Self::WallLimit];
 
     /// Returns true if the command ran to its end and succeeded.
     #[must_use]
@@ -83,38 +76,10 @@ impl End {
     }
 }
 
-impl fmt::Display for End {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let seconds = |ticks: &u64| ticks / 100;
-        match self {
-            Self::Finished { status: 0 } => write!(formatter, "finished"),
-            Self::Finished { status } => {
-                write!(formatter, "its command failed with status {status}")
-            }
-            Self::PoweredOff => write!(formatter, "it powered off before its command ended"),
-            Self::Panic { reason } => write!(formatter, "its kernel panicked: {reason}"),
-            Self::Crash { signal } => write!(formatter, "its kernel crashed with signal {signal}"),
-            Self::Exited { code } => write!(formatter, "its kernel ended early with status {code}"),
-            Self::Deadlock => write!(formatter, "deadlock: no timer armed, no I/O outstanding"),
-            Self::ProgramSpins { ticks } => write!(
-                formatter,
-                "a program computed for {} s of CPU time without a system call; virtual time advances only in system calls",
-                seconds(ticks)
-            ),
-            Self::KernelSpins { ticks } => write!(
-                formatter,
-                "its kernel used {} s of CPU time while virtual time stood still; what is served from memory takes no virtual time: end the step by count instead of time, or write cache = \"direct\"",
-                seconds(ticks)
-            ),
-            Self::Stuck => write!(formatter, "it hung without yielding the clock"),
-            Self::PowerCut => write!(formatter, "its power was cut as planned"),
-            Self::CalledOff => write!(formatter, "it was cancelled"),
-            Self::WallLimit => write!(formatter, "it reached the limit of wall-clock time"),
-            Self::VirtualLimit => {
-                write!(formatter, "it reached the limit of virtual time; raise [trial] timeout")
-            }
-            Self::Fault { what } => write!(formatter, "{what}"),
-        }
+fn of_status(status: i32) -> String {
+    match status {
+        0 => "finished".to_owned(),
+        _ => format!("its command failed with status {status}"),
     }
 }
 
@@ -126,32 +91,29 @@ pub fn judge(halt: Halt, exit: ExitStatus, command: Option<i32>, console: &str) 
     match halt {
         Halt::Gone => judge_exit(exit, command, console),
         Halt::Deadlock => End::Deadlock,
-        Halt::Spin { used: CpuTicks { kernel, programs } } if programs > kernel => {
-            End::ProgramSpins { ticks: kernel + programs }
+        Halt::Spin(CpuTicks { kernel, programs }) if programs > kernel => {
+            End::ProgramSpins(kernel + programs)
         }
-        Halt::Spin { used: CpuTicks { kernel, programs } } => {
-            End::KernelSpins { ticks: kernel + programs }
-        }
+        Halt::Spin(CpuTicks { kernel, programs }) => End::KernelSpins(kernel + programs),
         Halt::Stuck => End::Stuck,
         Halt::WallLimit => End::WallLimit,
         Halt::VirtualLimit => End::VirtualLimit,
-        Halt::PowerCut => End::PowerCut,
         Halt::CalledOff => End::CalledOff,
-        fault => End::Fault { what: fault.to_string() },
+        fault => End::Fault(fault.to_string()),
     }
 }
 
 fn judge_exit(exit: ExitStatus, command: Option<i32>, console: &str) -> End {
     let panic = console.lines().find_map(|line| Some(line.split_once(PANIC_MARK)?.1.trim()));
     if let Some(reason) = panic {
-        return End::Panic { reason: reason.to_owned() };
+        return End::Panic(reason.to_owned());
     }
     match (exit.code(), exit.signal(), command) {
         (Some(0), _, Some(status)) => End::Finished { status },
         (Some(0), _, None) => End::PoweredOff,
-        (Some(code), ..) => End::Exited { code },
-        (None, Some(signal), _) => End::Crash { signal },
-        (None, None, _) => End::Exited { code: -1 },
+        (Some(code), ..) => End::Exited(code),
+        (None, Some(signal), _) => End::Crash(signal),
+        (None, None, _) => End::Exited(-1),
     }
 }
 

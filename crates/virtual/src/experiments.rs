@@ -10,7 +10,7 @@ use seekwell_model::record::Record;
 use seekwell_model::stack::Stack;
 use seekwell_model::workloads::calls::Call;
 
-use crate::backend::{Lane, SequenceCut, VirtualBackend, VirtualBackendError};
+use crate::backend::{Lane, Result, SequenceCut, VirtualBackend, VirtualBackendError};
 
 /// One trial without some laws.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,16 +35,12 @@ pub struct Experiments {
 impl Experiments {
     /// Experiments on one guest per CPU, as far as they fit into memory; without any CPU one that is not
     /// pinned. `stop` ends them.
-    ///
-    /// # Errors
-    ///
-    /// [`VirtualBackendError::NoMemory`].
     pub fn new(
         mut backend: VirtualBackend,
         plan: &Plan,
         cpus: &[usize],
         stop: Arc<AtomicBool>,
-    ) -> Result<Self, VirtualBackendError> {
+    ) -> Result<Self> {
         let guests = backend.reserve_memory(plan, cpus.len().max(1))?.guests;
         let mut cpus: Vec<Option<usize>> = cpus.iter().copied().take(guests).map(Some).collect();
         if cpus.is_empty() {
@@ -54,26 +50,18 @@ impl Experiments {
     }
 
     /// Laws of a stack's devices and of the machine.
-    ///
-    /// # Errors
-    ///
-    /// When the stack has a device that cannot be modelled.
-    pub fn laws(&self, stack: &Stack) -> Result<LawSet, VirtualBackendError> {
+    pub fn laws(&self, stack: &Stack) -> Result<LawSet> {
         self.backend.laws(stack)
     }
 
     /// Runs one trial with every law on, and returns the requests of a step with their origins, where the kernel
     /// records them.
-    ///
-    /// # Errors
-    ///
-    /// When the backend fails.
     pub fn trace(
         &self,
         plan: &Plan,
         trial: &PlannedTrial,
         step: &str,
-    ) -> Result<(Record, Option<TracedStep>), VirtualBackendError> {
+    ) -> Result<(Record, Option<TracedStep>)> {
         let lane = Lane { cpu: self.cpus[0], stop: self.stop.clone() };
         self.backend.run_traced(plan, trial, &lane, step)
     }
@@ -83,26 +71,14 @@ impl Experiments {
     /// # Errors
     ///
     /// The first failure of the backend, which ends those that have not begun. A failed trial is a record.
-    pub fn run(
-        &self,
-        plan: &Plan,
-        experiments: &[Experiment],
-    ) -> Result<Vec<Record>, VirtualBackendError> {
+    pub fn run(&self, plan: &Plan, experiments: &[Experiment]) -> Result<Vec<Record>> {
         self.each(experiments, &|one, lane| {
             self.backend.run_without(plan, &one.trial, lane, one.off)
         })
     }
 
     /// Cuts the power after each sequence of these batches, each in a guest of its own.
-    ///
-    /// # Errors
-    ///
-    /// The first failure of the backend, as in [`Self::run`].
-    pub fn cut(
-        &self,
-        plan: &Plan,
-        batches: &[Batch],
-    ) -> Result<Vec<Vec<SequenceCut>>, VirtualBackendError> {
+    pub fn cut(&self, plan: &Plan, batches: &[Batch]) -> Result<Vec<Vec<SequenceCut>>> {
         self.each(batches, &|(trial, sequences), lane| {
             self.backend.cut_sequences(plan, trial, lane, sequences)
         })
@@ -112,8 +88,8 @@ impl Experiments {
     fn each<A: Sync, T: Send>(
         &self,
         all: &[A],
-        run: &(dyn Fn(&A, &Lane) -> Result<T, VirtualBackendError> + Sync),
-    ) -> Result<Vec<T>, VirtualBackendError> {
+        run: &(dyn Fn(&A, &Lane) -> Result<T> + Sync),
+    ) -> Result<Vec<T>> {
         let next = AtomicUsize::new(0);
         let done = Mutex::new(Vec::with_capacity(all.len()));
         std::thread::scope(|scope| {

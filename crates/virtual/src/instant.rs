@@ -73,10 +73,6 @@ impl Model for Instant {
         LostWrites::default()
     }
 
-    fn oldest_volatile_write(&self) -> Option<u64> {
-        None
-    }
-
     fn evidence(&self) -> Evidence {
         Evidence::default()
     }

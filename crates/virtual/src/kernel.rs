@@ -90,18 +90,12 @@ pub struct KernelPlan {
 pub enum KernelError {
     /// The source is not there.
     #[error(
-        "kernel source not found at {path}; run `apt-get install linux-source-6.12`, or name a tree"
+        "kernel source not found at {0}; run `apt-get install linux-source-6.12`, or name a tree"
     )]
-    NoSource {
-        /// Path that was tried.
-        path: PathBuf,
-    },
+    NoSource(PathBuf),
     /// A directory that is no kernel tree.
-    #[error("{path} has no User-Mode Linux; name the top directory of a Linux source tree")]
-    NoTree {
-        /// The directory.
-        path: PathBuf,
-    },
+    #[error("{0} has no User-Mode Linux; name the top directory of a Linux source tree")]
+    NoTree(PathBuf),
     /// Programs that a build needs.
     #[error("building the lab kernel needs {programs}; run `apt-get install {packages}`")]
     MissingPrograms {
@@ -119,11 +113,8 @@ pub enum KernelError {
         output: String,
     },
     /// The source does not know an option that a lab kernel cannot do without.
-    #[error("this source or compiler does not support {option}; use Linux 6.12 and gcc 12")]
-    Option {
-        /// The line of the configuration.
-        option: String,
-    },
+    #[error("this source or compiler does not support {0}; use Linux 6.12 and gcc 12")]
+    Option(String),
     /// A step of the build failed.
     #[error("{step} failed; see {log}, which ends:\n{end}")]
     Step {
@@ -155,10 +146,6 @@ const FACTS: &str = "kernel.json";
 const PROGRAM: &str = "linux";
 
 /// The kernel of a plan: from `cache`, or built and put there. Only one build runs at a time.
-///
-/// # Errors
-///
-/// [`KernelError`].
 pub fn build(
     plan: &KernelPlan,
     cache: &Path,
@@ -254,10 +241,6 @@ pub fn find(cache: &Path, id: &str) -> Result<Option<Kernel>, KernelError> {
 }
 
 /// Every kernel in the cache, by id.
-///
-/// # Errors
-///
-/// [`KernelError::System`].
 pub fn list(cache: &Path) -> Result<Vec<Kernel>, KernelError> {
     let entries = match fs::read_dir(cache) {
         Ok(entries) => entries,

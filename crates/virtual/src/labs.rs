@@ -30,12 +30,9 @@ const RAM: &str = "ram";
 pub enum LabError {
     /// A device of the host.
     #[error(
-        "{name} is a device of the host, and the virtual backend needs a modelled one; write model = \"NAME\" into the lab, or run it with --model NAME (seekwell device list)"
+        "{0} is a device of the host, and the virtual backend needs a modelled one; write model = \"NAME\" into the lab, or run it with --model NAME (seekwell device list)"
     )]
-    HostDevice {
-        /// The device or journal of the lab.
-        name: String,
-    },
+    HostDevice(String),
     /// A model that does not exist.
     #[error(
         "{name} names the modelled device '{model}', which does not exist; list the models with: seekwell device list"
@@ -48,20 +45,14 @@ pub enum LabError {
     },
     /// A journal on a device of its own, which would have to be replaced for each model.
     #[error(
-        "the journal {name} has a device of its own, so --on cannot replace the lab's devices; remove it from the lab, or write the models into the lab"
+        "the journal {0} has a device of its own, so --on cannot replace the lab's devices; remove it from the lab, or write the models into the lab"
     )]
-    OutsideJournal {
-        /// The journal.
-        name: String,
-    },
+    OutsideJournal(String),
     /// A rule of the lab about a device that would be replaced.
     #[error(
-        "a rule of the lab names the device {name}, which --on replaces; remove the rule, or write the models into the lab"
+        "a rule of the lab names the device {0}, which --on replaces; remove the rule, or write the models into the lab"
     )]
-    NamedInRule {
-        /// The device.
-        name: String,
-    },
+    NamedInRule(String),
     /// A bus that the model has not.
     #[error("{name} names a modelled device that cannot be built")]
     Model {
@@ -115,17 +106,13 @@ pub fn use_model(lab: &mut Lab, model: &str) {
 
 /// Puts these modelled devices in the place of the lab's own, so that the device becomes an axis of the verdict. Sizes and
 /// settings stay, RAM stays RAM, and devices are named like their models.
-///
-/// # Errors
-///
-/// [`LabError::OutsideJournal`], [`LabError::NamedInRule`].
 pub fn use_models(lab: &mut Lab, models: &[String]) -> Result<(), LabError> {
     if let Some(journal) = lab.journals.iter().find(|journal| journal.external.is_some()) {
-        return Err(LabError::OutsideJournal { name: journal.name.clone() });
+        return Err(LabError::OutsideJournal(journal.name.clone()));
     }
     let rules = lab.exclusions.iter().chain(&lab.stacks);
     if let Some(name) = rules.filter_map(|rule| rule.device.as_ref()).next() {
-        return Err(LabError::NamedInRule { name: name.clone() });
+        return Err(LabError::NamedInRule(name.clone()));
     }
     let (ram, own): (Vec<Device>, Vec<Device>) = std::mem::take(&mut lab.devices)
         .into_iter()
@@ -156,15 +143,11 @@ pub fn use_models(lab: &mut Lab, models: &[String]) -> Result<(), LabError> {
 }
 
 /// Checks that every device of a lab is a model that there is a file of.
-///
-/// # Errors
-///
-/// [`LabError`] with the first that is not.
 pub fn check(lab: &Lab, devices: &BTreeMap<String, DeviceFile>) -> Result<(), LabError> {
     for (name, backing) in backings(lab) {
         let name = name.to_owned();
         let Backing::Model { model, size, start } = backing else {
-            return Err(LabError::HostDevice { name });
+            return Err(LabError::HostDevice(name));
         };
         let found = catalogue::find(devices, model);
         let found = found.map_err(|source| LabError::Model { name: name.clone(), source })?;
@@ -185,28 +168,17 @@ pub fn models(
     lab: &Lab,
     devices: &BTreeMap<String, DeviceFile>,
 ) -> BTreeMap<String, BTreeMap<String, String>> {
-    let values = backings(lab).filter_map(|(_, backing)| match backing {
-        Backing::Model { model, .. } => {
-            let file = catalogue::find(devices, model).ok().flatten()?;
-            Some((model.clone(), file.values()))
-        }
-        _ => None,
-    });
-    values.collect()
+    let files = modelled(lab, devices).into_iter();
+    files.map(|(model, file)| (model, file.values())).collect()
 }
 
 /// Fingerprints of the lab's modelled devices by the word that names each, so that a later program can tell whether its
 /// models still behave like these.
 #[must_use]
 pub fn fingerprints(lab: &Lab, devices: &BTreeMap<String, DeviceFile>) -> BTreeMap<String, String> {
-    let fingerprints = backings(lab).filter_map(|(_, backing)| match backing {
-        Backing::Model { model, .. } => {
-            let file = catalogue::find(devices, model).ok().flatten()?;
-            Some((model.clone(), format!("{:016x}", seekwell_device::fingerprint(&file))))
-        }
-        _ => None,
-    });
-    fingerprints.collect()
+    let files = modelled(lab, devices).into_iter();
+    let hash = |file| format!("{:016x}", seekwell_device::fingerprint(&file));
+    files.map(|(model, file)| (model, hash(file))).collect()
 }
 
 /// The models of a lab compared with the published figures of their devices.
@@ -221,22 +193,14 @@ pub struct Checked {
 /// Compares the models of a lab with the published figures of their devices.
 #[must_use]
 pub fn compare_with_published(lab: &Lab, devices: &BTreeMap<String, DeviceFile>) -> Checked {
-    let words: BTreeSet<&String> = backings(lab)
-        .filter_map(|(_, backing)| match backing {
-            Backing::Model { model, .. } => Some(model),
-            _ => None,
-        })
-        .collect();
     let mut checked = Checked::default();
-    for word in words {
-        let found = catalogue::find(devices, word).ok().flatten();
-        let is_real = |file: &DeviceFile| !file.published().is_empty() || !file.is_abstract();
-        let Some(file) = found.filter(is_real) else { continue };
+    let is_real = |file: &DeviceFile| !file.published().is_empty() || !file.is_abstract();
+    for (model, file) in modelled(lab, devices).into_iter().filter(|(_, file)| is_real(file)) {
         let rows = truth::rows(&file);
         checked.misses.extend(truth::warning(&file, &rows));
         checked.misses.extend(withheld::warning(file.name(), file.withheld()));
         checked.misses.extend(compared::warning(file.name(), file.compared()));
-        checked.errors.insert(word.clone(), truth::errors(&rows));
+        checked.errors.insert(model, truth::errors(&rows));
     }
     checked.misses.dedup();
     checked
@@ -262,13 +226,7 @@ pub fn facts(
     if kernel.set.has_layers() {
         kernel_filesystems.push(NFS_SERVER.to_owned());
     }
-    let sizes = backings(lab).filter_map(|(_, backing)| match backing {
-        Backing::Model { model, .. } => {
-            let file = catalogue::find(devices, model).ok().flatten()?;
-            Some((model.clone(), capacity(&file)))
-        }
-        _ => None,
-    });
+    let sizes = modelled(lab, devices).into_iter().map(|(model, file)| (model, capacity(&file)));
     BackendFacts {
         schedulers: SCHEDULERS.map(str::to_owned).to_vec(),
         kernel_filesystems,
@@ -449,6 +407,15 @@ fn backings(lab: &Lab) -> impl Iterator<Item = (&str, &Backing)> {
         layers.parts.iter().filter_map(|layer| Some((layers.name.as_str(), layer.fast.as_ref()?)))
     });
     devices.chain(outside).chain(parts)
+}
+
+/// The modelled devices of a lab by the words that name them, as far as they are known.
+fn modelled(lab: &Lab, devices: &BTreeMap<String, DeviceFile>) -> BTreeMap<String, DeviceFile> {
+    let known = backings(lab).filter_map(|(_, backing)| {
+        let Backing::Model { model, .. } = backing else { return None };
+        Some((model.clone(), catalogue::find(devices, model).ok().flatten()?))
+    });
+    known.collect()
 }
 
 fn capacity(file: &DeviceFile) -> Bytes {

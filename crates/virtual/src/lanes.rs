@@ -15,7 +15,7 @@ use seekwell_model::backend::{Backend, BackendError};
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::Record;
 
-use crate::backend::{Lane, VirtualBackend, VirtualBackendError};
+use crate::backend::{Lane, Result, VirtualBackend, VirtualBackendError};
 use crate::memory_capacity::MemoryCapacity;
 
 #[cfg(test)]
@@ -25,9 +25,7 @@ mod tests;
 const AHEAD: usize = 4;
 
 /// Runs a trial on a lane.
-type Work = dyn Fn(&PlannedTrial, &Lane, &mut dyn FnMut(&str)) -> Result<Record, VirtualBackendError>
-    + Send
-    + Sync;
+type Work = dyn Fn(&PlannedTrial, &Lane, &mut dyn FnMut(&str)) -> Result<Record> + Send + Sync;
 
 /// Trials that run in parallel. Dropping it ends those that were not asked for.
 #[derive(Debug)]
@@ -58,7 +56,7 @@ struct Waiting {
 /// A message of a lane.
 enum Word {
     Step(String),
-    Done(Box<Result<Record, VirtualBackendError>>),
+    Done(Box<Result<Record>>),
 }
 
 struct Shared {
@@ -80,11 +78,7 @@ impl Lanes {
     /// # Errors
     ///
     /// [`VirtualBackendError`] when not even one guest fits into memory, or no thread starts.
-    pub fn new(
-        mut backend: VirtualBackend,
-        plan: &Plan,
-        cpus: &[usize],
-    ) -> Result<Self, VirtualBackendError> {
+    pub fn new(mut backend: VirtualBackend, plan: &Plan, cpus: &[usize]) -> Result<Self> {
         let MemoryCapacity { guests, note, .. } =
             backend.reserve_memory(plan, cpus.len().max(1))?;
         let plan = plan.clone();
@@ -102,7 +96,7 @@ impl Lanes {
         self.note.as_deref()
     }
 
-    fn with(work: Arc<Work>, cpus: &[usize]) -> Result<Self, VirtualBackendError> {
+    fn with(work: Arc<Work>, cpus: &[usize]) -> Result<Self> {
         let shared = Arc::new(Shared {
             waiting: Mutex::default(),
             more: Condvar::new(),
@@ -150,15 +144,11 @@ impl Lanes {
     }
 
     /// Returns the record of one trial, which runs now unless it ran ahead.
-    ///
-    /// # Errors
-    ///
-    /// As [`VirtualBackend::run_trial`].
     pub fn run_trial(
         &mut self,
         trial: &PlannedTrial,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<Record, VirtualBackendError> {
+    ) -> Result<Record> {
         self.begin(trial, true);
         self.announced.retain(|later| later.index != trial.index);
         self.run_ahead();

@@ -28,16 +28,12 @@ const MOST_FILES: usize = 8;
 /// Errors of waiting for a message.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkFault {
-    /// The guest closed its end.
     #[error("the guest closed its connection")]
     Closed,
-    /// The socket failed.
     #[error("a socket to the guest failed: {0}")]
     Socket(io::Error),
-    /// An operation of the clock that is not in the protocol.
     #[error("the guest sent an unknown message to its clock")]
     UnknownOperation,
-    /// A message of a disk that makes no sense.
     #[error(transparent)]
     Message(#[from] MessageFault),
 }
@@ -54,20 +50,12 @@ impl From<io::Error> for LinkFault {
 }
 
 /// Listens under `name` in a directory, however long the directory's path is.
-///
-/// # Errors
-///
-/// The system's error.
 pub fn listen(directory: &Path, name: &str) -> io::Result<UnixListener> {
     let directory = File::open(directory)?;
     UnixListener::bind(format!("/proc/self/fd/{}/{name}", directory.as_raw_fd()))
 }
 
 /// Takes the connection that waits at `listener`.
-///
-/// # Errors
-///
-/// The system's error.
 pub fn accept(listener: &UnixListener) -> io::Result<UnixStream> {
     let (stream, _) = listener.accept()?;
     stream.set_read_timeout(Some(MESSAGE_LIMIT))?;
@@ -87,10 +75,6 @@ impl TimeLink {
     }
 
     /// The next message; waits for it.
-    ///
-    /// # Errors
-    ///
-    /// [`LinkFault`].
     pub fn receive(&mut self) -> Result<TimeMessage, LinkFault> {
         let mut bytes = [0; MESSAGE_BYTES];
         self.0.read_exact(&mut bytes)?;
@@ -98,19 +82,11 @@ impl TimeLink {
     }
 
     /// Sends a message.
-    ///
-    /// # Errors
-    ///
-    /// [`LinkFault`].
     pub fn send(&mut self, message: &TimeMessage) -> Result<(), LinkFault> {
         Ok(self.0.write_all(&message.encode())?)
     }
 
     /// Sends a message with files.
-    ///
-    /// # Errors
-    ///
-    /// [`LinkFault`].
     pub fn send_with_files(
         &mut self,
         message: &TimeMessage,
@@ -167,10 +143,6 @@ impl DiskLink {
     }
 
     /// The next message; waits for it.
-    ///
-    /// # Errors
-    ///
-    /// [`LinkFault`].
     pub fn receive(&mut self) -> Result<DiskMessage, LinkFault> {
         loop {
             if let Some(header) = self.header() {
@@ -189,10 +161,6 @@ impl DiskLink {
     }
 
     /// Sends bytes of a whole message.
-    ///
-    /// # Errors
-    ///
-    /// [`LinkFault`].
     pub fn send(&mut self, bytes: &[u8]) -> Result<(), LinkFault> {
         Ok(self.stream.write_all(bytes)?)
     }
@@ -240,19 +208,11 @@ impl CallLink {
     }
 
     /// Tells the guest of finished requests.
-    ///
-    /// # Errors
-    ///
-    /// [`LinkFault`].
     pub fn call(&mut self, ring: u32) -> Result<(), LinkFault> {
         Ok(self.0.write_all(&vhost::call(ring))?)
     }
 
     /// Takes the guest's answer.
-    ///
-    /// # Errors
-    ///
-    /// [`LinkFault`].
     pub fn answer(&mut self) -> Result<(), LinkFault> {
         let mut answer = [0; vhost::HEADER_BYTES + 8];
         self.0.read_exact(&mut answer)?;

@@ -10,14 +10,12 @@ use std::time::{Duration, Instant as WallClock};
 
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::time::{ClockId, clock_gettime};
-use seekwell_device::LostWrites;
 use seekwell_device::evidence::Evidence;
 
 use crate::agreed::ENVIRONMENT;
 pub use crate::agreed::{MOST_DISKS, device_path};
 use crate::clock::SharedClock;
 pub use crate::clock::Transport;
-use crate::content::known::Known;
 use crate::content::{Content, Keeping};
 pub use crate::controller::OutputPart;
 use crate::controller::{Controller, Halt, Limits, Mailbox, Notes, Replacement, Scene};
@@ -140,7 +138,6 @@ impl Settings {
                 wall: Duration::from_secs(3600),
                 spin: Duration::from_secs(60),
                 virtual_ns: 30 * 24 * 3600 * 1_000_000_000,
-                power_cut_after: None,
             },
             stop: Arc::default(),
             keep_events: false,
@@ -173,7 +170,6 @@ impl DiskSetup {
     #[must_use]
     pub fn empty(role: &str, model: Box<dyn seekwell_device::Model>, settings: &Settings) -> Self {
         let content = Content::new(model.geometry().sectors_512, settings.keeping());
-        let content = content.with_regenerator(Arc::new(Known));
         Self { role: role.to_owned(), parts: DiskParts::new(model, content) }
     }
 }
@@ -204,8 +200,6 @@ pub struct DiskOutcome {
     pub parts: DiskParts,
     /// Work done by the model.
     pub evidence: Evidence,
-    /// Writes lost in a power cut; `None` when there was none.
-    pub lost: Option<LostWrites>,
 }
 
 /// Cost of a trial on the host.
@@ -268,11 +262,8 @@ impl Outcome {
 #[derive(Debug, thiserror::Error)]
 pub enum MachineError {
     /// Too many disks.
-    #[error("a trial has {count} disks, but a guest takes at most {MOST_DISKS}; use fewer")]
-    TooManyDisks {
-        /// Number.
-        count: usize,
-    },
+    #[error("a trial has {0} disks, but a guest takes at most {MOST_DISKS}; use fewer")]
+    TooManyDisks(usize),
     /// A system call failed.
     #[error("cannot {what}: {source}")]
     System {
@@ -300,10 +291,6 @@ pub fn run(trial: Trial<'_>, hear: &mut dyn FnMut(&[u8])) -> Result<Outcome, Mac
 }
 
 /// The same; `hear` may answer with new contents of the disks, while the guest uses none of them.
-///
-/// # Errors
-///
-/// As [`run`].
 pub fn run_replacing(
     trial: Trial<'_>,
     hear: &mut dyn FnMut(&[u8]) -> Option<Replacement>,
@@ -311,7 +298,7 @@ pub fn run_replacing(
     let started = WallClock::now();
     let cpu_before = thread_cpu();
     if trial.disks.len() > MOST_DISKS {
-        return Err(MachineError::TooManyDisks { count: trial.disks.len() });
+        return Err(MachineError::TooManyDisks(trial.disks.len()));
     }
     let cpu = trial.settings.cpu;
     let _pinned = cpu.map(Pinned::to).transpose().map_err(failed("pin to the CPU"))?;
@@ -321,8 +308,8 @@ pub fn run_replacing(
     let mut controller = Controller::new(&mut process, scene, started);
     let mut said = Said::default();
     let halt = controller.run(&mut |saying| said.take(saying, hear));
-    let virtual_ns = controller.now_ns();
-    let start = controller.first_word();
+    let virtual_ns = controller.now_ns;
+    let start = controller.first_word;
     let transport = controller.transport();
     let (ports, notes) = controller.into_parts();
     let exit = match halt {
@@ -333,7 +320,11 @@ pub fn run_replacing(
     let records = site.written(RECORDS)?;
     let origins = site.written(ORIGINS)?;
     let console = site.read_console()?;
-    let disks = disks(ports, roles, matches!(halt, Halt::PowerCut), virtual_ns)?;
+    let disk = |(port, role): (Port, String)| {
+        let parts = port.disk.into_parts();
+        DiskOutcome { role, evidence: parts.model.evidence(), parts }
+    };
+    let disks = ports.into_iter().zip(roles).map(disk).collect();
     let controller_cpu = thread_cpu().saturating_sub(cpu_before);
     let cost = HostCost { wall: started.elapsed(), guest_cpu: exit.cpu, controller_cpu, start };
     let Notes { fingerprint, events, heard } = notes;
@@ -512,7 +503,6 @@ fn arguments(trial: &Trial<'_>) -> Vec<String> {
 
 fn ports(trial: Trial<'_>, directory: &Path) -> Result<Vec<Port>, MachineError> {
     let Trial { root, disks, task, input, settings, .. } = trial;
-    let logged = settings.limits.power_cut_after.is_some();
     let ordered = disks.iter().map(|disk| OrderedDisk {
         role: disk.role.clone(),
         rotational: disk.parts.model.geometry().rotational,
@@ -532,33 +522,9 @@ fn ports(trial: Trial<'_>, directory: &Path) -> Result<Vec<Port>, MachineError> 
     ];
     let mut ports = Vec::new();
     for (index, (serial, parts, read_only)) in named.chain(others).enumerate() {
-        let mut disk = Disk::new(index as u8, &serial, parts, read_only);
-        if logged {
-            disk.keep_log();
-        }
+        let disk = Disk::new(index as u8, &serial, parts, read_only);
         let listener = listen(directory, &format!("d{index}"));
         ports.push(Port::new(listener.map_err(failed("listen for the guest's disks"))?, disk));
     }
     Ok(ports)
-}
-
-fn disks(
-    ports: Vec<Port>,
-    roles: Vec<String>,
-    cut: bool,
-    now_ns: u64,
-) -> Result<Vec<DiskOutcome>, MachineError> {
-    let outcome = |(port, role): (Port, String)| {
-        let mut disk = port.into_disk();
-        let lost = if cut {
-            let lost = disk.power_cut(now_ns).map_err(io::Error::other);
-            Some(lost.map_err(failed("undo what the power cut lost"))?)
-        } else {
-            None
-        };
-        let parts = disk.into_parts();
-        let evidence = parts.model.evidence();
-        Ok(DiskOutcome { role, parts, evidence, lost })
-    };
-    ports.into_iter().zip(roles).map(outcome).collect()
 }

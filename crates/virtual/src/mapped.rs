@@ -73,15 +73,8 @@ pub struct RegionPlan {
 /// Errors of mapping a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RegionFault {
-    /// Length or addresses overflow, or reach beyond the file's end.
     #[error("the region at {address:#x} of {bytes} bytes is not in its file")]
-    Extent {
-        /// Guest-physical address.
-        address: u64,
-        /// Length in bytes.
-        bytes: u64,
-    },
-    /// The kernel refused.
+    Extent { address: u64, bytes: u64 },
     #[error("mapping the guest's memory failed: {0}")]
     Kernel(#[from] Errno),
     /// Nobody would notice that the guest takes it away.
@@ -106,10 +99,6 @@ pub struct MappedMemory(Vec<Region>);
 
 impl MappedMemory {
     /// Maps a region of the guest's memory in addition to those mapped before.
-    ///
-    /// # Errors
-    ///
-    /// [`RegionFault`].
     pub fn add(&mut self, plan: RegionPlan, file: &OwnedFd) -> Result<(), RegionFault> {
         let RegionPlan { guest_address, bytes, file_offset } = plan;
         let fault = RegionFault::Extent { address: guest_address, bytes };
@@ -169,10 +158,6 @@ pub struct SharedNumbers(Mapping);
 
 impl SharedNumbers {
     /// Maps the first `bytes` of a file.
-    ///
-    /// # Errors
-    ///
-    /// The system's error.
     pub fn new(file: impl AsFd, bytes: usize) -> Result<Self, Errno> {
         Mapping::new(file, 0, bytes).map(Self)
     }

@@ -68,10 +68,6 @@ impl Model for Partition {
         }
     }
 
-    fn oldest_volatile_write(&self) -> Option<u64> {
-        self.whole.oldest_volatile_write()
-    }
-
     fn evidence(&self) -> Evidence {
         self.whole.evidence()
     }

@@ -17,31 +17,18 @@ mod tests;
 /// Errors after which a disk's connection cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum PortFault {
-    /// No message could be received or sent.
     #[error(transparent)]
     Link(#[from] LinkFault),
-    /// The disk cannot continue.
     #[error(transparent)]
     Disk(#[from] DiskFault),
-    /// The guest's memory cannot be mapped.
     #[error(transparent)]
     Region(#[from] RegionFault),
-    /// The driver set up a ring that is none.
     #[error(transparent)]
     Ring(#[from] RingFault),
-    /// The driver used what it had not set up.
-    #[error("the driver sent a {what} before it had set up the device")]
-    Order {
-        /// The message.
-        what: &'static str,
-    },
-    /// A second ring; one was offered.
-    #[error("the driver set up ring {ring}, but a disk has only ring 0")]
-    RingNumber {
-        /// Its number.
-        ring: u32,
-    },
-    /// A connection of the guest could not be taken.
+    #[error("the driver sent a {0} before it had set up the device")]
+    Order(&'static str),
+    #[error("the driver set up ring {0}, but a disk has only ring 0")]
+    RingNumber(u32),
     #[error("cannot accept the guest's connection: {0}")]
     Accept(io::Error),
 }
@@ -62,16 +49,20 @@ pub enum Handled {
 #[derive(Debug)]
 pub struct Port {
     listener: UnixListener,
-    link: Option<DiskLink>,
+    /// The driver's connection, once it is there.
+    pub link: Option<DiskLink>,
     left: bool,
-    rings: bool,
-    call: Option<CallLink>,
+    /// True if the driver rings a bell instead of sending kicks, and is called the same way.
+    pub rings: bool,
+    /// The socket on which the driver is called, once it is there.
+    pub call: Option<CallLink>,
     memory: MappedMemory,
     size: u16,
     base: u16,
     addresses: Option<RingAddresses>,
     ring: Option<Ring>,
-    disk: Disk,
+    /// The disk.
+    pub disk: Disk,
 }
 
 impl Port {
@@ -93,18 +84,6 @@ impl Port {
         }
     }
 
-    /// Returns true if the driver rings a bell instead of sending kicks, and is called the same
-    /// way.
-    #[must_use]
-    pub fn rings(&self) -> bool {
-        self.rings
-    }
-
-    /// The driver has rung a bell.
-    pub fn hear_bell(&mut self) {
-        self.rings = true;
-    }
-
     /// Returns the socket on which the driver connects; `None` once it has.
     #[must_use]
     pub fn listener(&self) -> Option<&UnixListener> {
@@ -118,40 +97,7 @@ impl Port {
         self.ring = None;
     }
 
-    /// The driver's connection, once it is there.
-    #[must_use]
-    pub fn link(&self) -> Option<&DiskLink> {
-        self.link.as_ref()
-    }
-
-    /// The socket for calls, once it is there.
-    #[must_use]
-    pub fn call_link(&self) -> Option<&CallLink> {
-        self.call.as_ref()
-    }
-
-    /// The disk.
-    #[must_use]
-    pub fn disk(&self) -> &Disk {
-        &self.disk
-    }
-
-    /// The disk, to change it.
-    pub fn disk_mut(&mut self) -> &mut Disk {
-        &mut self.disk
-    }
-
-    /// The disk, without its connection.
-    #[must_use]
-    pub fn into_disk(self) -> Disk {
-        self.disk
-    }
-
     /// Takes the driver's connection.
-    ///
-    /// # Errors
-    ///
-    /// [`PortFault::Accept`].
     pub fn accept(&mut self) -> Result<(), PortFault> {
         let stream = crate::link::accept(&self.listener).map_err(PortFault::Accept)?;
         self.link = Some(DiskLink::new(stream));
@@ -159,12 +105,8 @@ impl Port {
     }
 
     /// Handles one message of the driver.
-    ///
-    /// # Errors
-    ///
-    /// [`PortFault`].
     pub fn handle(&mut self) -> Result<Handled, PortFault> {
-        let link = self.link.as_mut().ok_or(PortFault::Order { what: "message" })?;
+        let link = self.link.as_mut().ok_or(PortFault::Order("message"))?;
         let DiskMessage { header, request, files } = link.receive()?;
         let reply = match request {
             Request::GetFeatures => Some(vhost::reply_number(
@@ -193,30 +135,18 @@ impl Port {
     }
 
     /// Takes what the driver made available.
-    ///
-    /// # Errors
-    ///
-    /// [`PortFault`].
     pub fn take_requests(&mut self, now_ns: u64) -> Result<(), PortFault> {
-        let ring = self.ring.as_mut().ok_or(PortFault::Order { what: "kick" })?;
+        let ring = self.ring.as_mut().ok_or(PortFault::Order("kick"))?;
         Ok(self.disk.kicked(now_ns, ring, &mut self.memory)?)
     }
 
     /// Answers a kick.
-    ///
-    /// # Errors
-    ///
-    /// [`PortFault`].
     pub fn answer_kick(&mut self) -> Result<(), PortFault> {
         let reply = vhost::reply_number(vhost::KICK, 0);
         Ok(self.link.as_mut().ok_or(LinkFault::Closed)?.send(&reply)?)
     }
 
     /// Lets time pass. Returns whether the driver must be called.
-    ///
-    /// # Errors
-    ///
-    /// [`PortFault`].
     pub fn advance(
         &mut self,
         now_ns: u64,
@@ -228,21 +158,13 @@ impl Port {
     }
 
     /// Calls the driver; its answer is still to come.
-    ///
-    /// # Errors
-    ///
-    /// [`PortFault`].
     pub fn call(&mut self) -> Result<(), PortFault> {
-        Ok(self.call.as_mut().ok_or(PortFault::Order { what: "request" })?.call(0)?)
+        Ok(self.call.as_mut().ok_or(PortFault::Order("request"))?.call(0)?)
     }
 
     /// Takes the driver's answer to a call.
-    ///
-    /// # Errors
-    ///
-    /// [`PortFault`].
     pub fn take_answer(&mut self) -> Result<(), PortFault> {
-        Ok(self.call.as_mut().ok_or(PortFault::Order { what: "answer" })?.answer()?)
+        Ok(self.call.as_mut().ok_or(PortFault::Order("answer"))?.answer()?)
     }
 
     /// Handles a message that sets something up; `false` when it is not known.
@@ -252,7 +174,7 @@ impl Port {
             Request::SetMemoryTable(regions) => self.map(&regions, &files)?,
             Request::SetRingSize { ring, size } => {
                 expect_first(ring)?;
-                self.size = u16::try_from(size).map_err(|_| RingFault::Size { size })?;
+                self.size = u16::try_from(size).map_err(|_| RingFault::Size(size))?;
             }
             Request::SetRingBase { ring, base } => {
                 expect_first(ring)?;
@@ -268,7 +190,7 @@ impl Port {
             }
             Request::SetCallSocket => {
                 let socket = files.into_iter().next();
-                let socket = socket.ok_or(PortFault::Order { what: "call socket" })?;
+                let socket = socket.ok_or(PortFault::Order("call socket"))?;
                 self.call = Some(CallLink::new(socket));
             }
             _ => return Ok(false),
@@ -278,7 +200,7 @@ impl Port {
 
     fn map(&mut self, regions: &[RegionPlan], files: &[OwnedFd]) -> Result<(), PortFault> {
         if regions.len() != files.len() {
-            return Err(PortFault::Order { what: "memory table" });
+            return Err(PortFault::Order("memory table"));
         }
         let mut memory = MappedMemory::default();
         for (plan, file) in regions.iter().zip(files) {
@@ -289,7 +211,7 @@ impl Port {
     }
 
     fn make_ring(&self) -> Result<Ring, PortFault> {
-        let addresses = self.addresses.ok_or(PortFault::Order { what: "ring" })?;
+        let addresses = self.addresses.ok_or(PortFault::Order("ring"))?;
         let RingAddresses { descriptors, used, available } = addresses;
         let layout = RingLayout { size: self.size, descriptors, available, used };
         Ok(Ring::new(layout, self.base)?)
@@ -297,5 +219,5 @@ impl Port {
 }
 
 fn expect_first(ring: u32) -> Result<(), PortFault> {
-    if ring == 0 { Ok(()) } else { Err(PortFault::RingNumber { ring }) }
+    if ring == 0 { Ok(()) } else { Err(PortFault::RingNumber(ring)) }
 }

@@ -58,11 +58,8 @@ pub struct Segment {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RingFault {
     /// Not a power of two, zero, or larger than the standard allows.
-    #[error("invalid ring size {size}: must be a power of two, at most 32768")]
-    Size {
-        /// As the guest set it.
-        size: u32,
-    },
+    #[error("invalid ring size {0}: must be a power of two, at most 32768")]
+    Size(u32),
     /// An address outside the guest's memory.
     #[error("the ring points outside the guest's memory: {0}")]
     Outside(#[from] OutOfRange),
@@ -83,20 +80,14 @@ pub enum RingFault {
         size: u32,
     },
     /// A chain with a loop, or one longer than [`LONGEST_CHAIN`].
-    #[error("a chain of descriptors is longer than {length}")]
-    Endless {
-        /// Descriptors followed.
-        length: usize,
-    },
+    #[error("a chain of descriptors is longer than {0}")]
+    Endless(usize),
     /// An indirect table inside an indirect table, or one that is followed by more.
     #[error("unexpected VIRTQ_DESC_F_INDIRECT")]
     MisplacedIndirect,
     /// An indirect table that is empty or no multiple of a descriptor.
-    #[error("an indirect table has {bytes} bytes, not a multiple of 16")]
-    IndirectLength {
-        /// Its length.
-        bytes: u32,
-    },
+    #[error("an indirect table has {0} bytes, not a multiple of 16")]
+    IndirectLength(u32),
     /// Something to read after something to write, which the standard forbids.
     #[error("a readable buffer follows a writable one")]
     Order,
@@ -119,22 +110,14 @@ pub struct Ring {
 
 impl Ring {
     /// A ring from which nothing was taken before `base`.
-    ///
-    /// # Errors
-    ///
-    /// [`RingFault::Size`].
     pub fn new(layout: RingLayout, base: u16) -> Result<Self, RingFault> {
         if !layout.size.is_power_of_two() || layout.size > LARGEST_RING {
-            return Err(RingFault::Size { size: u32::from(layout.size) });
+            return Err(RingFault::Size(u32::from(layout.size)));
         }
         Ok(Self { layout, next_available: base, next_used: base })
     }
 
     /// The head of the next chain made available, if there is one.
-    ///
-    /// # Errors
-    ///
-    /// [`RingFault::Outside`], [`RingFault::Overrun`], [`RingFault::Index`].
     pub fn next_head(&mut self, memory: &impl GuestMemory) -> Result<Option<u16>, RingFault> {
         let RingLayout { size, available, .. } = self.layout;
         let index = memory.read_u16(offset(available, 2)?)?;
@@ -176,17 +159,13 @@ impl Ring {
         }
         let bytes = first.length;
         if bytes == 0 || !u64::from(bytes).is_multiple_of(DESCRIPTOR_BYTES) {
-            return Err(RingFault::IndirectLength { bytes });
+            return Err(RingFault::IndirectLength(bytes));
         }
         let size = bytes / DESCRIPTOR_BYTES as u32;
         follow(memory, (first.address, size), 0, segments)
     }
 
     /// Hands a chain back, `written` bytes of its buffers having been written.
-    ///
-    /// # Errors
-    ///
-    /// [`RingFault::Outside`].
     pub fn push_used(
         &mut self,
         memory: &mut impl GuestMemory,
@@ -205,10 +184,6 @@ impl Ring {
     }
 
     /// Returns true if the driver wants a notification of used chains.
-    ///
-    /// # Errors
-    ///
-    /// [`RingFault::Outside`].
     pub fn wants_call(&self, memory: &impl GuestMemory) -> Result<bool, RingFault> {
         Ok(memory.read_u16(self.layout.available)? & AVAILABLE_NO_INTERRUPT == 0)
     }
@@ -243,7 +218,7 @@ fn follow(
             return Err(RingFault::Index { index, size });
         }
         if segments.len() == limit {
-            return Err(RingFault::Endless { length: limit });
+            return Err(RingFault::Endless(limit));
         }
         let Descriptor { address, length, flags, next } = descriptor(memory, table, index)?;
         if flags & FLAG_INDIRECT != 0 {

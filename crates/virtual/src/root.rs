@@ -93,11 +93,8 @@ pub enum RootError {
         library: String,
     },
     /// A path that is not absolute.
-    #[error("{path} is not absolute; name files of the root image from /")]
-    Relative {
-        /// The path.
-        path: PathBuf,
-    },
+    #[error("{0} is not absolute; name files of the root image from /")]
+    Relative(PathBuf),
     /// The image could not be kept.
     #[error("cannot store the root image: {0}")]
     Keep(io::Error),
@@ -124,10 +121,6 @@ pub struct RootBuilder {
 
 impl RootBuilder {
     /// An image whose first program is `init`.
-    ///
-    /// # Errors
-    ///
-    /// [`RootError`].
     pub fn new(init: &Path) -> Result<Self, RootError> {
         let mut tree = Tree::default();
         for point in MOUNT_POINTS {
@@ -149,10 +142,6 @@ impl RootBuilder {
     }
 
     /// Adds a program of this machine under its own path, with what it needs.
-    ///
-    /// # Errors
-    ///
-    /// [`RootError`].
     pub fn tool(&mut self, path: &Path) -> Result<(), RootError> {
         let read = |source| RootError::Read { path: path.to_path_buf(), source };
         let real = fs::canonicalize(path).map_err(read)?;
@@ -165,20 +154,12 @@ impl RootBuilder {
     }
 
     /// Adds a file of this machine at a path in the guest; a program comes with what it needs.
-    ///
-    /// # Errors
-    ///
-    /// [`RootError`].
     pub fn file(&mut self, from: &Path, to: &Path) -> Result<(), RootError> {
         let to = guest_path(to)?;
         self.put(from, &to)
     }
 
     /// Adds the files of a folder, those in folders below it left out, or a file.
-    ///
-    /// # Errors
-    ///
-    /// [`RootError`].
     pub fn folder(&mut self, from: &Path, to: &Path) -> Result<(), RootError> {
         if from.is_file() {
             return self.file(from, to);
@@ -198,10 +179,6 @@ impl RootBuilder {
     }
 
     /// Adds a file with this text.
-    ///
-    /// # Errors
-    ///
-    /// [`RootError::Relative`].
     pub fn text(&mut self, to: &Path, text: &str) -> Result<(), RootError> {
         let node = Node::File { executable: false, bytes: text.as_bytes().to_vec() };
         self.tree.add(&guest_path(to)?, node);
@@ -209,10 +186,6 @@ impl RootBuilder {
     }
 
     /// Makes the image.
-    ///
-    /// # Errors
-    ///
-    /// [`RootError::Keep`].
     pub fn build(self, keeping: Keeping) -> Result<RootImage, RootError> {
         let image = erofs::image(&self.tree);
         let manifest = self.tree.iter().filter_map(|(path, node)| match node {
@@ -274,7 +247,7 @@ impl RootBuilder {
 /// that are links in the guest resolved.
 fn guest_path(path: &Path) -> Result<String, RootError> {
     if !path.is_absolute() {
-        return Err(RootError::Relative { path: path.to_path_buf() });
+        return Err(RootError::Relative(path.to_path_buf()));
     }
     let mut parts: Vec<String> = Vec::new();
     for component in path.components() {

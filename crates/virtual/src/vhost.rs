@@ -149,17 +149,11 @@ pub enum Request {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MessageFault {
     /// Not version 1.
-    #[error("a vhost-user message has flags {flags:#x}, not those of version 1")]
-    Version {
-        /// As received.
-        flags: u32,
-    },
+    #[error("a vhost-user message has flags {0:#x}, not those of version 1")]
+    Version(u32),
     /// Longer than any message.
-    #[error("a vhost-user message announces {bytes} bytes")]
-    Length {
-        /// As announced.
-        bytes: u32,
-    },
+    #[error("a vhost-user message announces {0} bytes")]
+    Length(u32),
     /// Not the payload of its request.
     #[error("vhost-user request {request} has a payload of {bytes} bytes")]
     Payload {
@@ -171,25 +165,17 @@ pub enum MessageFault {
 }
 
 /// Checks a header before its payload is read.
-///
-/// # Errors
-///
-/// [`MessageFault::Version`], [`MessageFault::Length`].
 pub fn check(header: &Header) -> Result<(), MessageFault> {
     if header.flags & 3 != VERSION {
-        return Err(MessageFault::Version { flags: header.flags });
+        return Err(MessageFault::Version(header.flags));
     }
     if header.size as usize > LONGEST_PAYLOAD {
-        return Err(MessageFault::Length { bytes: header.size });
+        return Err(MessageFault::Length(header.size));
     }
     Ok(())
 }
 
 /// Reads a request.
-///
-/// # Errors
-///
-/// [`MessageFault::Payload`].
 pub fn parse(header: &Header, payload: &[u8]) -> Result<Request, MessageFault> {
     let fault = || MessageFault::Payload { request: header.request, bytes: payload.len() };
     let number = || u64_at(payload, 0).ok_or_else(fault);

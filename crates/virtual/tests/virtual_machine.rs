@@ -10,8 +10,8 @@ use std::time::Duration;
 use seekwell_device::Model;
 use seekwell_virtual::instant::Instant;
 use seekwell_virtual::{
-    CpuCharge, DiskSetup, End, Keeping, Outcome, RootBuilder, RootImage, Settings, Task, Transport,
-    Trial, device_path, difference, run,
+    CpuCharge, DiskParts, DiskSetup, End, Keeping, Outcome, Recording, RootBuilder, RootImage,
+    Settings, Task, Transport, Trial, device_path, difference, run,
 };
 
 /// What every guest of these tests has.
@@ -115,7 +115,7 @@ fn the_ways_to_end_are_told_apart_in_real_guests() {
     settings.limits.spin = Duration::from_secs(1);
     settings.limits.virtual_ns = 3_600_000_000_000;
     let spin = stage.run("spin", b"", vec![], settings.clone());
-    assert!(matches!(spin.end, End::ProgramSpins { .. }), "{}", spin.end);
+    assert!(matches!(spin.end, End::ProgramSpins(..)), "{}", spin.end);
     let asleep = stage.run("sleep 999999999", b"", vec![], settings.clone());
     assert_eq!(asleep.end, End::VirtualLimit);
     let broken = Settings { memory_bytes: 4 << 20, ..settings };
@@ -141,7 +141,7 @@ fn a_first_program_that_is_none_is_a_panic() {
         settings,
     };
     let outcome = run(trial, &mut |_| {}).unwrap();
-    let End::Panic { reason } = outcome.end else { panic!("{}", outcome.end) };
+    let End::Panic(reason) = outcome.end else { panic!("{}", outcome.end) };
     assert!(reason.starts_with("Requested init /seekwell failed"), "{reason}");
     assert!(outcome.console.contains("Kernel panic"));
 }
@@ -252,18 +252,23 @@ fn several_disks_keep_their_roles_and_places() {
     assert_eq!(roles, ["data", "journal"]);
 }
 
-/// Runs until the power fails, then a second guest on what is left.
-fn survives(stage: &Stage, kind: &str, events: u64) -> String {
-    let mut settings = stage.settings();
-    settings.limits.power_cut_after = Some(events);
-    let disk = DiskSetup::empty("data", device("ide-40gb-2005"), &settings);
-    let mut outcome = stage.run(&format!("fill /dev/vda {kind}"), b"", vec![disk], settings);
-    assert_eq!(outcome.end, End::PowerCut, "{}", outcome.console);
-    let disk = outcome.disks.remove(0);
-    assert!(disk.lost.is_some());
-    let setup = DiskSetup { role: disk.role, parts: disk.parts };
+/// Cuts the power of a recorded run after so many requests; a second guest looks at what is left.
+fn survives(stage: &Stage, kind: &str, events: usize) -> String {
+    let empty = || DiskSetup::empty("data", device("ide-40gb-2005"), &stage.settings());
+    let mut disk = empty();
+    disk.parts.recording = Some(Recording::default());
+    let words = format!("fill /dev/vda {kind}");
+    let mut outcome = stage.run(&words, b"", vec![disk], stage.settings());
+    finished(&outcome);
+    let recording = outcome.disks.remove(0).parts.recording.unwrap();
+    let at_ns = recording.completions()[events - 1].at_ns;
+    let DiskParts { model, content, .. } = empty().parts;
+    let cut = recording.cut(model, content, events as u64).unwrap();
+    let mut parts = DiskParts::new(device("ide-40gb-2005"), cut.content);
+    parts.damaged = cut.lost.damaged;
+    let setup = DiskSetup { role: "data".to_owned(), parts };
     let words = format!("verify /dev/vda {kind}");
-    finished(&stage.run(&words, &outcome.output, vec![setup], stage.settings()))
+    finished(&stage.run(&words, outcome.output_by(at_ns), vec![setup], stage.settings()))
 }
 
 #[test]

@@ -12,6 +12,6 @@ fn a_change_is_read_and_printed() {
 fn text_without_a_number_is_refused() {
     for text in ["flash.erase_us", "flash.erase_us=", "flash.erase_us=many"] {
         let error = text.parse::<Change>().unwrap_err();
-        assert_eq!(error, DeviceError::NotAChange { change: text.to_owned() });
+        assert_eq!(error, DeviceError::NotAChange(text.to_owned()));
     }
 }

@@ -8,15 +8,8 @@ mod tests;
 const COLUMNS: usize = 62;
 const ROWS: usize = 12;
 
-/// Quantity and range of an axis.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Axis {
-    pub(super) name: &'static str,
-    pub(super) unit: &'static str,
-}
-
-/// A chart of points; the vertical axis starts at 0. Empty without points.
-pub(super) fn plot(title: &str, points: &[(f64, f64)], x: Axis, y: Axis) -> String {
+/// A chart of points over the quantity `across`, in `unit`s from 0 upwards. Empty without points.
+pub(super) fn plot(title: &str, points: &[(f64, f64)], across: &str, unit: &str) -> String {
     let most_y = points.iter().map(|point| point.1).fold(0.0, f64::max);
     let (Some(first), Some(last)) = (points.first(), points.last()) else { return String::new() };
     let width = if last.0 > first.0 { last.0 - first.0 } else { 1.0 };
@@ -31,14 +24,14 @@ pub(super) fn plot(title: &str, points: &[(f64, f64)], x: Axis, y: Axis) -> Stri
     for (index, cells) in cells.iter().enumerate() {
         let value = height * (ROWS - 1 - index) as f64 / (ROWS - 1) as f64;
         let label = if index % 3 == 2 || index == 0 { number(value) } else { String::new() };
-        let unit = if index == 0 { y.unit } else { "" };
+        let unit = if index == 0 { unit } else { "" };
         let line: String = cells.iter().map(|cell| char::from(*cell)).collect();
         let _ = writeln!(text, "{:>9} {unit:<5} |{}", label, line.trim_end());
     }
     let _ = writeln!(text, "{:15} +{}", "", "-".repeat(COLUMNS));
     let (low, high) = (number(first.0), number(last.0));
     let middle = COLUMNS.saturating_sub(low.len() + high.len());
-    let _ = writeln!(text, "{:17}{low}{:^middle$}{high} {}", "", x.name, x.unit);
+    let _ = writeln!(text, "{:17}{low}{across:^middle$}{high}", "");
     trim_ends(&text)
 }
 

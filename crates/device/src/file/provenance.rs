@@ -39,7 +39,7 @@ pub(super) fn check(
         }
     }
     if let Some(key) = keys.keys().find(|key| !sources.keys().any(|name| speaks_for(name, key))) {
-        return Err(DeviceError::NoSource { key: key.clone() });
+        return Err(DeviceError::NoSource(key.clone()));
     }
     let mut table = table.clone();
     for (key, [low, high]) in ranges {

@@ -1,7 +1,5 @@
 //! The card as a device: one request at a time, over a bus, with what the translation makes of it.
 
-use std::collections::VecDeque;
-
 use seekwell_model::laws::{Law, LawSet};
 
 use super::FlashParameters;
@@ -9,11 +7,8 @@ use super::translation::{Shape, Translation, Work};
 use crate::bus::Link;
 use crate::clock::ns;
 use crate::evidence::{Evidence, FlashEvidence};
-use crate::front::{Front, whole};
-use crate::model::{
-    Completion, Geometry, Lba, LostRange, LostWrites, Model, Operation, Refused, Request,
-    SectorRange,
-};
+use crate::front::{Device, Front, Lawful, whole};
+use crate::model::{Geometry, Lba, LostRange, LostWrites, Operation, Request, SectorRange};
 
 /// Times in nanoseconds.
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +53,6 @@ pub(crate) struct Card {
     planes: u64,
     tears_units: bool,
     rated_erases: Option<u64>,
-    queue: VecDeque<Request>,
     current: Option<Current>,
     last_unit: u64,
     /// The page still in the controller's register.
@@ -102,7 +96,6 @@ impl Card {
             planes: u64::from(parameters.planes),
             tears_units: parameters.tears_units,
             rated_erases: parameters.rated_erases,
-            queue: VecDeque::new(),
             current: None,
             last_unit: u64::MAX,
             register: None,
@@ -110,30 +103,6 @@ impl Card {
             pages_read: 0,
             register_hits: 0,
         }
-    }
-
-    fn catch_up(&mut self, now_ns: u64) {
-        while let Some(current) = self.current.take_if(|current| current.end_ns <= now_ns) {
-            self.front.pass_time(current.end_ns);
-            self.front.finish(current.request.id, current.end_ns);
-            self.start_next(current.end_ns);
-        }
-        self.front.pass_time(now_ns);
-    }
-
-    fn start_next(&mut self, now_ns: u64) {
-        if self.current.is_some() {
-            return;
-        }
-        let Some(request) = self.queue.pop_front() else { return };
-        let mut stretches = Vec::new();
-        let end_ns = match request.operation {
-            Operation::Read => self.read(now_ns, &request),
-            Operation::Write => self.write(now_ns, &request, &mut stretches),
-            Operation::Discard | Operation::WriteZeroes => self.discard(now_ns, &request),
-            Operation::Flush => now_ns + self.link.command_ns + self.times.write_command,
-        };
-        self.current = Some(Current { request, start_ns: now_ns, end_ns, stretches });
     }
 
     fn unit_of(&self, page: u64) -> (u64, u32) {
@@ -267,60 +236,63 @@ impl Card {
     }
 }
 
-impl Model for Card {
-    fn duplicate(&self) -> Box<dyn Model> {
-        Box::new(self.clone())
+impl Device for Card {
+    // One request at a time is in order anyway.
+    const HOLDS_CONFLICTS: bool = false;
+
+    fn front(&self) -> &Front {
+        &self.front
     }
 
-    fn geometry(&self) -> Geometry {
-        self.front.geometry()
+    fn front_mut(&mut self) -> &mut Front {
+        &mut self.front
     }
 
-    fn submit(&mut self, now_ns: u64, request: Request) -> Result<(), Refused> {
-        self.front.check(now_ns, &request)?;
-        self.catch_up(now_ns);
-        self.front.admit(request)?;
-        self.queue.push_back(request);
-        self.start_next(now_ns);
-        Ok(())
+    fn next_action_ns(&self) -> Option<u64> {
+        self.current.as_ref().map(|current| current.end_ns)
     }
 
-    fn next_event_ns(&self) -> Option<u64> {
-        self.front.unfetched_ns().or_else(|| self.current.as_ref().map(|current| current.end_ns))
+    fn catch_up(&mut self, now_ns: u64) {
+        while let Some(current) = self.current.take_if(|current| current.end_ns <= now_ns) {
+            self.front.pass_time(current.end_ns);
+            self.front.finish(current.request.id, current.end_ns);
+            let next = self.front.outstanding().next().map(|request| request.id);
+            if let Some(id) = next {
+                self.start(current.end_ns, id);
+            }
+        }
+        self.front.pass_time(now_ns);
     }
 
-    fn advance(&mut self, now_ns: u64, completions: &mut Vec<Completion>) {
-        self.catch_up(now_ns);
-        self.front.fetch(completions);
+    fn start(&mut self, now_ns: u64, id: u64) {
+        let Some(request) = self.front.get(id).filter(|_| self.current.is_none()) else { return };
+        let mut stretches = Vec::new();
+        let end_ns = match request.operation {
+            Operation::Read => self.read(now_ns, &request),
+            Operation::Write => self.write(now_ns, &request, &mut stretches),
+            Operation::Discard | Operation::WriteZeroes => self.discard(now_ns, &request),
+            Operation::Flush => now_ns + self.link.command_ns + self.times.write_command,
+        };
+        self.current = Some(Current { request, start_ns: now_ns, end_ns, stretches });
     }
 
-    fn power_cut(&mut self, now_ns: u64) -> LostWrites {
-        self.catch_up(now_ns);
+    fn fail(&mut self, now_ns: u64) -> LostWrites {
         let mut answer = LostWrites::default();
-        self.tear(self.front.now_ns(), &mut answer);
-        let waiting = self.queue.iter().filter(|request| request.operation.writes());
-        answer.lost.extend(waiting.map(whole));
+        self.tear(now_ns, &mut answer);
+        let current = self.current.take().map(|current| current.request.id);
+        let waiting = self.front.drop_all().into_iter();
+        answer.lost.extend(waiting.filter(|lost| Some(lost.id) != current));
         answer.lost.retain(|lost| lost.range.sectors > 0);
-        self.queue.clear();
-        self.current = None;
         self.register = None;
         self.last_unit = u64::MAX;
-        self.front.drop_all();
         answer
     }
 
-    fn oldest_volatile_write(&self) -> Option<u64> {
-        self.front
-            .outstanding()
-            .find(|request| request.operation.writes())
-            .map(|request| request.id)
-    }
-
-    fn evidence(&self) -> Evidence {
+    fn add_evidence(&self, totals: &mut Evidence) {
         let work = &self.work;
         let programmed = work.programmed + work.copied;
         let blocks = &self.translation.blocks;
-        let flash = FlashEvidence {
+        totals.flash = Some(FlashEvidence {
             page_bytes: self.sectors_per_page * 512,
             host_pages: work.programmed,
             pages_programmed: programmed,
@@ -337,18 +309,19 @@ impl Model for Card {
             most_worn_erases: blocks.most_worn().into(),
             wear: blocks.wear(),
             rated_erases: self.rated_erases,
-        };
-        Evidence { flash: Some(flash), ..self.front.totals() }
+        });
     }
+}
 
-    fn laws(&self) -> LawSet {
+impl Lawful for Card {
+    fn laws_in_force(&self) -> LawSet {
         let always = [Law::Cells, Law::Program, Law::Collect, Law::Overhead];
         LawSet::from_iter(always)
             .with(Law::Mapping, self.times.unit_change > 0)
             .with(Law::Bus, self.link.moves())
     }
 
-    fn switch_off(&mut self, laws: LawSet) {
+    fn take_away(&mut self, laws: LawSet) {
         let Self { times, link, .. } = self;
         link.switch_off(laws);
         if laws.contains(Law::Cells) {

@@ -56,7 +56,7 @@ fn desk_refuses_what_only_it_can_know() {
         front.check(100, &read(id)).unwrap();
         front.admit(read(id)).unwrap();
     }
-    assert_eq!(front.check(100, &read(6)), Err(Refused::DuplicateId { id: 6 }));
+    assert_eq!(front.check(100, &read(6)), Err(Refused::DuplicateId(6)));
     assert_eq!(front.admit(read(7)), Err(Refused::QueueFull { id: 7, depth: 2 }));
     front.finish(5, 120);
     assert_eq!(front.admit(read(7)), Ok(()));

@@ -2,29 +2,25 @@
 
 mod laws;
 
-use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 
 use rand_core::{Rng as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use seekwell_model::laws::LawSet;
 
 use super::mechanics::{Arm, Cursor, Mechanics};
 use super::segments::Segments;
-use super::{OverheadParameters, RotatingParameters};
+use super::{BufferParameters, OverheadParameters, RotatingParameters};
 use crate::bus::Link;
 use crate::clock::ns;
 use crate::evidence::{Evidence, RotatingEvidence};
-use crate::front::{Durability, Front, whole};
-use crate::model::{
-    Completion, Geometry, Lba, LostWrites, Model, Operation, Refused, Request, SectorRange,
-};
+use crate::front::{Agenda, Device, Durability, Front};
+use crate::model::{Geometry, Lba, LostWrites, Operation, Request, SectorRange};
 use crate::volatile::{Pieces, Volatile, lost, tidy};
 
 /// Event at an instant, apart from those of the arm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum What {
+pub(super) enum What {
     /// A read that needs the arm may be chosen from now on.
     Ready,
     /// A read's data may go over the bus.
@@ -110,18 +106,7 @@ pub(super) struct Times {
     /// False if a flush forces nothing out of the buffer: an experiment.
     flush_waits: bool,
     pub(super) read_ahead: u64,
-    pub(super) read_ahead_after: u32,
-    pub(super) resumes_read_ahead: bool,
-    keeps_delivered: bool,
-    serves_written: bool,
-    write_clears: bool,
-    write_clears_segments: bool,
-    write_back: bool,
-    write_back_when_idle: bool,
     write_segments: usize,
-    shares_segments: bool,
-    pub(super) read_ahead_by_track: bool,
-    pub(super) reads_before: bool,
     pub(super) write_sectors: u64,
     pub(super) destage_delay_ns: u64,
     pub(super) destage_run: u64,
@@ -131,28 +116,17 @@ pub(super) struct Times {
     pub(super) passed_over_ns: u64,
 }
 
-/// A rotating disk.
-#[derive(Clone, Debug)]
-pub(crate) struct Disk {
-    pub(super) front: Front,
-    pub(super) times: Times,
-    pub(super) link: Link,
-    pub(super) mechanics: Mechanics,
-    pub(super) arm: Arm,
-    pub(super) motion: Motion,
+/// Everything under way, which a power failure ends.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ongoing {
     pub(super) waiting: Vec<Waiting>,
-    /// Requests that touch sectors of an earlier one that is not done.
-    held: BTreeSet<u64>,
     /// Writes that found no room.
     blocked: VecDeque<u64>,
     /// Sectors that are on their way over the bus.
     arriving: u64,
-    events: BinaryHeap<Reverse<(u64, u64, What)>>,
-    order: u64,
+    pub(super) agenda: Agenda<What>,
     controller_free_ns: u64,
     bus_free_ns: u64,
-    pub(super) segments: Segments,
-    pub(super) volatile: Volatile,
     /// Writes that complete when their data is on the medium.
     pub(super) durabilities: Vec<Durability>,
     /// Flushes that wait for what arrived before them.
@@ -161,11 +135,26 @@ pub(crate) struct Disk {
     pub(super) destaged_last: bool,
     /// The previous command was a write.
     after_write: bool,
-    last_end: u64,
-    last_read_end: u64,
+    last_end: Option<u64>,
+    last_read_end: Option<u64>,
     pub(super) sequential_reads: u32,
+}
+
+/// A rotating disk.
+#[derive(Clone, Debug)]
+pub(crate) struct Disk {
+    pub(super) front: Front,
+    pub(super) buffer: BufferParameters,
+    pub(super) times: Times,
+    pub(super) link: Link,
+    pub(super) mechanics: Mechanics,
+    pub(super) arm: Arm,
+    pub(super) motion: Motion,
+    pub(super) segments: Segments,
+    pub(super) volatile: Volatile,
     pub(super) physical_sectors: u64,
     pub(super) seen: RotatingEvidence,
+    pub(super) now: Ongoing,
 }
 
 impl OverheadParameters {
@@ -192,18 +181,7 @@ impl Times {
             flush_ns: ns(overhead.flush_us),
             flush_waits: true,
             read_ahead: sectors(buffer.read_ahead_kib),
-            read_ahead_after: buffer.read_ahead_after,
-            resumes_read_ahead: buffer.resumes_read_ahead,
-            keeps_delivered: buffer.keeps_delivered,
-            serves_written: buffer.serves_written,
-            write_clears: buffer.write_clears,
-            write_clears_segments: buffer.write_clears_segments,
-            write_back: buffer.write_back,
-            write_back_when_idle: buffer.write_back_when_idle,
             write_segments: buffer.write_segments.map_or(usize::MAX, |most| most as usize),
-            shares_segments: buffer.shares_segments,
-            read_ahead_by_track: buffer.read_ahead_by_track,
-            reads_before: buffer.reads_before,
             write_sectors: sectors(buffer.write_kib),
             destage_delay_ns: ns(buffer.destage_delay_us),
             destage_run: sectors(buffer.destage_run_kib),
@@ -232,67 +210,20 @@ impl Disk {
             .mechanics(geometry.sectors_512, random.next_u64() % turn_ns, link)
             .expect("parameters were checked");
         let buffer = &parameters.buffer;
-        let times = Times::new(parameters);
         Self {
             front: Front::new(geometry),
-            times,
+            buffer: buffer.clone(),
+            times: Times::new(parameters),
             link,
             mechanics,
             arm: Arm::default(),
             motion: Motion::Still,
-            waiting: Vec::new(),
-            held: BTreeSet::new(),
-            blocked: VecDeque::new(),
-            arriving: 0,
-            events: BinaryHeap::new(),
-            order: 0,
-            controller_free_ns: 0,
-            bus_free_ns: 0,
             segments: Segments::new(buffer.read_segments, u64::from(buffer.segment_kib) * 2),
             volatile: Volatile::default(),
-            durabilities: Vec::new(),
-            flushes: Vec::new(),
-            destaged_last: false,
-            after_write: false,
-            last_end: u64::MAX,
-            last_read_end: u64::MAX,
-            sequential_reads: 0,
             physical_sectors: u64::from(geometry.physical_block / 512).max(1),
             seen: RotatingEvidence::default(),
+            now: Ongoing::default(),
         }
-    }
-
-    fn push(&mut self, at_ns: u64, what: What) {
-        self.order += 1;
-        self.events.push(Reverse((at_ns, self.order, what)));
-    }
-
-    pub(super) fn push_fetch(&mut self, at_ns: u64, id: u64) {
-        self.push(at_ns, What::Fetch(id));
-    }
-
-    pub(super) fn push_complete(&mut self, at_ns: u64, id: u64) {
-        self.push(at_ns, What::Complete(id));
-    }
-
-    fn next_internal_ns(&self) -> Option<u64> {
-        let event = self.events.peek().map(|event| event.0.0);
-        let motion = self.motion_event_ns();
-        [event, motion].into_iter().flatten().min()
-    }
-
-    fn catch_up(&mut self, now_ns: u64) {
-        while let Some(at_ns) = self.next_internal_ns().filter(|at_ns| *at_ns <= now_ns) {
-            self.front.pass_time(at_ns);
-            match self.events.peek().copied().filter(|event| event.0.0 == at_ns) {
-                Some(Reverse((_, _, what))) => {
-                    self.events.pop();
-                    self.happen(at_ns, what);
-                }
-                None => self.motion_event(at_ns),
-            }
-        }
-        self.front.pass_time(now_ns);
     }
 
     fn happen(&mut self, at_ns: u64, what: What) {
@@ -301,91 +232,63 @@ impl Disk {
             What::Fetch(id) => {
                 let Some(request) = self.front.get(id) else { return };
                 let range = request.lba.0..request.end();
-                self.segments.deliver(&range, self.times.keeps_delivered);
+                self.segments.deliver(&range, self.buffer.keeps_delivered);
                 let done_ns = self.occupy_bus(at_ns, request.sectors);
-                self.push(done_ns, What::Complete(id));
+                self.now.agenda.add(done_ns, What::Complete(id));
             }
             What::Store(id) => {
-                self.blocked.push_back(id);
+                self.now.blocked.push_back(id);
                 self.admit_writes(at_ns);
             }
             What::Stored(id) => self.stored(at_ns, id),
-            What::Flush(id) if !self.times.flush_waits => self.push(at_ns, What::Complete(id)),
+            What::Flush(id) if !self.times.flush_waits => {
+                self.now.agenda.add(at_ns, What::Complete(id))
+            }
             What::Flush(id) => {
                 let range = 0..self.front.geometry().sectors_512;
                 let seq = self.volatile.latest_seq();
-                self.flushes.push(Durability { id, seq, range });
+                self.now.flushes.push(Durability { id, seq, range });
                 self.settle_durabilities(at_ns);
                 self.choose(at_ns);
             }
-            What::Complete(id) => self.complete(at_ns, id),
+            What::Complete(id) => self.finish(at_ns, id),
         }
     }
 
     fn occupy_bus(&mut self, at_ns: u64, sectors: u32) -> u64 {
-        let start = at_ns.max(self.bus_free_ns);
-        self.bus_free_ns = start + self.link.transfer_ns(sectors.into());
-        self.bus_free_ns
-    }
-
-    fn complete(&mut self, at_ns: u64, id: u64) {
-        self.front.finish(id, at_ns);
-        let free: Vec<u64> =
-            self.held.iter().copied().filter(|id| !self.front.is_in_conflict(*id)).collect();
-        for id in free {
-            self.held.remove(&id);
-            self.start(at_ns, id);
-        }
-    }
-
-    /// The electronics take the command up.
-    fn start(&mut self, now_ns: u64, id: u64) {
-        let Some(request) = self.front.get(id) else { return };
-        let sequential = request.lba.0 == self.last_end;
-        if request.operation != Operation::Flush {
-            self.last_end = request.end();
-        }
-        match request.operation {
-            Operation::Read => self.start_read(now_ns, request, sequential),
-            Operation::Flush => {
-                let at_ns = self.command(now_ns, 0);
-                self.push(at_ns, What::Flush(id));
-            }
-            // The device presents neither discard nor write-zeroes, so nothing else gets here.
-            Operation::Write | Operation::Discard | Operation::WriteZeroes => {
-                let at_ns = self.command(now_ns, self.write_cost_ns(&request, sequential));
-                self.push(at_ns, What::Store(id));
-                self.after_write = true;
-            }
-        }
+        let start = at_ns.max(self.now.bus_free_ns);
+        self.now.bus_free_ns = start + self.link.transfer_ns(sectors.into());
+        self.now.bus_free_ns
     }
 
     fn write_cost_ns(&self, request: &Request, sequential: bool) -> u64 {
         let times = &self.times;
-        let cost = if times.write_back && !request.fua { times.write } else { times.write_through };
-        let cost_ns = cost.ns(self.after_write);
+        let cost =
+            if self.buffer.write_back && !request.fua { times.write } else { times.write_through };
+        let cost_ns = cost.ns(self.now.after_write);
         times.write_sequential_ns.filter(|_| sequential).unwrap_or(cost_ns)
     }
 
     /// Returns the time at which a command with an overhead of `overhead_ns` is decoded.
     fn command(&mut self, now_ns: u64, overhead_ns: u64) -> u64 {
-        self.controller_free_ns =
-            now_ns.max(self.controller_free_ns) + self.link.command_ns + overhead_ns;
-        self.controller_free_ns
+        self.now.controller_free_ns =
+            now_ns.max(self.now.controller_free_ns) + self.link.command_ns + overhead_ns;
+        self.now.controller_free_ns
     }
 
     fn start_read(&mut self, now_ns: u64, request: Request, sequential: bool) {
-        let follows = request.lba.0 == self.last_read_end;
-        self.sequential_reads = if follows { self.sequential_reads.saturating_add(1) } else { 0 };
-        self.last_read_end = request.end();
+        let follows = Some(request.lba.0) == self.now.last_read_end;
+        self.now.sequential_reads =
+            if follows { self.now.sequential_reads.saturating_add(1) } else { 0 };
+        self.now.last_read_end = Some(request.end());
         self.note_progress(now_ns);
-        let after_write = std::mem::replace(&mut self.after_write, false);
+        let after_write = std::mem::replace(&mut self.now.after_write, false);
         let in_row_ns = self.times.read_sequential_ns.filter(|_| sequential);
         let hit = in_row_ns.unwrap_or_else(|| self.times.read_hit.ns(after_write));
         if self.is_buffered(&request) {
             self.seen.read_hits += 1;
             let ready_ns = self.command(now_ns, hit);
-            self.push(ready_ns, What::Fetch(request.id));
+            self.now.agenda.add(ready_ns, What::Fetch(request.id));
             self.read_on(now_ns, request.lba.0, request.end());
             return;
         }
@@ -393,36 +296,38 @@ impl Disk {
             self.seen.read_partial_hits += 1;
             let ready_ns = self.command(now_ns, hit);
             let spare = self.link.transfer_ns(u64::from(request.sectors).saturating_sub(1));
-            self.push(ready_ns.max(passed_ns.saturating_sub(spare)), What::Fetch(request.id));
+            self.now
+                .agenda
+                .add(ready_ns.max(passed_ns.saturating_sub(spare)), What::Fetch(request.id));
             return;
         }
         self.seen.read_misses += 1;
         let ready_ns = self.command(now_ns, self.times.read_miss.ns(after_write));
-        self.waiting.push(Waiting { request, ready_ns });
-        self.push(ready_ns, What::Ready);
+        self.now.waiting.push(Waiting { request, ready_ns });
+        self.now.agenda.add(ready_ns, What::Ready);
     }
 
     /// Returns true if the buffer alone can serve a read.
     pub(super) fn is_buffered(&self, request: &Request) -> bool {
         let range = request.lba.0..request.end();
-        self.segments.covers(&range) || (self.times.serves_written && self.volatile.covers(range))
+        self.segments.covers(&range) || (self.buffer.serves_written && self.volatile.covers(range))
     }
 
     /// Writes that wait for room get it in their order, as far as it goes.
     pub(super) fn admit_writes(&mut self, at_ns: u64) {
-        while let Some(id) = self.blocked.front().copied() {
+        while let Some(id) = self.now.blocked.front().copied() {
             let Some(request) = self.front.get(id) else { return };
             let sectors = u64::from(request.sectors);
-            let taken = self.volatile.sectors() + self.arriving + self.writing_sectors();
+            let taken = self.volatile.sectors() + self.now.arriving + self.writing_sectors();
             let is_full = taken > 0 && taken + sectors > self.times.write_sectors;
             if is_full || self.lacks_segment(&request) {
                 self.choose(at_ns);
                 return;
             }
-            self.blocked.pop_front();
-            self.arriving += sectors;
+            self.now.blocked.pop_front();
+            self.now.arriving += sectors;
             let done_ns = self.occupy_bus(at_ns, request.sectors);
-            self.push(done_ns, What::Stored(id));
+            self.now.agenda.add(done_ns, What::Stored(id));
         }
     }
 
@@ -433,87 +338,93 @@ impl Disk {
             return false;
         }
         let writing = usize::from(matches!(self.motion, Motion::Writing { .. }));
-        let arriving = usize::from(self.arriving > 0);
+        let arriving = usize::from(self.now.arriving > 0);
         self.volatile.runs() + writing + arriving >= most
     }
 
     pub(super) fn is_short_of_room(&self) -> bool {
-        !self.blocked.is_empty()
+        !self.now.blocked.is_empty()
     }
 
     fn stored(&mut self, at_ns: u64, id: u64) {
         let Some(request) = self.front.get(id) else { return };
         let range = request.lba.0..request.end();
-        self.arriving -= u64::from(request.sectors);
-        if self.times.write_clears {
+        self.now.arriving -= u64::from(request.sectors);
+        if self.buffer.write_clears {
             self.stop_reading_at(at_ns, 0);
             self.segments.clear();
         } else {
             self.stop_reading_at(at_ns, range.start);
-            if self.times.write_clears_segments {
+            if self.buffer.write_clears_segments {
                 self.segments.discard(&range);
             } else {
                 self.segments.forget(&range);
             }
         }
         let is_busy = !self.volatile.is_empty() || matches!(self.motion, Motion::Writing { .. });
-        let must_wait = self.times.write_back_when_idle && is_busy;
+        let must_wait = self.buffer.write_back_when_idle && is_busy;
         let appends = self.volatile.continues(range.start);
         let seq = self.volatile.insert(range.clone(), id, at_ns);
-        if self.times.shares_segments {
+        if self.buffer.shares_segments {
             self.segments.write(&range, appends);
         }
-        if self.times.write_back && !request.fua && (!must_wait || appends) {
+        if self.buffer.write_back && !request.fua && (!must_wait || appends) {
             self.seen.writes_cached += 1;
-            self.complete(at_ns, id);
+            self.finish(at_ns, id);
         } else {
-            self.durabilities.push(Durability { id, seq, range });
+            self.now.durabilities.push(Durability { id, seq, range });
         }
         self.choose(at_ns);
     }
 }
 
-impl Model for Disk {
-    fn duplicate(&self) -> Box<dyn Model> {
-        Box::new(self.clone())
+impl Device for Disk {
+    fn front(&self) -> &Front {
+        &self.front
     }
 
-    fn geometry(&self) -> Geometry {
-        self.front.geometry()
+    fn front_mut(&mut self) -> &mut Front {
+        &mut self.front
     }
 
-    fn submit(&mut self, now_ns: u64, request: Request) -> Result<(), Refused> {
-        self.front.check(now_ns, &request)?;
-        self.catch_up(now_ns);
-        self.front.admit(request)?;
-        if self.front.is_in_conflict(request.id) {
-            self.held.insert(request.id);
-        } else {
-            self.start(now_ns, request.id);
+    fn next_action_ns(&self) -> Option<u64> {
+        [self.now.agenda.next_ns(), self.motion_event_ns()].into_iter().flatten().min()
+    }
+
+    fn catch_up(&mut self, now_ns: u64) {
+        while let Some(at_ns) = self.next_action_ns().filter(|at_ns| *at_ns <= now_ns) {
+            self.front.pass_time(at_ns);
+            match self.now.agenda.take_due(at_ns) {
+                Some((_, what)) => self.happen(at_ns, what),
+                None => self.motion_event(at_ns),
+            }
         }
-        Ok(())
+        self.front.pass_time(now_ns);
     }
 
-    fn next_event_ns(&self) -> Option<u64> {
-        if let Some(at_ns) = self.front.unfetched_ns() {
-            return Some(at_ns);
+    fn start(&mut self, now_ns: u64, id: u64) {
+        let Some(request) = self.front.get(id) else { return };
+        let sequential = Some(request.lba.0) == self.now.last_end;
+        if request.operation != Operation::Flush {
+            self.now.last_end = Some(request.end());
         }
-        if self.front.is_idle() {
-            return None;
+        match request.operation {
+            Operation::Read => self.start_read(now_ns, request, sequential),
+            Operation::Flush => {
+                let at_ns = self.command(now_ns, 0);
+                self.now.agenda.add(at_ns, What::Flush(id));
+            }
+            // The device presents neither discard nor write-zeroes, so nothing else gets here.
+            Operation::Write | Operation::Discard | Operation::WriteZeroes => {
+                let at_ns = self.command(now_ns, self.write_cost_ns(&request, sequential));
+                self.now.agenda.add(at_ns, What::Store(id));
+                self.now.after_write = true;
+            }
         }
-        let event = self.events.peek().map(|event| event.0.0);
-        [event, self.motion_event_ns()].into_iter().flatten().min()
     }
 
-    fn advance(&mut self, now_ns: u64, completions: &mut Vec<Completion>) {
-        self.catch_up(now_ns);
-        self.front.fetch(completions);
-    }
-
-    fn power_cut(&mut self, now_ns: u64) -> LostWrites {
-        self.catch_up(now_ns);
+    fn fail(&mut self, now_ns: u64) -> LostWrites {
         let mut answer = LostWrites::default();
-        let now_ns = self.front.now_ns();
         if let Motion::Writing { range, pieces, cursor, .. } = &self.motion {
             let passed = self.mechanics.passed(*cursor, range.end, now_ns, true);
             for (piece, layers) in pieces.iter().filter(|(piece, _)| piece.end > passed) {
@@ -524,22 +435,26 @@ impl Model for Disk {
                 answer.damaged.push(SectorRange { lba, sectors: self.physical_sectors });
             }
         }
-        let in_flight: Vec<Request> = self.front.drop_all();
-        let buffered = self.volatile.lose();
-        let arrived = |id: u64| {
-            buffered.iter().chain(&answer.lost).any(|lost| lost.id == id)
-                || self.durabilities.iter().any(|durability| durability.id == id)
-        };
-        let unseen = in_flight.iter().filter(|request| request.operation.writes());
-        let unseen: Vec<_> = unseen.filter(|request| !arrived(request.id)).map(whole).collect();
-        answer.lost.extend(buffered);
-        answer.lost.extend(unseen);
+        answer.lost.extend(self.volatile.lose());
+        let arrived: BTreeSet<u64> = answer.lost.iter().map(|lost| lost.id).collect();
+        let waits = |id: u64| self.now.durabilities.iter().any(|durability| durability.id == id);
+        let unseen = self.front.drop_all().into_iter();
+        answer.lost.extend(unseen.filter(|lost| !arrived.contains(&lost.id) && !waits(lost.id)));
         answer.lost = tidy(answer.lost);
-        self.forget_all(now_ns);
+        self.stop_motion(now_ns);
+        self.segments.clear();
+        self.now = Ongoing::default();
         answer
     }
 
-    fn oldest_volatile_write(&self) -> Option<u64> {
+    fn add_evidence(&self, totals: &mut Evidence) {
+        totals.rotating = Some(self.seen.clone());
+    }
+}
+
+impl Disk {
+    /// The smallest id among the writes that a power cut could still undo, wholly or in part.
+    pub(super) fn oldest_volatile_write(&self) -> Option<u64> {
         let outstanding =
             self.front.outstanding().find(|request| request.operation.writes()).map(|r| r.id);
         let writing = match &self.motion {
@@ -549,38 +464,5 @@ impl Model for Disk {
             _ => None,
         };
         [outstanding, writing, self.volatile.oldest_id()].into_iter().flatten().min()
-    }
-
-    fn evidence(&self) -> Evidence {
-        Evidence { rotating: Some(self.seen.clone()), ..self.front.totals() }
-    }
-
-    fn laws(&self) -> LawSet {
-        self.laws_in_force()
-    }
-
-    fn switch_off(&mut self, laws: LawSet) {
-        self.take_away(laws);
-    }
-}
-
-impl Disk {
-    fn forget_all(&mut self, now_ns: u64) {
-        self.stop_motion(now_ns);
-        self.waiting.clear();
-        self.held.clear();
-        self.blocked.clear();
-        self.arriving = 0;
-        self.events.clear();
-        self.controller_free_ns = now_ns;
-        self.bus_free_ns = now_ns;
-        self.segments.clear();
-        self.durabilities.clear();
-        self.flushes.clear();
-        self.destaged_last = false;
-        self.after_write = false;
-        self.last_end = u64::MAX;
-        self.last_read_end = u64::MAX;
-        self.sequential_reads = 0;
     }
 }

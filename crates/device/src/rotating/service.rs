@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::disk::{Disk, Motion, Stream, Waiting};
+use super::disk::{Disk, Motion, Stream, Waiting, What};
 use super::mechanics::Cursor;
 use crate::front::settled;
 use crate::model::Request;
@@ -26,7 +26,8 @@ impl Disk {
     pub(super) fn motion_event_ns(&self) -> Option<u64> {
         match &self.motion {
             Motion::Still => {
-                let since = self.volatile.oldest_since_ns().filter(|_| self.waiting.is_empty())?;
+                let since =
+                    self.volatile.oldest_since_ns().filter(|_| self.now.waiting.is_empty())?;
                 Some((since + self.times.destage_delay_ns).max(self.front.now_ns()))
             }
             Motion::Reading(stream) => Some(stream.must_ns.unwrap_or(stream.limit_ns)),
@@ -116,12 +117,12 @@ impl Disk {
 
     /// End of the read-ahead after a read from `start` to `end`.
     fn ahead_limit(&self, start: u64, end: u64) -> u64 {
-        if self.sequential_reads < self.times.read_ahead_after {
+        if self.now.sequential_reads < self.buffer.read_ahead_after {
             return end;
         }
         let sectors = self.front.geometry().sectors_512;
         let limit = (end + self.times.read_ahead).min(sectors);
-        if !self.times.read_ahead_by_track || self.times.read_ahead == 0 {
+        if !self.buffer.read_ahead_by_track || self.times.read_ahead == 0 {
             return limit;
         }
         let last = end - 1;
@@ -146,7 +147,7 @@ impl Disk {
                 stream.limit = wanted;
                 stream.limit_ns = self.mechanics.end_ns(stream.cursor, wanted, false);
             }
-            Motion::Still if self.times.resumes_read_ahead && self.waiting.is_empty() => {
+            Motion::Still if self.buffer.resumes_read_ahead && self.now.waiting.is_empty() => {
                 let from = self.segments.held_until(end.saturating_sub(1));
                 if from >= end && from + self.times.read_ahead.div_ceil(2) <= wanted {
                     self.read_from(now_ns, from, from, wanted);
@@ -165,7 +166,7 @@ impl Disk {
 
     /// Lets a read share the run that passes, if its data is about to come: when its last sector has passed.
     pub(super) fn join_stream(&mut self, now_ns: u64, request: &Request) -> Option<u64> {
-        let oldest = self.waiting.iter().map(|waiting| waiting.ready_ns).min();
+        let oldest = self.now.waiting.iter().map(|waiting| waiting.ready_ns).min();
         if oldest.is_some_and(|ready_ns| ready_ns + self.times.passed_over_ns < now_ns) {
             return None;
         }
@@ -196,15 +197,15 @@ impl Disk {
         self.serve_from_buffer(now_ns);
         let Some(choice) = self.best(now_ns) else { return };
         self.stop_motion(now_ns);
-        self.destaged_last = false;
+        self.now.destaged_last = false;
         match choice {
             Choice::Read(index) => {
-                let waiting = self.waiting.remove(index);
+                let waiting = self.now.waiting.remove(index);
                 self.seek_and_read(now_ns, &waiting);
             }
             Choice::Write(start) => self.destage(now_ns, start),
             Choice::Destage(start) => {
-                self.destaged_last = true;
+                self.now.destaged_last = true;
                 self.destage(now_ns, start);
             }
         }
@@ -213,10 +214,10 @@ impl Disk {
     /// Reads that waited for the arm while the buffer came to hold their data.
     fn serve_from_buffer(&mut self, now_ns: u64) {
         let mut index = 0;
-        while let Some(waiting) = self.waiting.get(index).copied() {
+        while let Some(waiting) = self.now.waiting.get(index).copied() {
             if waiting.ready_ns <= now_ns && self.is_buffered(&waiting.request) {
-                self.waiting.remove(index);
-                self.push_fetch(now_ns, waiting.request.id);
+                self.now.waiting.remove(index);
+                self.now.agenda.add(now_ns, What::Fetch(waiting.request.id));
             } else {
                 index += 1;
             }
@@ -232,7 +233,7 @@ impl Disk {
         let commands = self.commands(now_ns);
         let buffered = self.must_destage(now_ns);
         let choices = match (commands.is_empty(), buffered.is_empty()) {
-            (false, false) if self.destaged_last => commands,
+            (false, false) if self.now.destaged_last => commands,
             (_, false) => buffered,
             (false, true) => commands,
             (true, true) if matches!(self.motion, Motion::Still) => self.idle_destage(now_ns),
@@ -244,7 +245,7 @@ impl Disk {
         };
         let reach = |choice: &Choice| {
             let (lba, write) = match *choice {
-                Choice::Read(index) => (self.waiting[index].request.lba.0, false),
+                Choice::Read(index) => (self.now.waiting[index].request.lba.0, false),
                 Choice::Write(start) | Choice::Destage(start) => (start, true),
             };
             self.mechanics.approach(arm, now_ns, lba, write, 0).at_ns
@@ -254,7 +255,8 @@ impl Disk {
 
     /// The read that waits longest, if it was passed over for too long.
     fn passed_over(&self, now_ns: u64) -> Option<usize> {
-        let oldest = self.waiting.iter().enumerate().min_by_key(|(_, waiting)| waiting.ready_ns);
+        let oldest =
+            self.now.waiting.iter().enumerate().min_by_key(|(_, waiting)| waiting.ready_ns);
         let (index, waiting) = oldest?;
         (waiting.ready_ns + self.times.passed_over_ns < now_ns).then_some(index)
     }
@@ -262,10 +264,10 @@ impl Disk {
     /// Waiting commands that need the arm, oldest first, as many as the drive sorts.
     fn commands(&self, now_ns: u64) -> Vec<Choice> {
         let window = self.times.reorder_window;
-        let waiting = self.waiting.iter().enumerate();
+        let waiting = self.now.waiting.iter().enumerate();
         let reads = waiting.filter(|(_, waiting)| waiting.ready_ns <= now_ns).take(window);
         let mut commands: Vec<Choice> = reads.map(|(index, _)| Choice::Read(index)).collect();
-        for write in self.durabilities.iter().take(window) {
+        for write in self.now.durabilities.iter().take(window) {
             let range = write.range.clone();
             let start = self.volatile.start_within(range, write.seq, self.times.destage_run);
             commands.extend(start.map(Choice::Write));
@@ -275,7 +277,7 @@ impl Disk {
 
     /// Data that takes turns with commands: a flush waits for it, or a write for its room, or it is old.
     fn must_destage(&self, now_ns: u64) -> Vec<Choice> {
-        let flushed = self.flushes.iter().map(|flush| flush.seq).max();
+        let flushed = self.now.flushes.iter().map(|flush| flush.seq).max();
         let old = self.volatile.oldest_since_ns();
         let is_old = old.is_some_and(|since| since + self.times.age_limit_ns <= now_ns);
         match flushed {
@@ -307,7 +309,7 @@ impl Disk {
             self.read_from(now_ns, start, must, self.ahead_limit(request.lba.0, must));
         // The bus starts as late as it can without making the data wait, and not before the first sector is there.
         let spare = self.link.transfer_ns(u64::from(request.sectors).saturating_sub(1));
-        self.push_fetch(first_ns.max(end_ns.saturating_sub(spare)), request.id);
+        self.now.agenda.add(first_ns.max(end_ns.saturating_sub(spare)), What::Fetch(request.id));
     }
 
     /// Sends the arm to `start` to read up to `must`, and up to `limit` if there is a buffer for it. Says when the
@@ -336,7 +338,7 @@ impl Disk {
     /// The first of the sectors that pass on the track of the cursor while its first is waited for, where the drive
     /// keeps them, and when the last of them has passed.
     fn passing_before(&self, now_ns: u64, cursor: Cursor) -> Option<(u64, u64)> {
-        if !self.times.reads_before || cursor.lba == 0 {
+        if !self.buffer.reads_before || cursor.lba == 0 {
             return None;
         }
         let place = self.mechanics.layout.place(cursor.lba);
@@ -400,13 +402,13 @@ impl Disk {
             Motion::Writing { pieces, .. } => pieces.iter().collect(),
             _ => Vec::new(),
         };
-        let written = settled(&mut self.durabilities, &self.volatile, &writing);
-        let flushed = settled(&mut self.flushes, &self.volatile, &writing);
+        let written = settled(&mut self.now.durabilities, &self.volatile, &writing);
+        let flushed = settled(&mut self.now.flushes, &self.volatile, &writing);
         for id in written {
-            self.push_complete(now_ns, id);
+            self.now.agenda.add(now_ns, What::Complete(id));
         }
         for id in flushed {
-            self.push_complete(now_ns + self.times.flush_ns, id);
+            self.now.agenda.add(now_ns + self.times.flush_ns, What::Complete(id));
         }
     }
 }

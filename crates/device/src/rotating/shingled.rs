@@ -18,10 +18,9 @@ use crate::clock::ns;
 use crate::error::{DeviceError, within};
 use crate::evidence::Evidence;
 use crate::extents::ExtentMap;
-use crate::front::{Front, whole};
+use crate::front::{Device, Front, Lawful};
 use crate::model::{
-    Completion, Geometry, Lba, LostRange, LostWrites, Model, Operation, Refused, Request,
-    SectorRange,
+    Completion, Geometry, Lba, LostRange, LostWrites, Model as _, Operation, Request, SectorRange,
 };
 use crate::volatile::tidy;
 
@@ -86,6 +85,21 @@ struct Cleaning {
     is_busy: bool,
 }
 
+/// Everything under way, which a power failure ends.
+#[derive(Clone, Debug, Default)]
+struct Ongoing {
+    /// Next sector of each band that is written in order, oldest first.
+    streams: VecDeque<u64>,
+    parts: BTreeMap<u64, Part>,
+    /// Writes that the mechanics may still lose.
+    volatile: BTreeMap<u64, Part>,
+    /// Parts of each request that are not done.
+    left: BTreeMap<u64, usize>,
+    /// Writes that found no room in the log.
+    blocked: VecDeque<u64>,
+    cleaning: Option<Cleaning>,
+}
+
 /// A shingled disk.
 #[derive(Clone, Debug)]
 pub(crate) struct Shingled {
@@ -97,23 +111,13 @@ pub(crate) struct Shingled {
     log: ExtentMap<Place>,
     head: u64,
     seq: u64,
-    /// Next sector of each band that is written in order, oldest first.
-    streams: VecDeque<u64>,
     last_id: u64,
-    parts: BTreeMap<u64, Part>,
-    /// Writes that the mechanics may still lose.
-    volatile: BTreeMap<u64, Part>,
-    /// Parts of each request that are not done.
-    left: BTreeMap<u64, usize>,
-    held: BTreeSet<u64>,
-    /// Writes that found no room in the log.
-    blocked: VecDeque<u64>,
-    cleaning: Option<Cleaning>,
     /// Bands below are cleaned after those above.
     clean_from: u64,
     idle_since_ns: u64,
     /// Tracks do not overlap: an experiment.
     in_place: bool,
+    now: Ongoing,
 }
 
 impl Shingled {
@@ -141,45 +145,19 @@ impl Shingled {
             log: ExtentMap::default(),
             head: 0,
             seq: 0,
-            streams: VecDeque::new(),
             last_id: 0,
-            parts: BTreeMap::new(),
-            volatile: BTreeMap::new(),
-            left: BTreeMap::new(),
-            held: BTreeSet::new(),
-            blocked: VecDeque::new(),
-            cleaning: None,
             clean_from: 0,
             idle_since_ns: 0,
             in_place: false,
+            now: Ongoing::default(),
         }
-    }
-
-    fn catch_up(&mut self, now_ns: u64) {
-        let mut done = Vec::new();
-        while let Some(at_ns) = self.next_internal_ns().filter(|at_ns| *at_ns <= now_ns) {
-            self.front.pass_time(at_ns);
-            self.disk.advance(at_ns, &mut done);
-            for completion in done.drain(..) {
-                self.part_done(completion);
-            }
-            self.clean(at_ns);
-        }
-        self.front.pass_time(now_ns);
-        // The mechanics write from their buffer, though no request is outstanding.
-        self.disk.advance(now_ns, &mut done);
-        self.forget_durable();
-    }
-
-    fn next_internal_ns(&self) -> Option<u64> {
-        [self.disk.next_event_ns(), self.clean_due_ns()].into_iter().flatten().min()
     }
 
     /// Time at which an idle disk takes up cleaning; `None` while a request is outstanding or a chunk on its way.
     fn clean_due_ns(&self) -> Option<u64> {
-        let is_busy = self.cleaning.as_ref().is_some_and(|cleaning| cleaning.is_busy);
+        let is_busy = self.now.cleaning.as_ref().is_some_and(|cleaning| cleaning.is_busy);
         let is_idle = self.front.is_idle() && !is_busy;
-        let has_work = self.cleaning.is_some() || self.log.sectors() > 0;
+        let has_work = self.now.cleaning.is_some() || self.log.sectors() > 0;
         (is_idle && has_work && !self.in_place).then(|| self.idle_since_ns + self.idle_ns)
     }
 
@@ -196,55 +174,28 @@ impl Shingled {
         let id = self.last_id;
         let sectors = u32::try_from(sectors).unwrap_or(u32::MAX);
         let request = Request { id, operation, lba: Lba(place), sectors, fua };
-        self.parts.insert(id, part);
+        self.now.parts.insert(id, part);
         if operation == Operation::Write {
-            self.volatile.insert(id, part);
+            self.now.volatile.insert(id, part);
         }
         let taken = self.disk.submit(now_ns, request);
         debug_assert!(taken.is_ok(), "{taken:?}");
     }
 
     fn part_done(&mut self, Completion { id, at_ns }: Completion) {
-        match self.parts.remove(&id) {
+        match self.now.parts.remove(&id) {
             None => {}
             Some(Part::Clean) => self.chunk_done(),
             Some(Part::Host { id, .. }) => {
-                let Some(left) = self.left.get_mut(&id) else { return };
+                let Some(left) = self.now.left.get_mut(&id) else { return };
                 *left -= 1;
                 if *left == 0 {
-                    self.left.remove(&id);
-                    self.complete(at_ns, id);
+                    self.now.left.remove(&id);
+                    self.finish(at_ns, id);
+                    if self.front.is_idle() {
+                        self.idle_since_ns = at_ns;
+                    }
                 }
-            }
-        }
-    }
-
-    fn complete(&mut self, at_ns: u64, id: u64) {
-        self.front.finish(id, at_ns);
-        let free: Vec<u64> =
-            self.held.iter().copied().filter(|id| !self.front.is_in_conflict(*id)).collect();
-        for id in free {
-            self.held.remove(&id);
-            self.start(at_ns, id);
-        }
-        if self.front.is_idle() {
-            self.idle_since_ns = at_ns;
-        }
-    }
-
-    fn start(&mut self, now_ns: u64, id: u64) {
-        let Some(request) = self.front.get(id) else { return };
-        match request.operation {
-            Operation::Read => self.start_read(now_ns, &request),
-            Operation::Flush => {
-                self.left.insert(id, 1);
-                let part = Part::Host { id, lba: 0, place: 0, sectors: 0 };
-                self.submit_part(now_ns, Operation::Flush, 0, 0, (part, false));
-            }
-            // The device presents neither discard nor write-zeroes, so nothing else gets here.
-            Operation::Write | Operation::Discard | Operation::WriteZeroes => {
-                self.blocked.push_back(id);
-                self.admit_writes(now_ns);
             }
         }
     }
@@ -274,7 +225,7 @@ impl Shingled {
     fn start_read(&mut self, now_ns: u64, request: &Request) {
         let id = request.id;
         let places = self.places(request.lba.0..request.end());
-        self.left.insert(id, places.len());
+        self.now.left.insert(id, places.len());
         for (lba, place, sectors) in places {
             let part = Part::Host { id, lba, place, sectors };
             self.submit_part(now_ns, Operation::Read, place, sectors, (part, false));
@@ -284,7 +235,7 @@ impl Shingled {
     /// Writes go to their band where they continue it, and to the log where it has room. One that reaches into the next
     /// band is divided.
     fn admit_writes(&mut self, now_ns: u64) {
-        while let Some(request) = self.blocked.front().and_then(|id| self.front.get(*id)) {
+        while let Some(request) = self.now.blocked.front().and_then(|id| self.front.get(*id)) {
             let Request { id, fua, .. } = request;
             let pieces = self.pieces(request.lba.0..request.end());
             let logged = pieces.iter().filter(|piece| !self.continues_band(piece));
@@ -293,8 +244,8 @@ impl Shingled {
                 self.clean(now_ns);
                 return;
             }
-            self.blocked.pop_front();
-            self.left.insert(id, pieces.len());
+            self.now.blocked.pop_front();
+            self.now.left.insert(id, pieces.len());
             for piece in pieces {
                 let (lba, sectors) = (piece.start, piece.end - piece.start);
                 let place = if self.continues_band(&piece) {
@@ -324,19 +275,19 @@ impl Shingled {
 
     /// Returns true if a write begins a band or continues where the last one in its band ended.
     fn continues_band(&self, piece: &Range<u64>) -> bool {
-        let is_cleaned = self.cleaning.as_ref().is_some_and(|cleaning| {
+        let is_cleaned = self.now.cleaning.as_ref().is_some_and(|cleaning| {
             piece.start < cleaning.band.end && cleaning.band.start < piece.end
         });
         let begins = piece.start.is_multiple_of(self.band_sectors);
-        self.in_place || !is_cleaned && (begins || self.streams.contains(&piece.start))
+        self.in_place || !is_cleaned && (begins || self.now.streams.contains(&piece.start))
     }
 
     /// Notes how far a band is written.
     fn note_stream(&mut self, piece: &Range<u64>) {
-        self.streams.retain(|next| *next != piece.start);
-        self.streams.push_back(piece.end);
-        if self.streams.len() > MOST_STREAMS {
-            self.streams.pop_front();
+        self.now.streams.retain(|next| *next != piece.start);
+        self.now.streams.push_back(piece.end);
+        if self.now.streams.len() > MOST_STREAMS {
+            self.now.streams.pop_front();
         }
     }
 
@@ -358,10 +309,10 @@ impl Shingled {
     /// Continues cleaning, if a write waits for room or the disk has been idle for long enough.
     fn clean(&mut self, now_ns: u64) {
         let is_due = self.clean_due_ns().is_some_and(|due_ns| due_ns <= now_ns);
-        if self.blocked.is_empty() && !is_due {
+        if self.now.blocked.is_empty() && !is_due {
             return;
         }
-        if self.cleaning.is_none() {
+        if self.now.cleaning.is_none() {
             let all = 0..self.front.geometry().sectors_512;
             let above = self.log.overlapping(self.clean_from..all.end).next();
             let found = above.or_else(|| self.log.iter().next()).map(|(extent, _)| extent);
@@ -370,12 +321,13 @@ impl Shingled {
             let start = first / self.band_sectors * self.band_sectors;
             let band = start..(start + self.band_sectors).min(all.end);
             self.clean_from = if band.end >= all.end { 0 } else { band.end };
-            self.streams.retain(|next| !band.contains(next));
+            self.now.streams.retain(|next| !band.contains(next));
             let seq = self.seq;
             let next = band.start;
-            self.cleaning = Some(Cleaning { band, next, is_writing: false, seq, is_busy: false });
+            self.now.cleaning =
+                Some(Cleaning { band, next, is_writing: false, seq, is_busy: false });
         }
-        let Some(cleaning) = self.cleaning.as_mut().filter(|cleaning| !cleaning.is_busy) else {
+        let Some(cleaning) = self.now.cleaning.as_mut().filter(|cleaning| !cleaning.is_busy) else {
             return;
         };
         cleaning.is_busy = true;
@@ -386,15 +338,15 @@ impl Shingled {
     }
 
     fn chunk_done(&mut self) {
-        let Some(mut cleaning) = self.cleaning.take() else { return };
+        let Some(mut cleaning) = self.now.cleaning.take() else { return };
         cleaning.is_busy = false;
         cleaning.next = (cleaning.next + CHUNK).min(cleaning.band.end);
         if cleaning.next < cleaning.band.end {
-            self.cleaning = Some(cleaning);
+            self.now.cleaning = Some(cleaning);
             return;
         }
         if !cleaning.is_writing {
-            self.cleaning =
+            self.now.cleaning =
                 Some(Cleaning { next: cleaning.band.start, is_writing: true, ..cleaning });
             return;
         }
@@ -409,15 +361,15 @@ impl Shingled {
     /// Forgets writes that are on the medium.
     fn forget_durable(&mut self) {
         match self.disk.oldest_volatile_write() {
-            None => self.volatile.clear(),
-            Some(oldest) => self.volatile = self.volatile.split_off(&oldest),
+            None => self.now.volatile.clear(),
+            Some(oldest) => self.now.volatile = self.now.volatile.split_off(&oldest),
         }
     }
 
     /// The host's address of a place that is being written; `None` for a copy, whose data is in the log, too.
     fn lba_of(&self, range: SectorRange) -> Option<SectorRange> {
         let first = range.lba.0;
-        self.volatile.values().rev().find_map(|part| match part {
+        self.now.volatile.values().rev().find_map(|part| match part {
             Part::Host { lba, place, sectors, .. }
                 if (*place..place + sectors).contains(&first) =>
             {
@@ -428,92 +380,86 @@ impl Shingled {
     }
 }
 
-impl Model for Shingled {
-    fn duplicate(&self) -> Box<dyn Model> {
-        Box::new(self.clone())
+impl Device for Shingled {
+    fn front(&self) -> &Front {
+        &self.front
     }
 
-    fn geometry(&self) -> Geometry {
-        self.front.geometry()
+    fn front_mut(&mut self) -> &mut Front {
+        &mut self.front
     }
 
-    fn submit(&mut self, now_ns: u64, request: Request) -> Result<(), Refused> {
-        self.front.check(now_ns, &request)?;
-        self.catch_up(now_ns);
-        self.front.admit(request)?;
-        if self.front.is_in_conflict(request.id) {
-            self.held.insert(request.id);
-        } else {
-            self.start(now_ns, request.id);
+    fn next_action_ns(&self) -> Option<u64> {
+        [self.disk.next_event_ns(), self.clean_due_ns()].into_iter().flatten().min()
+    }
+
+    fn catch_up(&mut self, now_ns: u64) {
+        let mut done = Vec::new();
+        while let Some(at_ns) = self.next_action_ns().filter(|at_ns| *at_ns <= now_ns) {
+            self.front.pass_time(at_ns);
+            self.disk.advance(at_ns, &mut done);
+            for completion in done.drain(..) {
+                self.part_done(completion);
+            }
+            self.clean(at_ns);
         }
-        Ok(())
+        self.front.pass_time(now_ns);
+        // The mechanics write from their buffer, though no request is outstanding.
+        self.disk.advance(now_ns, &mut done);
+        self.forget_durable();
     }
 
-    fn next_event_ns(&self) -> Option<u64> {
-        if let Some(at_ns) = self.front.unfetched_ns() {
-            return Some(at_ns);
+    fn start(&mut self, now_ns: u64, id: u64) {
+        let Some(request) = self.front.get(id) else { return };
+        match request.operation {
+            Operation::Read => self.start_read(now_ns, &request),
+            Operation::Flush => {
+                self.now.left.insert(id, 1);
+                let part = Part::Host { id, lba: 0, place: 0, sectors: 0 };
+                self.submit_part(now_ns, Operation::Flush, 0, 0, (part, false));
+            }
+            // The device presents neither discard nor write-zeroes, so nothing else gets here.
+            Operation::Write | Operation::Discard | Operation::WriteZeroes => {
+                self.now.blocked.push_back(id);
+                self.admit_writes(now_ns);
+            }
         }
-        self.next_internal_ns().filter(|_| !self.front.is_idle())
     }
 
-    fn advance(&mut self, now_ns: u64, completions: &mut Vec<Completion>) {
-        self.catch_up(now_ns);
-        self.front.fetch(completions);
-    }
-
-    fn power_cut(&mut self, now_ns: u64) -> LostWrites {
-        self.catch_up(now_ns);
-        let below = self.disk.power_cut(self.front.now_ns());
+    fn fail(&mut self, now_ns: u64) -> LostWrites {
+        let below = self.disk.power_cut(now_ns);
         let mut lost: Vec<LostRange> = Vec::new();
         for found in below.lost {
-            if let Some(Part::Host { id, lba, place, .. }) = self.volatile.get(&found.id).copied() {
+            if let Some(Part::Host { id, lba, place, .. }) =
+                self.now.volatile.get(&found.id).copied()
+            {
                 let lba = Lba(found.range.lba.0 - place + lba);
                 lost.push(LostRange { id, range: SectorRange { lba, ..found.range } });
             }
         }
         let damaged = below.damaged.iter().filter_map(|range| self.lba_of(*range)).collect();
-        let waiting: BTreeSet<u64> = self.held.iter().chain(&self.blocked).copied().collect();
-        let dropped = self.front.drop_all();
-        let unseen = dropped.iter().filter(|r| r.operation.writes() && waiting.contains(&r.id));
-        lost.extend(unseen.map(whole));
-        self.parts.clear();
-        self.volatile.clear();
-        self.left.clear();
-        self.held.clear();
-        self.blocked.clear();
-        self.streams.clear();
-        self.cleaning = None;
-        self.idle_since_ns = self.front.now_ns();
+        let waiting: BTreeSet<u64> = self.front.held().chain(&self.now.blocked).copied().collect();
+        lost.extend(self.front.drop_all().into_iter().filter(|lost| waiting.contains(&lost.id)));
+        self.now = Ongoing::default();
+        self.idle_since_ns = now_ns;
         LostWrites { lost: tidy(lost), damaged }
     }
 
-    fn oldest_volatile_write(&self) -> Option<u64> {
-        let outstanding =
-            self.front.outstanding().find(|request| request.operation.writes()).map(|r| r.id);
-        let oldest = self.disk.oldest_volatile_write();
-        let below = oldest.and_then(|oldest| {
-            let ids = self.volatile.range(oldest..).filter_map(|(_, part)| match part {
-                Part::Host { id, .. } => Some(*id),
-                Part::Clean => None,
-            });
-            ids.min()
-        });
-        [outstanding, below].into_iter().flatten().min()
+    fn add_evidence(&self, totals: &mut Evidence) {
+        totals.rotating = self.disk.evidence().rotating;
+    }
+}
+
+impl Lawful for Shingled {
+    fn laws_in_force(&self) -> LawSet {
+        self.disk.laws_in_force().with(Law::Shingling, true)
     }
 
-    fn evidence(&self) -> Evidence {
-        Evidence { rotating: self.disk.evidence().rotating, ..self.front.totals() }
-    }
-
-    fn laws(&self) -> LawSet {
-        self.disk.laws().with(Law::Shingling, true)
-    }
-
-    fn switch_off(&mut self, laws: LawSet) {
-        self.disk.switch_off(laws);
+    fn take_away(&mut self, laws: LawSet) {
+        self.disk.take_away(laws);
         if laws.contains(Law::Shingling) {
             self.in_place = true;
-            self.cleaning = None;
+            self.now.cleaning = None;
         }
     }
 }

@@ -2,12 +2,10 @@
 
 mod laws;
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use rand_core::{Rng as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use seekwell_model::laws::LawSet;
 
 use super::die::{Die, Programming, Reading, Suspension, Work};
 use super::ftl::Ftl;
@@ -16,8 +14,8 @@ use super::{SlcParameters, SsdParameters};
 use crate::bus::Link;
 use crate::clock::{Rate, ns};
 use crate::evidence::{Evidence, FlashEvidence};
-use crate::front::{Durability, Front, settled, whole};
-use crate::model::{Completion, Geometry, LostWrites, Model, Operation, Refused, Request};
+use crate::front::{Agenda, Device, Durability, Front, settled};
+use crate::model::{Geometry, LostWrites, Operation};
 use crate::volatile::{Volatile, lost, tidy};
 
 /// Event at an instant.
@@ -84,6 +82,25 @@ struct Slc {
     folded_units: u64,
 }
 
+/// Everything under way outside of the dies, which a power failure ends.
+#[derive(Clone, Debug, Default)]
+struct Ongoing {
+    controller_free_ns: u64,
+    link_free_ns: u64,
+    agenda: Agenda<What>,
+    /// Sectors of each read that have not been sent to the host.
+    reads: BTreeMap<u64, u64>,
+    blocked: VecDeque<u64>,
+    arriving: u64,
+    /// Units with data in the buffer, in the order in which they came.
+    pending: VecDeque<u32>,
+    is_pending: BTreeSet<u32>,
+    /// Sectors on their way into cells.
+    programming: u64,
+    durabilities: Vec<Durability>,
+    drain_due_ns: Option<u64>,
+}
+
 /// A solid-state disk.
 #[derive(Clone, Debug)]
 pub(crate) struct Drive {
@@ -100,25 +117,9 @@ pub(crate) struct Drive {
     heat: Option<Heat>,
     dies: Vec<Die>,
     channel_free_ns: Vec<u64>,
-    controller_free_ns: u64,
-    link_free_ns: u64,
-    events: BinaryHeap<Reverse<(u64, u64, What)>>,
-    order: u64,
-    /// Requests that touch sectors of an earlier one that is not done.
-    held: BTreeSet<u64>,
-    /// Sectors of each read that have not been sent to the host.
-    reads: BTreeMap<u64, u64>,
-    blocked: VecDeque<u64>,
-    arriving: u64,
     volatile: Volatile,
-    /// Units with data in the buffer, in the order in which they came.
-    pending: VecDeque<u32>,
-    is_pending: BTreeSet<u32>,
-    /// Sectors on their way into cells.
-    programming: u64,
-    durabilities: Vec<Durability>,
-    drain_due_ns: u64,
     seen: FlashEvidence,
+    now: Ongoing,
 }
 
 impl Times {
@@ -180,56 +181,28 @@ impl Drive {
             dies: vec![Die::default(); shape.dies as usize],
             channel_free_ns: vec![0; parameters.channels as usize],
             ftl,
-            controller_free_ns: 0,
-            link_free_ns: 0,
-            events: BinaryHeap::new(),
-            order: 0,
-            held: BTreeSet::new(),
-            reads: BTreeMap::new(),
-            blocked: VecDeque::new(),
-            arriving: 0,
             volatile: Volatile::default(),
-            pending: VecDeque::new(),
-            is_pending: BTreeSet::new(),
-            programming: 0,
-            durabilities: Vec::new(),
-            drain_due_ns: u64::MAX,
             seen: FlashEvidence::default(),
+            now: Ongoing::default(),
         }
-    }
-
-    fn push(&mut self, at_ns: u64, what: What) {
-        self.order += 1;
-        self.events.push(Reverse((at_ns, self.order, what)));
-    }
-
-    fn catch_up(&mut self, now_ns: u64) {
-        while let Some(Reverse((at_ns, _, what))) =
-            self.events.peek().copied().filter(|event| event.0.0 <= now_ns)
-        {
-            self.events.pop();
-            self.front.pass_time(at_ns);
-            self.happen(at_ns, what);
-        }
-        self.front.pass_time(now_ns);
     }
 
     fn happen(&mut self, at_ns: u64, what: What) {
         match what {
             What::Read(id) => self.issue_read(at_ns, id),
             What::Store(id) => {
-                self.blocked.push_back(id);
+                self.now.blocked.push_back(id);
                 self.admit_writes(at_ns);
             }
             What::Stored(id) => self.stored(at_ns, id),
             What::Flush(id) if !self.flush_waits => {
                 self.secured_id = self.secured_id.max(Some(id));
-                self.push(at_ns + self.times.flush_ns, What::Complete(id));
+                self.now.agenda.add(at_ns + self.times.flush_ns, What::Complete(id));
             }
             What::Flush(id) => {
                 let range = 0..self.front.geometry().sectors_512;
                 let seq = self.volatile.latest_seq();
-                self.durabilities.push(Durability { id, seq, range });
+                self.now.durabilities.push(Durability { id, seq, range });
                 self.drain(at_ns);
                 self.settle(at_ns);
             }
@@ -237,8 +210,8 @@ impl Drive {
             What::Die(die) => self.die_event(at_ns, die),
             What::Arrived(id, sectors) => self.send(at_ns, id, sectors),
             What::Drain => {
-                if self.drain_due_ns == at_ns {
-                    self.drain_due_ns = u64::MAX;
+                if self.now.drain_due_ns == Some(at_ns) {
+                    self.now.drain_due_ns = None;
                     self.drain(at_ns);
                 }
             }
@@ -247,43 +220,20 @@ impl Drive {
     }
 
     fn complete(&mut self, at_ns: u64, id: u64) {
-        self.front.finish(id, at_ns);
-        let free: Vec<u64> =
-            self.held.iter().copied().filter(|id| !self.front.is_in_conflict(*id)).collect();
-        for id in free {
-            self.held.remove(&id);
-            self.start(at_ns, id);
-        }
+        self.finish(at_ns, id);
         self.note_idleness(at_ns);
     }
 
-    fn start(&mut self, now_ns: u64, id: u64) {
-        let Some(request) = self.front.get(id) else { return };
-        self.note_work(now_ns);
-        let command_ns = self.link.command_of_ns(request.operation);
-        self.controller_free_ns = now_ns.max(self.controller_free_ns) + command_ns;
-        let understood_ns = self.controller_free_ns;
-        let (after_ns, what) = match request.operation {
-            Operation::Read => (self.times.read_command_ns, What::Read(id)),
-            Operation::Write => (self.times.write_command_ns, What::Store(id)),
-            Operation::Flush => (0, What::Flush(id)),
-            Operation::Discard | Operation::WriteZeroes => {
-                (self.times.write_command_ns, What::Discard(id))
-            }
-        };
-        self.push(understood_ns + after_ns, what);
-    }
-
     fn occupy_link(&mut self, at_ns: u64, sectors: u64) -> u64 {
-        self.link_free_ns = at_ns.max(self.link_free_ns) + self.link.transfer_ns(sectors);
-        self.link_free_ns
+        self.now.link_free_ns = at_ns.max(self.now.link_free_ns) + self.link.transfer_ns(sectors);
+        self.now.link_free_ns
     }
 
     /// Splits a read into pages; what the buffer holds or was never written needs no cells.
     fn issue_read(&mut self, now_ns: u64, id: u64) {
         let Some(request) = self.front.get(id) else { return };
         let unit_sectors = self.times.unit_sectors;
-        self.reads.insert(id, u64::from(request.sectors));
+        self.now.reads.insert(id, u64::from(request.sectors));
         let mut at_once = 0;
         let mut pages: BTreeMap<(u32, u32), Reading> = BTreeMap::new();
         let mut sector = request.lba.0;
@@ -336,46 +286,46 @@ impl Drive {
     /// Sends sectors of a read over the link.
     fn send(&mut self, now_ns: u64, id: u64, sectors: u64) {
         let sent_ns = self.occupy_link(now_ns, sectors);
-        let Some(left) = self.reads.get_mut(&id) else { return };
+        let Some(left) = self.now.reads.get_mut(&id) else { return };
         *left = left.saturating_sub(sectors);
         if *left == 0 {
-            self.reads.remove(&id);
-            self.push(sent_ns, What::Complete(id));
+            self.now.reads.remove(&id);
+            self.now.agenda.add(sent_ns, What::Complete(id));
         }
     }
 
     fn admit_writes(&mut self, now_ns: u64) {
-        while let Some(id) = self.blocked.front().copied() {
+        while let Some(id) = self.now.blocked.front().copied() {
             let Some(request) = self.front.get(id) else { return };
             let sectors = u64::from(request.sectors);
-            let taken = self.volatile.sectors() + self.programming + self.arriving;
+            let taken = self.volatile.sectors() + self.now.programming + self.now.arriving;
             if taken > 0 && taken + sectors > self.times.buffer_sectors {
                 self.drain(now_ns);
                 return;
             }
-            self.blocked.pop_front();
-            self.arriving += sectors;
+            self.now.blocked.pop_front();
+            self.now.arriving += sectors;
             let stored_ns = self.occupy_link(now_ns, sectors);
-            self.push(stored_ns, What::Stored(id));
+            self.now.agenda.add(stored_ns, What::Stored(id));
         }
     }
 
     fn stored(&mut self, now_ns: u64, id: u64) {
         let Some(request) = self.front.get(id) else { return };
         let range = request.lba.0..request.end();
-        self.arriving -= u64::from(request.sectors);
+        self.now.arriving -= u64::from(request.sectors);
         let seq = self.volatile.insert(range.clone(), id, now_ns);
         for number in
             range.start / self.times.unit_sectors..range.end.div_ceil(self.times.unit_sectors)
         {
             let unit = u32::try_from(number).unwrap_or(u32::MAX);
             self.seen.host_pages += 1;
-            if self.is_pending.insert(unit) {
-                self.pending.push_back(unit);
+            if self.now.is_pending.insert(unit) {
+                self.now.pending.push_back(unit);
             }
         }
         if request.fua && !self.protected {
-            self.durabilities.push(Durability { id, seq, range });
+            self.now.durabilities.push(Durability { id, seq, range });
         } else {
             self.complete(now_ns, id);
         }
@@ -389,11 +339,11 @@ impl Drive {
         for number in request.lba.0.div_ceil(unit_sectors)..request.end() / unit_sectors {
             let unit = u32::try_from(number).unwrap_or(u32::MAX);
             self.ftl.unmap(unit);
-            self.is_pending.remove(&unit);
+            self.now.is_pending.remove(&unit);
         }
         self.settle(now_ns);
         self.admit_writes(now_ns);
-        self.push(now_ns, What::Complete(id));
+        self.now.agenda.add(now_ns, What::Complete(id));
     }
 
     /// Gives stripes from the buffer to dies: full ones, and others if a request waits or the time is up.
@@ -403,8 +353,8 @@ impl Drive {
             self.drop_empty_pending();
             let oldest_ns = self.volatile.oldest_since_ns();
             let is_due = oldest_ns.is_some_and(|since| since + self.times.drain_delay_ns <= now_ns);
-            let must = !self.durabilities.is_empty() || !self.blocked.is_empty() || is_due;
-            if self.pending.is_empty() || (self.is_pending.len() < stripe && !must) {
+            let must = !self.now.durabilities.is_empty() || !self.now.blocked.is_empty() || is_due;
+            if self.now.pending.is_empty() || (self.now.is_pending.len() < stripe && !must) {
                 break;
             }
             let dies = &self.dies;
@@ -415,24 +365,24 @@ impl Drive {
         }
         if let Some(since) = self.volatile.oldest_since_ns() {
             let due_ns = (since + self.times.drain_delay_ns).max(now_ns + 1);
-            if due_ns != self.drain_due_ns && self.is_pending.len() < stripe {
-                self.drain_due_ns = due_ns;
-                self.push(due_ns, What::Drain);
+            if Some(due_ns) != self.now.drain_due_ns && self.now.is_pending.len() < stripe {
+                self.now.drain_due_ns = Some(due_ns);
+                self.now.agenda.add(due_ns, What::Drain);
             }
         }
     }
 
     /// Forgets units at the head of the queue whose data was discarded.
     fn drop_empty_pending(&mut self) {
-        while let Some(unit) = self.pending.front().copied() {
+        while let Some(unit) = self.now.pending.front().copied() {
             let first = u64::from(unit) * self.times.unit_sectors;
-            let has_data = self.is_pending.contains(&unit)
+            let has_data = self.now.is_pending.contains(&unit)
                 && self.volatile.overlaps(first..first + self.times.unit_sectors);
             if has_data {
                 return;
             }
-            self.pending.pop_front();
-            self.is_pending.remove(&unit);
+            self.now.pending.pop_front();
+            self.now.is_pending.remove(&unit);
         }
     }
 
@@ -445,12 +395,12 @@ impl Drive {
         let mut completed = 0;
         while units.len() < shape.units_per_stripe as usize {
             self.drop_empty_pending();
-            let Some(unit) = self.pending.pop_front() else { break };
-            self.is_pending.remove(&unit);
+            let Some(unit) = self.now.pending.pop_front() else { break };
+            self.now.is_pending.remove(&unit);
             let first = u64::from(unit) * unit_sectors;
             let data = self.volatile.take(first..first + unit_sectors);
             let sectors: u64 = data.iter().map(|(range, _)| range.end - range.start).sum();
-            self.programming += sectors;
+            self.now.programming += sectors;
             completed += u64::from(sectors < unit_sectors && self.ftl.place(unit).is_some());
             pieces.extend(data);
             units.push(unit);
@@ -503,7 +453,7 @@ impl Drive {
             die.run(Work::Program(programming), end_ns);
         }
         if let Some(end_ns) = self.dies[number as usize].end_ns() {
-            self.push(end_ns, What::Die(number));
+            self.now.agenda.add(end_ns, What::Die(number));
         }
     }
 
@@ -516,11 +466,11 @@ impl Drive {
                 let arrived_ns =
                     now_ns.max(self.channel_free_ns[channel]) + self.times.channel_ns(bytes);
                 self.channel_free_ns[channel] = arrived_ns;
-                self.push(arrived_ns, What::Arrived(reading.id, reading.sectors));
+                self.now.agenda.add(arrived_ns, What::Arrived(reading.id, reading.sectors));
             }
             Some(Work::Program(programming)) => {
                 let sectors = programming.pieces.iter().map(|(range, _)| range.end - range.start);
-                self.programming -= sectors.sum::<u64>();
+                self.now.programming -= sectors.sum::<u64>();
                 self.settle(now_ns);
                 self.admit_writes(now_ns);
             }
@@ -532,20 +482,20 @@ impl Drive {
 
     /// Completes what waited for data to be durable, as far as it is.
     fn settle(&mut self, now_ns: u64) {
-        if self.durabilities.is_empty() {
+        if self.now.durabilities.is_empty() {
             return;
         }
         let pieces: Vec<_> =
             self.dies.iter().flat_map(Die::programs).flat_map(|p| &p.pieces).collect();
-        for id in settled(&mut self.durabilities, &self.volatile, &pieces) {
+        for id in settled(&mut self.now.durabilities, &self.volatile, &pieces) {
             let is_flush = self.front.get(id).is_some_and(|r| r.operation == Operation::Flush);
             let after_ns = if is_flush { self.times.flush_ns } else { 0 };
-            self.push(now_ns + after_ns, What::Complete(id));
+            self.now.agenda.add(now_ns + after_ns, What::Complete(id));
         }
     }
 
     fn note_idleness(&mut self, now_ns: u64) {
-        let is_idle = self.front.is_idle() && self.volatile.is_empty() && self.programming == 0;
+        let is_idle = self.front.is_idle() && self.volatile.is_empty() && self.now.programming == 0;
         if let Some(slc) = self.slc.as_mut().filter(|slc| is_idle && slc.idle_since_ns.is_none()) {
             slc.idle_since_ns = Some(now_ns);
         }
@@ -618,95 +568,71 @@ fn precondition(ftl: &mut Ftl, times: f64, seed: u64) {
     }
 }
 
-impl Model for Drive {
-    fn duplicate(&self) -> Box<dyn Model> {
-        Box::new(self.clone())
+impl Device for Drive {
+    fn front(&self) -> &Front {
+        &self.front
     }
 
-    fn geometry(&self) -> Geometry {
-        self.front.geometry()
+    fn front_mut(&mut self) -> &mut Front {
+        &mut self.front
     }
 
-    fn submit(&mut self, now_ns: u64, request: Request) -> Result<(), Refused> {
-        self.front.check(now_ns, &request)?;
-        self.catch_up(now_ns);
-        self.front.admit(request)?;
-        if self.front.is_in_conflict(request.id) {
-            self.held.insert(request.id);
-        } else {
-            self.start(now_ns, request.id);
+    fn next_action_ns(&self) -> Option<u64> {
+        self.now.agenda.next_ns()
+    }
+
+    fn catch_up(&mut self, now_ns: u64) {
+        while let Some((at_ns, what)) = self.now.agenda.take_due(now_ns) {
+            self.front.pass_time(at_ns);
+            self.happen(at_ns, what);
         }
-        Ok(())
+        self.front.pass_time(now_ns);
     }
 
-    fn next_event_ns(&self) -> Option<u64> {
-        if let Some(at_ns) = self.front.unfetched_ns() {
-            return Some(at_ns);
-        }
-        let event = self.events.peek().map(|event| event.0.0);
-        event.filter(|_| !self.front.is_idle())
+    fn start(&mut self, now_ns: u64, id: u64) {
+        let Some(request) = self.front.get(id) else { return };
+        self.note_work(now_ns);
+        let command_ns = self.link.command_of_ns(request.operation);
+        self.now.controller_free_ns = now_ns.max(self.now.controller_free_ns) + command_ns;
+        let understood_ns = self.now.controller_free_ns;
+        let (after_ns, what) = match request.operation {
+            Operation::Read => (self.times.read_command_ns, What::Read(id)),
+            Operation::Write => (self.times.write_command_ns, What::Store(id)),
+            Operation::Flush => (0, What::Flush(id)),
+            Operation::Discard | Operation::WriteZeroes => {
+                (self.times.write_command_ns, What::Discard(id))
+            }
+        };
+        self.now.agenda.add(understood_ns + after_ns, what);
     }
 
-    fn advance(&mut self, now_ns: u64, completions: &mut Vec<Completion>) {
-        self.catch_up(now_ns);
-        self.front.fetch(completions);
-    }
-
-    fn power_cut(&mut self, now_ns: u64) -> LostWrites {
-        self.catch_up(now_ns);
-        let now_ns = self.front.now_ns();
+    fn fail(&mut self, now_ns: u64) -> LostWrites {
         let programs = self.dies.iter().flat_map(Die::programs).flat_map(|p| &p.pieces);
         let mut gone: Vec<_> =
             programs.flat_map(|(range, layers)| lost(range.clone(), layers)).collect();
         gone.extend(self.volatile.lose());
-        let dropped = self.front.drop_all();
         let arrived: BTreeSet<u64> = gone.iter().map(|lost| lost.id).collect();
         if self.protected {
             gone.clear();
         }
         gone.retain(|lost| Some(lost.id) > self.secured_id);
-        let waits = |id: u64| self.durabilities.iter().any(|durability| durability.id == id);
-        let unseen = dropped.iter().filter(|request| request.operation.writes());
-        let unseen = unseen.filter(|request| !arrived.contains(&request.id) && !waits(request.id));
-        gone.extend(unseen.map(whole));
+        let waits = |id: u64| self.now.durabilities.iter().any(|durability| durability.id == id);
+        let unseen = self.front.drop_all().into_iter();
+        gone.extend(unseen.filter(|lost| !arrived.contains(&lost.id) && !waits(lost.id)));
         self.dies.fill(Die::default());
         self.channel_free_ns.fill(now_ns);
-        self.controller_free_ns = now_ns;
-        self.link_free_ns = now_ns;
-        self.events.clear();
-        self.held.clear();
-        self.reads.clear();
-        self.blocked.clear();
-        self.arriving = 0;
-        self.pending.clear();
-        self.is_pending.clear();
-        self.programming = 0;
-        self.durabilities.clear();
-        self.drain_due_ns = u64::MAX;
+        self.now = Ongoing::default();
         self.note_idleness(now_ns);
         LostWrites { lost: tidy(gone), damaged: Vec::new() }
     }
 
-    fn oldest_volatile_write(&self) -> Option<u64> {
-        let outstanding = self.front.outstanding().find(|r| r.operation.writes()).map(|r| r.id);
-        if self.protected {
-            return outstanding;
-        }
-        let pieces = self.dies.iter().flat_map(Die::programs).flat_map(|p| &p.pieces);
-        let programming = pieces.flat_map(|(_, layers)| layers.ids.iter().copied()).min();
-        let volatile = [programming, self.volatile.oldest_id()].into_iter().flatten();
-        // Of a secured write nothing may be undone; those behind it are at least as new as the flush.
-        let volatile = volatile.map(|id| id.max(self.secured_id.unwrap_or_default()));
-        volatile.chain(outstanding).min()
-    }
-
-    fn evidence(&self) -> Evidence {
+    fn add_evidence(&self, totals: &mut Evidence) {
         let shape = self.ftl.shape();
         let per_page = u64::from(shape.units_per_page);
         let seen = &self.seen;
         let folded = self.slc.map_or(0, |slc| slc.folded_units);
         let programmed = seen.pages_programmed + folded;
-        let flash = FlashEvidence {
+        totals.flash = Some(FlashEvidence {
             page_bytes: per_page * self.times.unit_sectors * 512,
             host_pages: seen.host_pages / per_page,
             pages_programmed: programmed / per_page,
@@ -718,15 +644,6 @@ impl Model for Drive {
             wear: self.ftl.wear(),
             rated_erases: self.rated_erases,
             ..seen.clone()
-        };
-        Evidence { flash: Some(flash), ..self.front.totals() }
-    }
-
-    fn laws(&self) -> LawSet {
-        self.laws_in_force()
-    }
-
-    fn switch_off(&mut self, laws: LawSet) {
-        self.take_away(laws);
+        });
     }
 }

@@ -33,7 +33,6 @@ pub enum Violation {
     WriteThroughLost,
     LostOutsideWrites,
     DamagedOutsideWrites,
-    ForgotVolatileWrite,
 }
 
 /// What happened.
@@ -96,7 +95,6 @@ impl<'m> Run<'m> {
             self.model.submit(at_ns, request).map_err(Violation::Refused)?;
             self.history.submitted.insert(request.id, (request, at_ns));
             self.next_id += 1;
-            self.check_oldest_volatile()?;
         }
         Ok(())
     }
@@ -190,21 +188,9 @@ impl<'m> Run<'m> {
         }
     }
 
-    fn check_oldest_volatile(&self) -> Result<(), Violation> {
-        let open = self.history.submitted.values().find(|(request, _)| {
-            request.operation.writes() && !self.history.completed.contains_key(&request.id)
-        });
-        let Some((open, _)) = open else { return Ok(()) };
-        match self.model.oldest_volatile_write() {
-            Some(oldest) if oldest <= open.id => Ok(()),
-            _ => Err(Violation::ForgotVolatileWrite),
-        }
-    }
-
     /// Cuts the power and checks that nothing is lost that must not be.
     pub fn cut(&mut self, at_ns: u64) -> Result<LostWrites, Violation> {
         self.pass_to(at_ns, &mut Vec::new())?;
-        let oldest = self.model.oldest_volatile_write();
         let lost = self.model.power_cut(at_ns);
         let geometry = self.model.geometry();
         for lost in &lost.lost {
@@ -216,9 +202,6 @@ impl<'m> Run<'m> {
                 && range.lba.0 + range.sectors <= request.end();
             if !request.operation.writes() || !inside {
                 return Err(Violation::LostOutsideWrites);
-            }
-            if oldest.is_none_or(|oldest| oldest > lost.id) {
-                return Err(Violation::ForgotVolatileWrite);
             }
             self.check_durable(&geometry, request)?;
         }

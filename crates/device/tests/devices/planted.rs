@@ -40,8 +40,6 @@ enum Fault {
     DamagesOthersData,
     /// Overlapping requests complete in any order.
     ReordersOverlaps,
-    /// It does not say which writes are volatile.
-    ForgetsVolatileWrites,
 }
 
 #[derive(Debug)]
@@ -160,10 +158,6 @@ impl Model for Broken {
         lost
     }
 
-    fn oldest_volatile_write(&self) -> Option<u64> {
-        self.inner.oldest_volatile_write().filter(|_| self.fault != Fault::ForgetsVolatileWrites)
-    }
-
     fn evidence(&self) -> Evidence {
         self.inner.evidence()
     }
@@ -211,7 +205,6 @@ fn every_planted_fault_is_found_for_what_it_is() {
         (Fault::LosesOthersData, Violation::LostOutsideWrites),
         (Fault::DamagesOthersData, Violation::DamagedOutsideWrites),
         (Fault::ReordersOverlaps, Violation::OverlapReordered),
-        (Fault::ForgetsVolatileWrites, Violation::ForgotVolatileWrite),
     ];
     for (fault, expected) in faults {
         let violations = found(fault, 100);

@@ -10,10 +10,8 @@ fn names_of_instances_stay_in_their_folder() {
     assert_eq!(instance_name("../../x y", 0), "seekwell-______x_y-0");
     for name in ["", "other", "seekwell-", "seekwell-a/b", "seekwell-\0"] {
         let refused = remove_instance(name);
-        let ours = matches!(
-            refused,
-            Err(ObserveError::InstanceName { .. } | ObserveError::NoTracefs { .. })
-        );
+        let ours =
+            matches!(refused, Err(ObserveError::InstanceName(..) | ObserveError::NoTracefs { .. }));
         assert!(ours, "{name:?}: {refused:?}");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::INSTANCE_PREFIX;
 use crate::error::ObserveError;
-use rustix::fs::{AtFlags, Dir, Mode, OFlags, mkdirat, openat, unlinkat};
+use rustix::fs::{AtFlags, Dir, DirEntry, Mode, OFlags, mkdirat, openat, unlinkat};
 use rustix::io::Errno;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
 use std::os::fd::OwnedFd;
@@ -52,11 +52,7 @@ impl Tracefs {
         };
         let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
         let folder = openat(&self.root, "instances", flags, Mode::empty()).map_err(failed)?;
-        let mut names = Vec::new();
-        for entry in Dir::read_from(&folder).map_err(failed)? {
-            names.push(entry.map_err(failed)?.file_name().to_string_lossy().into_owned());
-        }
-        Ok(names)
+        names(&folder).map_err(failed)
     }
 
     /// The system's mount, when it holds what a tracefs holds.
@@ -65,6 +61,11 @@ impl Tracefs {
         let root = rustix::fs::open(USUAL_MOUNT, flags, Mode::empty()).ok()?;
         openat(&root, "instances", flags, Mode::empty()).ok().map(|_| root)
     }
+}
+
+fn names(folder: &OwnedFd) -> Result<Vec<String>, Errno> {
+    let name = |entry: DirEntry| entry.file_name().to_string_lossy().into_owned();
+    Dir::read_from(folder)?.map(|entry| entry.map(name)).collect()
 }
 
 /// One tracing instance. Dropping it removes it as far as the kernel lets us.
@@ -80,7 +81,7 @@ fn check_name(name: &str) -> Result<(), ObserveError> {
     let ours = name
         .strip_prefix(INSTANCE_PREFIX)
         .is_some_and(|rest| !rest.is_empty() && !rest.contains(['/', '\0']) && name.len() <= 255);
-    if ours { Ok(()) } else { Err(ObserveError::InstanceName { name: name.to_owned() }) }
+    if ours { Ok(()) } else { Err(ObserveError::InstanceName(name.to_owned())) }
 }
 
 fn display(name: &str, file: &str) -> PathBuf {
@@ -129,21 +130,15 @@ impl Instance {
         tracefs: &Tracefs,
         prefix: &str,
     ) -> Result<Vec<String>, ObserveError> {
-        let failed = |error: Errno| ObserveError::io("read", display("", ""))(error.into());
-        let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
-        let folder = openat(&tracefs.root, "instances", flags, Mode::empty()).map_err(failed)?;
-        let mut removed = Vec::new();
-        for entry in Dir::read_from(&folder).map_err(failed)? {
-            let name = entry.map_err(failed)?.file_name().to_string_lossy().into_owned();
+        let mut names = tracefs.instances()?;
+        names.retain(|name| {
+            let relative = format!("instances/{name}");
             // EBUSY is the kernel's word for an instance in use.
-            if name.starts_with(prefix)
-                && check_name(&name).is_ok()
-                && unlinkat(&folder, name.as_str(), AtFlags::REMOVEDIR).is_ok()
-            {
-                removed.push(name);
-            }
-        }
-        Ok(removed)
+            name.starts_with(prefix)
+                && check_name(name).is_ok()
+                && unlinkat(&tracefs.root, relative, AtFlags::REMOVEDIR).is_ok()
+        });
+        Ok(names)
     }
 
     /// Path of a file of the instance for messages.
@@ -172,13 +167,8 @@ impl Instance {
     fn cpus(&self) -> Result<Vec<String>, ObserveError> {
         let failed = |error: Errno| ObserveError::io("read", self.path("per_cpu"))(error.into());
         let folder = self.open("per_cpu", OFlags::DIRECTORY | OFlags::RDONLY)?;
-        let mut names = Vec::new();
-        for entry in Dir::read_from(&folder).map_err(failed)? {
-            let name = entry.map_err(failed)?.file_name().to_string_lossy().into_owned();
-            if name.starts_with("cpu") {
-                names.push(name);
-            }
-        }
+        let mut names = names(&folder).map_err(failed)?;
+        names.retain(|name| name.starts_with("cpu"));
         Ok(names)
     }
 

@@ -4,7 +4,7 @@
 use super::super::head::{BLOCK, median};
 use super::super::tape::{Class, Draws, Judged, Tape};
 use super::super::writes::{Pen, middle};
-use super::super::{Interval, News, ProbeError, Span, Stage};
+use super::super::{Interval, News, ProbeError, Result, Span, Stage};
 use super::steps::{Steps, steps};
 use super::{ROWS, minus, report, scaled};
 
@@ -83,7 +83,7 @@ impl Draws for Bench<'_, '_> {
 }
 
 /// Finds all about a card.
-pub(super) fn find(pen: &mut Pen<'_>, tell: &mut dyn FnMut(News)) -> Result<Card, ProbeError> {
+pub(super) fn find(pen: &mut Pen<'_>, tell: &mut dyn FnMut(News)) -> Result<Card> {
     let all = pen.target.geometry().sectors_512;
     let sectors = (all / 4).min(MOST_REGION) / 2048 * 2048;
     let first = (all / 2) / (1 << 15) * (1 << 15);
@@ -139,11 +139,11 @@ fn sectors_to_bytes(found: Interval) -> Interval {
 }
 
 impl Bench<'_, '_> {
-    fn read(&mut self, lba: u64, sectors: u32) -> Result<f64, ProbeError> {
+    fn read(&mut self, lba: u64, sectors: u32) -> Result<f64> {
         Ok(self.pen.target.read_one(Span { lba, sectors })?.took_ns() as f64)
     }
 
-    fn write(&mut self, lba: u64, sectors: u32) -> Result<f64, ProbeError> {
+    fn write(&mut self, lba: u64, sectors: u32) -> Result<f64> {
         Ok(self.pen.write(Span { lba, sectors })?.took_ns() as f64)
     }
 
@@ -191,7 +191,7 @@ impl Reads {
 }
 
 /// The page, from reads behind one another: the controller's register serves those of the same page.
-fn pages(bench: &mut Bench<'_, '_>) -> Result<(Interval, Reads), ProbeError> {
+fn pages(bench: &mut Bench<'_, '_>) -> Result<(Interval, Reads)> {
     let (at, least) = (bench.first, bench.least());
     let mut after = |then: u64, sectors: u32| {
         let times = bench.repeat(AGAIN, TIMES, |bench| {
@@ -224,7 +224,7 @@ fn pages(bench: &mut Bench<'_, '_>) -> Result<(Interval, Reads), ProbeError> {
 }
 
 /// A sector over the bus: from reads of one page that the register holds, or else from long ones.
-fn bus(bench: &mut Bench<'_, '_>, at: u64, page: u32) -> Result<Interval, ProbeError> {
+fn bus(bench: &mut Bench<'_, '_>, at: u64, page: u32) -> Result<Interval> {
     let least = bench.least();
     let longest = bench.longest();
     let (short, long) = if page > least { (least, page) } else { (longest / 2, longest) };
@@ -240,7 +240,7 @@ fn bus(bench: &mut Bench<'_, '_>, at: u64, page: u32) -> Result<Interval, ProbeE
 }
 
 /// Erase units: the first write to each takes longer, because an older unit is closed for it.
-fn units(bench: &mut Bench<'_, '_>) -> Result<Steps, ProbeError> {
+fn units(bench: &mut Bench<'_, '_>) -> Result<Steps> {
     let longest = bench.longest() / bench.chunk() * bench.chunk();
     // Only a unit that holds data is erased.
     for lba in starts(bench.first, bench.sectors, longest) {
@@ -264,7 +264,7 @@ fn units(bench: &mut Bench<'_, '_>) -> Result<Steps, ProbeError> {
 }
 
 /// Seals the writes behind those of a row that were seen, half as many: a period needs all of its writes.
-fn seal_row(bench: &mut Bench<'_, '_>, seen: usize) -> Result<(), ProbeError> {
+fn seal_row(bench: &mut Bench<'_, '_>, seen: usize) -> Result<()> {
     let chunk = bench.chunk();
     let all = starts(bench.first, bench.sectors, chunk).count();
     let count = if seen == 0 { all / 2 } else { seen / 2 };
@@ -280,7 +280,7 @@ fn starts(first: u64, sectors: u64, length: u32) -> impl Iterator<Item = u64> + 
 }
 
 /// Reads in two units in turn take longer than in one.
-fn unit_change(bench: &mut Bench<'_, '_>, miss_ns: Interval) -> Result<Interval, ProbeError> {
+fn unit_change(bench: &mut Bench<'_, '_>, miss_ns: Interval) -> Result<Interval> {
     let least = bench.least();
     let times = bench.repeat(OTHER_UNIT, TIMES, |bench| {
         let (one, other) = (bench.fresh(), bench.fresh());
@@ -302,7 +302,7 @@ struct Programs {
 
 /// Planes and the time of a program, from writes of a growing number of pages: the time jumps when one more page needs
 /// another program.
-fn programs(bench: &mut Bench<'_, '_>, reads: Reads) -> Result<Programs, ProbeError> {
+fn programs(bench: &mut Bench<'_, '_>, reads: Reads) -> Result<Programs> {
     let page = bench.page;
     let in_unit = (bench.unit / u64::from(page)) as u32;
     // A multiple of every usual number of planes, away from the first write to a unit.
@@ -324,7 +324,7 @@ fn programs(bench: &mut Bench<'_, '_>, reads: Reads) -> Result<Programs, ProbeEr
 }
 
 /// Writes pages in a row.
-fn fill(bench: &mut Bench<'_, '_>, pages: u32) -> Result<(), ProbeError> {
+fn fill(bench: &mut Bench<'_, '_>, pages: u32) -> Result<()> {
     let mut left = pages * bench.page;
     let longest = (bench.longest() / bench.page * bench.page).max(bench.page);
     while left > 0 {
@@ -338,7 +338,7 @@ fn fill(bench: &mut Bench<'_, '_>, pages: u32) -> Result<(), ProbeError> {
 
 fn programs_of(found: &[Interval], bench: &Bench<'_, '_>, reads: Reads) -> Programs {
     let bus_ns = scaled(reads.sector_ns, f64::from(bench.page));
-    let one = found.first().copied().unwrap_or(Interval { value: 0.0, low: 0.0, high: 0.0 });
+    let one = found.first().copied().unwrap_or(Interval::exact(0.0));
     let pairs = found.iter().zip(found.iter().skip(1));
     let more: Vec<Interval> = pairs.map(|(short, long)| minus(*long, *short)).collect();
     let jump = more.iter().position(|step| step.low > 1.4 * bus_ns.high);
@@ -357,7 +357,7 @@ fn programs_of(found: &[Interval], bench: &Bench<'_, '_>, reads: Reads) -> Progr
 }
 
 /// Units that can be written in turn: with one more, every write closes a unit.
-fn open_units(bench: &mut Bench<'_, '_>) -> Result<[u32; 2], ProbeError> {
+fn open_units(bench: &mut Bench<'_, '_>) -> Result<[u32; 2]> {
     let most = (bench.units() as u32 / 2).clamp(1, MOST_OPEN);
     let one_ns = in_turn(bench, 1)?;
     let all_ns = in_turn(bench, most)?;
@@ -374,7 +374,7 @@ fn open_units(bench: &mut Bench<'_, '_>) -> Result<[u32; 2], ProbeError> {
 }
 
 /// Time of a write to so many units in turn, each in a row of its own: the median, once all are open.
-fn in_turn(bench: &mut Bench<'_, '_>, count: u32) -> Result<f64, ProbeError> {
+fn in_turn(bench: &mut Bench<'_, '_>, count: u32) -> Result<f64> {
     // The first one opens the units; of the others a third is sealed.
     const ROUNDS: u64 = 5;
     let chunk = bench.chunk();
@@ -391,7 +391,7 @@ fn in_turn(bench: &mut Bench<'_, '_>, count: u32) -> Result<f64, ProbeError> {
         }
     }
     let reason = "no write of it was measured; probe the card again";
-    median(times)
+    median(&times)
         .ok_or(ProbeError::Unclear { quantity: "the time of writes to units in turn", reason })
 }
 
@@ -412,7 +412,7 @@ fn beside_bus(bench: &Bench<'_, '_>, shown: Interval, sector_ns: Interval) -> In
 }
 
 /// Opens one unit more than the device keeps open, each with one write at its start.
-fn open_all(bench: &mut Bench<'_, '_>, open: u32) -> Result<(), ProbeError> {
+fn open_all(bench: &mut Bench<'_, '_>, open: u32) -> Result<()> {
     let chunk = bench.chunk();
     for _ in 0..=open.min(MOST_OPEN) {
         let lba = bench.fresh();
@@ -422,7 +422,7 @@ fn open_all(bench: &mut Bench<'_, '_>, open: u32) -> Result<(), ProbeError> {
 }
 
 /// Copying a page: a unit that holds one write is closed, and the rest of it copied.
-fn copy(bench: &mut Bench<'_, '_>, known: Copies) -> Result<Option<Interval>, ProbeError> {
+fn copy(bench: &mut Bench<'_, '_>, known: Copies) -> Result<Option<Interval>> {
     if known.open > MOST_OPEN {
         return Ok(None);
     }
@@ -441,11 +441,7 @@ fn copy(bench: &mut Bench<'_, '_>, known: Copies) -> Result<Option<Interval>, Pr
 }
 
 /// The first unit that takes only rising order: a write to its middle first copies all before it.
-fn linear_from(
-    bench: &mut Bench<'_, '_>,
-    known: Copies,
-    copy_ns: Interval,
-) -> Result<Option<u32>, ProbeError> {
+fn linear_from(bench: &mut Bench<'_, '_>, known: Copies, copy_ns: Interval) -> Result<Option<u32>> {
     let chunk = u64::from(bench.chunk());
     let half = (bench.unit / 2) / chunk * chunk;
     let copies = (half / u64::from(bench.page)).div_ceil(known.programs.planes[0].max(1).into());

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::super::believed::Accuracy;
-use super::super::describe::{limits, presented, quoted};
+use super::super::describe::{figure, head, limits, presented, quoted};
 use super::super::draft::Draft;
 use super::super::{Interval, Label};
 use super::{Card, Faster, FlashFindings, FlashKind, READS, SYNCED, Solid};
@@ -29,16 +29,12 @@ const RESERVE: u32 = 2;
 /// with the model.
 #[must_use]
 pub fn flash_file(label: Label, findings: &FlashFindings, accuracy: Option<&Accuracy>) -> String {
-    let Label { name, title, source } = label;
-    let mut text =
-        "# Made by a probe that wrote. Values marked as assumed were not measured.\n".to_owned();
-    text.push_str(&accuracy.map(Accuracy::comments).unwrap_or_default());
-    let (kind, table, sector_ns) = match &findings.kind {
-        FlashKind::Card(card) => ("flash", "flash", card.sector_ns),
-        FlashKind::Solid(solid) => ("ssd", "ssd", solid.sector_ns),
+    let source = label.source;
+    let (kind, sector_ns) = match &findings.kind {
+        FlashKind::Card(card) => ("flash", card.sector_ns),
+        FlashKind::Solid(solid) => ("ssd", solid.sector_ns),
     };
-    let (name, title) = (quoted(name), quoted(title));
-    let _ = writeln!(text, "name = {name}\ntitle = {title}\nkind = \"{kind}\"\n");
+    let mut text = head(label, kind, "wrote", "", accuracy);
     presented(&mut text, &findings.geometry);
     limits(&mut text, &findings.geometry);
     let mut draft = Draft::default();
@@ -47,16 +43,12 @@ pub fn flash_file(label: Label, findings: &FlashFindings, accuracy: Option<&Accu
         FlashKind::Card(card) => of_card(&mut draft, card, source),
         FlashKind::Solid(solid) => of_solid(&mut draft, solid, source),
     }
-    let _ = writeln!(text, "[{table}]\n{}", draft.values);
+    let _ = writeln!(text, "[{kind}]\n{}", draft.values);
     published(&mut text, findings, accuracy, source);
     text.push_str(&accuracy.map(Accuracy::tables).unwrap_or_default());
-    let from = quoted(&format!("{source}: as the kernel presents it"));
     let of_bus =
         quoted(&format!("{source}: from requests of two lengths; commands from the rate at depth"));
-    let _ =
-        writeln!(text, "[sources]\n\"presented\" = {from}\n\"bus\" = {of_bus}\n{}", draft.sources);
-    let _ = write!(text, "[ranges]\n{}", draft.ranges);
-    text
+    text + &draft.tail(source, &format!("\"bus\" = {of_bus}\n"))
 }
 
 fn bus(text: &mut String, kind: &FlashKind, sector_ns: Interval) {
@@ -210,9 +202,7 @@ fn commands(draft: &mut Draft, solid: &Solid, source: &str) {
     const HOW: &str = "without bus and command";
     let (read_us, write_us) = commands_us(solid);
     let bus_ns = solid.sector_ns.value * 8.0;
-    let rest = |found: Interval, us: f64| {
-        super::minus(found, super::super::writes::interval(&[bus_ns + us * 1e3]))
-    };
+    let rest = |found: Interval, us: f64| super::minus(found, Interval::exact(bus_ns + us * 1e3));
     let [read, write] = [rest(solid.buffered_ns, read_us), rest(solid.write_ns, write_us)];
     draft.time("ssd", "read_command_us", read, source, HOW);
     draft.time("ssd", "write_command_us", write, source, HOW);
@@ -260,7 +250,7 @@ fn faster(draft: &mut Draft, solid: &Solid, found: &Faster, source: &str) {
 
 /// A flush of nothing without its command.
 fn flush(solid: &Solid, command_us: f64) -> Interval {
-    super::minus(solid.flush_ns, super::super::writes::interval(&[command_us * 1e3]))
+    super::minus(solid.flush_ns, Interval::exact(command_us * 1e3))
 }
 
 /// Dies, planes and page; the stripe in KiB.
@@ -369,12 +359,8 @@ fn published(
     accuracy: Option<&Accuracy>,
     source: &str,
 ) {
-    let mut row = |figure: &str, depth: u32, value: f64, from: &str| {
-        let from = quoted(&format!("{source}: {from}"));
-        let _ = writeln!(
-            text,
-            "[[published]]\nfigure = \"{figure}\"\ndepth = {depth}\nvalue = {value:.3}\nsource = {from}\n"
-        );
+    let mut row = |name: &str, depth: u32, value: f64, from: &str| {
+        figure(text, name, &format!("depth = {depth}\n"), value, &format!("{source}: {from}"));
     };
     for class in accuracy.iter().flat_map(|accuracy| &accuracy.classes) {
         match class.name {

@@ -1,8 +1,9 @@
 //! The findings of flash for people.
 
+use super::super::Interval;
 use super::super::believed::Accuracy;
-use super::super::report::{between_us, of_classes};
-use super::super::{Interval, News};
+pub(super) use super::super::found;
+use super::super::report::{between_us, written};
 use super::wear::{Cliff, Erases, Faster};
 use super::{Card, FlashFindings, FlashKind, Rate, Solid};
 
@@ -13,18 +14,10 @@ pub fn flash_summary(findings: &FlashFindings, accuracy: &Accuracy) -> String {
         FlashKind::Card(card) => of_card(card),
         FlashKind::Solid(solid) => of_solid(solid),
     };
-    let mut text: String =
-        lines.iter().map(|(name, value)| format!("{name:<22}{value}\n")).collect();
-    of_classes(&mut text, accuracy);
-    text
+    written(&lines, accuracy)
 }
 
-pub(super) type Line = (&'static str, String);
-
-/// Tells of findings as soon as there are any.
-pub(super) fn found(tell: &mut dyn FnMut(News), lines: Vec<Line>) {
-    lines.into_iter().for_each(|(name, value)| tell(News::Found(name.to_owned(), value)));
-}
+type Line = (&'static str, String);
 
 fn between(found: Interval, unit: f64, name: &str) -> String {
     let Interval { value, low, high } = found;

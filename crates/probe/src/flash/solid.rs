@@ -4,10 +4,11 @@
 //! Internal parallelism of flash memory-based solid-state drives, ACM Transactions on Storage 12(3), 2016). Flushes
 //! tell the time of a program, and with it the end of a cache of faster cells and the erasing of blocks.
 
+use super::super::accuracy::elapsed_ns;
 use super::super::head::{BLOCK, median};
 use super::super::tape::{Class, Draws, Judged, Tape};
 use super::super::writes::{Pen, interval, middle};
-use super::super::{Interval, News, ProbeError, Span, Stage, Timed};
+use super::super::{Interval, News, Result, Span, Stage, Timed};
 use super::steps::{REGULAR, Steps, steps};
 use super::wear::{Cliff, Erases, Faster};
 use super::{FLUSHED, RANDOM_READS, ROWS, minus, report, wear};
@@ -156,33 +157,29 @@ impl Disk<'_, '_> {
         self.pen.target.geometry().queue_depth.min(DEEP)
     }
 
-    pub(super) fn write_all(
-        &mut self,
-        spans: &[Span],
-        depth: u32,
-    ) -> Result<Vec<Timed>, ProbeError> {
+    pub(super) fn write_all(&mut self, spans: &[Span], depth: u32) -> Result<Vec<Timed>> {
         self.written_bytes += spans.iter().map(|span| u64::from(span.sectors) * 512).sum::<u64>();
         Ok(self.pen.target.write_all(spans, depth)?)
     }
 
     /// Time of all of these writes.
-    fn single(&mut self, spans: &[Span]) -> Result<f64, ProbeError> {
+    fn single(&mut self, spans: &[Span]) -> Result<f64> {
         Ok(elapsed_ns(&self.write_all(spans, 1)?))
     }
 
-    fn read(&mut self, lba: u64, sectors: u32) -> Result<f64, ProbeError> {
+    fn read(&mut self, lba: u64, sectors: u32) -> Result<f64> {
         Ok(self.pen.target.read_one(Span { lba, sectors })?.took_ns() as f64)
     }
 
     /// Two blocks at once: from the start of the first read to the end of the last. The shortest of a few, since a host
     /// only ever adds to a time.
-    fn pair(&mut self, one: u64, other: u64) -> Result<f64, ProbeError> {
+    fn pair(&mut self, one: u64, other: u64) -> Result<f64> {
         let times = self.repeat(NEIGHBOURS.at(2), AGAIN, |disk| disk.both(one, other))?;
         Ok(times.into_iter().fold(f64::INFINITY, f64::min))
     }
 
     /// The same, where the answer decides nothing but whether others count.
-    fn least_of_both(&mut self, one: u64, other: u64) -> Result<f64, ProbeError> {
+    fn least_of_both(&mut self, one: u64, other: u64) -> Result<f64> {
         let mut least_ns = f64::INFINITY;
         for _ in 0..AGAIN {
             least_ns = least_ns.min(self.both(one, other)?);
@@ -190,13 +187,13 @@ impl Disk<'_, '_> {
         Ok(least_ns)
     }
 
-    fn both(&mut self, one: u64, other: u64) -> Result<f64, ProbeError> {
+    fn both(&mut self, one: u64, other: u64) -> Result<f64> {
         let spans = [one, other].map(|lba| Span { lba, sectors: BLOCK });
         Ok(elapsed_ns(&self.pen.target.read_all(&spans, 2)?))
     }
 
     /// The shortest of a few reads of the same sectors.
-    fn least(&mut self, lba: u64, sectors: u32) -> Result<f64, ProbeError> {
+    fn least(&mut self, lba: u64, sectors: u32) -> Result<f64> {
         let times = self.repeat(NEIGHBOURS, AGAIN, |disk| disk.read(lba, sectors))?;
         Ok(times.into_iter().fold(f64::INFINITY, f64::min))
     }
@@ -217,17 +214,11 @@ impl Disk<'_, '_> {
     }
 
     /// Time of a flush after one write.
-    pub(super) fn synced(&mut self, length: u32) -> Result<f64, ProbeError> {
+    pub(super) fn synced(&mut self, length: u32) -> Result<f64> {
         let row = self.row(0, length);
         self.write_all(&row, 1)?;
         Ok(self.pen.target.flush()?.took_ns() as f64)
     }
-}
-
-pub(super) fn elapsed_ns(times: &[Timed]) -> f64 {
-    let first = times.iter().map(|time| time.start_ns).min().unwrap_or(0);
-    let last = times.iter().map(|time| time.end_ns).max().unwrap_or(0);
-    (last - first).max(1) as f64
 }
 
 /// Finds all about a solid-state disk; at most `budget_bytes` are written.
@@ -235,7 +226,7 @@ pub(super) fn find(
     pen: &mut Pen<'_>,
     budget_bytes: u64,
     tell: &mut dyn FnMut(News),
-) -> Result<Solid, ProbeError> {
+) -> Result<Solid> {
     let mut disk = Disk { pen, budget_bytes, written_bytes: 0, next: 0 };
     tell(News::Begins(Stage::Commands));
     let singles = singles(&mut disk)?;
@@ -267,7 +258,7 @@ pub(super) fn find(
         deep_writes,
         buffer_bytes: None,
         faster: None,
-        row_mb_per_s: interval(&[0.0]),
+        row_mb_per_s: Interval::exact(0.0),
         erases: None,
         cliff: None,
         capacity_bytes: disk.sectors() * 512,
@@ -287,7 +278,7 @@ struct Singles {
     buffered_ns: Interval,
 }
 
-fn singles(disk: &mut Disk<'_, '_>) -> Result<Singles, ProbeError> {
+fn singles(disk: &mut Disk<'_, '_>) -> Result<Singles> {
     let long = disk.pen.long();
     let (mut written, mut longer, mut flushed, mut synced, mut buffered) =
         (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -318,7 +309,7 @@ fn singles(disk: &mut Disk<'_, '_>) -> Result<Singles, ProbeError> {
 }
 
 /// Short bursts of random writes at depth, each into the empty buffer.
-fn deep_writes(disk: &mut Disk<'_, '_>) -> Result<Rate, ProbeError> {
+fn deep_writes(disk: &mut Disk<'_, '_>) -> Result<Rate> {
     const BURST: usize = 256;
     let depth = disk.depth();
     let class = Class { depth, ..BURSTS };
@@ -347,7 +338,7 @@ pub(super) fn buffer(
     disk: &mut Disk<'_, '_>,
     sector_ns: f64,
     program_ns: f64,
-) -> Result<Option<Interval>, ProbeError> {
+) -> Result<Option<Interval>> {
     let length = disk.pen.long();
     let bytes = buffer_bytes(disk) / BUFFER_TRIES;
     if disk.left_bytes() < BUFFER_TRIES * bytes {
@@ -383,7 +374,7 @@ pub(super) fn buffer(
 type Region = (u64, u64);
 
 /// Writes a region in a row, slowly enough that stripes go to the dies in turn.
-fn region(disk: &mut Disk<'_, '_>) -> Result<Region, ProbeError> {
+fn region(disk: &mut Disk<'_, '_>) -> Result<Region> {
     const PAUSE_NS: u64 = 1_000_000;
     let sectors = (disk.sectors() / 8).min(MOST_REGION);
     let length = disk.pen.long();
@@ -403,7 +394,7 @@ fn blocks(disk: &mut Disk<'_, '_>, (first, sectors): Region, count: usize) -> Ve
     (0..count).map(|_| Span { lba: lba(disk), sectors: BLOCK }).collect()
 }
 
-fn random_reads(disk: &mut Disk<'_, '_>, region: Region) -> Result<Interval, ProbeError> {
+fn random_reads(disk: &mut Disk<'_, '_>, region: Region) -> Result<Interval> {
     let mut times = Vec::with_capacity(4 * DRAWN);
     for span in blocks(disk, region, 4 * DRAWN) {
         times.extend(disk.one(RANDOM_READS, |disk| disk.read(span.lba, span.sectors))?);
@@ -411,7 +402,7 @@ fn random_reads(disk: &mut Disk<'_, '_>, region: Region) -> Result<Interval, Pro
     Ok(middle(times))
 }
 
-fn deep_reads(disk: &mut Disk<'_, '_>, region: Region) -> Result<Rate, ProbeError> {
+fn deep_reads(disk: &mut Disk<'_, '_>, region: Region) -> Result<Rate> {
     const COUNT: usize = 2000;
     let depth = disk.depth();
     let rates = disk.repeat(RANDOM_READS.at(depth), 3, |disk| {
@@ -436,7 +427,7 @@ fn shape(
     (first, sectors): Region,
     read_ns: f64,
     buffered_ns: f64,
-) -> Result<Shape, ProbeError> {
+) -> Result<Shape> {
     if disk.depth() < 2 {
         return Ok(Shape::default());
     }
@@ -484,7 +475,7 @@ fn is_shape(
     (first, sectors): Region,
     [stripe, dies]: [u64; 2],
     cells_ns: f64,
-) -> Result<bool, ProbeError> {
+) -> Result<bool> {
     const PAIRS: u64 = 24;
     // One die leaves nothing to compare.
     if dies < 2 {
@@ -499,17 +490,13 @@ fn is_shape(
         same.push(disk.least_of_both(lba, lba + (1 + nth % 3) * round)?);
         other.push(disk.least_of_both(lba, lba + (1 + nth % (dies - 1)) * stripe)?);
     }
-    let more_ns = median(same).zip(median(other)).map_or(0.0, |(same, other)| same - other);
+    let more_ns = median(&same).zip(median(&other)).map_or(0.0, |(same, other)| same - other);
     Ok(more_ns > 0.4 * cells_ns)
 }
 
 /// Two blocks at once on different dies: the lower quartile of random pairs, as most are. `None` when these take longer
 /// than `most_ns`, so that there is one die.
-fn apart_ns(
-    disk: &mut Disk<'_, '_>,
-    region: Region,
-    most_ns: f64,
-) -> Result<Option<f64>, ProbeError> {
+fn apart_ns(disk: &mut Disk<'_, '_>, region: Region, most_ns: f64) -> Result<Option<f64>> {
     const PAIRS: usize = 32;
     let mut times = Vec::with_capacity(PAIRS);
     for _ in 0..PAIRS {
@@ -538,7 +525,7 @@ fn page(
     starts: &[u64],
     stripe: u64,
     cells_ns: f64,
-) -> Result<Option<Interval>, ProbeError> {
+) -> Result<Option<Interval>> {
     let block = u64::from(BLOCK);
     let mut lengths = Vec::new();
     for start in starts.iter().copied().take(9) {
@@ -562,8 +549,8 @@ fn channel(
     (first, sectors): Region,
     shape: Shape,
     sector_ns: Interval,
-) -> Result<Interval, ProbeError> {
-    let nothing = interval(&[0.0]);
+) -> Result<Interval> {
+    let nothing = Interval::exact(0.0);
     let Some(page) = shape.page.filter(|page| page.value >= f64::from(2 * BLOCK)) else {
         return Ok(nothing);
     };
@@ -579,7 +566,7 @@ fn channel(
 }
 
 /// Blocks erased, from the times of flushes or the gaps between completions of writes in a row.
-pub(super) fn erases(disk: &mut Disk<'_, '_>, solid: &Solid) -> Result<Option<Erases>, ProbeError> {
+pub(super) fn erases(disk: &mut Disk<'_, '_>, solid: &Solid) -> Result<Option<Erases>> {
     const MOST: usize = 1 << 16;
     const SLICE: u64 = 1024;
     let stripe = solid.stripe_sectors.map_or(64.0, |stripe| stripe.value) as u32;
@@ -617,12 +604,7 @@ pub(super) fn erases(disk: &mut Disk<'_, '_>, solid: &Solid) -> Result<Option<Er
 }
 
 /// Seals stripes behind those that were seen: a period needs all of its writes.
-fn seal_stripes(
-    disk: &mut Disk<'_, '_>,
-    solid: &Solid,
-    length: u32,
-    count: usize,
-) -> Result<(), ProbeError> {
+fn seal_stripes(disk: &mut Disk<'_, '_>, solid: &Solid, length: u32, count: usize) -> Result<()> {
     let bytes = u64::from(length) * 512;
     let count = (count as u64).min(disk.left_bytes() / bytes);
     if solid.flushes_at_once() {
@@ -650,7 +632,7 @@ fn of_dies(took: &[f64], length: u32, dies: usize) -> Option<Erases> {
         let values: Vec<f64> = found.iter().map(|found| of(found).value).collect();
         let low = found.iter().map(|found| of(found).low).fold(f64::INFINITY, f64::min);
         let high = found.iter().map(|found| of(found).high).fold(0.0, f64::max);
-        Interval { value: median(values).unwrap_or_default(), low, high }
+        Interval { value: median(&values).unwrap_or_default(), low, high }
     };
     Some(Erases {
         superblock_bytes: join(|found| found.between),
@@ -661,5 +643,5 @@ fn of_dies(took: &[f64], length: u32, dies: usize) -> Option<Erases> {
 /// The middle of some times and all of them.
 pub(super) fn of(times: &[f64]) -> Interval {
     let found = interval(times);
-    Interval { value: median(times.to_vec()).unwrap_or(found.value), ..found }
+    Interval { value: median(times).unwrap_or(found.value), ..found }
 }

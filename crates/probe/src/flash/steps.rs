@@ -30,7 +30,7 @@ pub(super) struct Steps {
 /// The periods of a row of requests of `length` each, from their times in nanoseconds. Long requests closer to one
 /// another than half of the usual period are one step.
 pub(super) fn steps(took: &[f64], length: u64) -> Option<Steps> {
-    let usual = median(took.to_vec())?;
+    let usual = median(took)?;
     let mut sorted = took.to_vec();
     sorted.sort_by(|one, other| other.total_cmp(one));
     let third = sorted.get(LEAST - 1).copied()?;

@@ -1,10 +1,11 @@
 //! Findings of much writing: the cache of faster cells, the write cliff, the steady state behind it and the
 //! erase block.
 
+use super::super::accuracy::elapsed_ns;
 use super::super::head::BLOCK;
 use super::super::tape::{Class, Draws as _, Judged};
-use super::super::{Interval, News, ProbeError, Stage};
-use super::solid::{Disk, Solid, buffer, buffer_bytes, elapsed_ns, erases, of};
+use super::super::{Interval, News, Result, Stage};
+use super::solid::{Disk, Solid, buffer, buffer_bytes, erases, of};
 use super::{FLUSHED, RANDOM, ROW, minus, report};
 
 /// Windows into which the writing is divided.
@@ -85,7 +86,7 @@ pub(super) fn find(
     disk: &mut Disk<'_, '_>,
     solid: &mut Solid,
     tell: &mut dyn FnMut(News),
-) -> Result<(), ProbeError> {
+) -> Result<()> {
     tell(News::Begins(Stage::FasterCells));
     let (capacity, all_bytes) = (disk.sectors() * 512, disk.budget_bytes);
     let window = (capacity / WINDOWS).clamp(WINDOW_BYTES[0], WINDOW_BYTES[1]);
@@ -102,7 +103,7 @@ pub(super) fn find(
     let before = disk.written_bytes - begun_bytes;
     let windows = pour(disk, solid, [before, window, capacity])?;
     disk.budget_bytes = all_bytes;
-    solid.row_mb_per_s = of(&windows.iter().map(|window| window.mb_per_s).collect::<Vec<_>>());
+    solid.row_mb_per_s = rates(&windows);
     if solid.buffer_bytes.is_none() {
         let last_ns = windows.last().map_or(0.0, |window| window.synced_ns);
         let program_ns = (last_ns - solid.flush_ns.value).max(0.0);
@@ -139,7 +140,7 @@ fn pour(
     disk: &mut Disk<'_, '_>,
     solid: &Solid,
     [before, window, most_bytes]: [u64; 3],
-) -> Result<Vec<Window>, ProbeError> {
+) -> Result<Vec<Window>> {
     let length = disk.pen.target.geometry().max_request_bytes / 512 / BLOCK * BLOCK;
     let stripe = solid.stripe_sectors.map_or(0.0, |stripe| stripe.value * 512.0);
     let depth = disk.depth();
@@ -174,8 +175,8 @@ fn pour(
 /// The first window after the end of the faster cells: from it on the rate is lower, or a flush takes longer.
 fn fall(windows: &[Window]) -> Option<usize> {
     let first = windows.get(..CONFIRMED)?;
-    let mb_per_s = of(&first.iter().map(|window| window.mb_per_s).collect::<Vec<_>>());
-    let synced = of(&first.iter().map(|window| window.synced_ns).collect::<Vec<_>>());
+    let mb_per_s = rates(first);
+    let synced = flushes(first);
     let limit_ns = (synced.value * 1.02).max(synced.high + 3.0 * (synced.high - synced.low));
     let is_slow =
         |window: &Window| window.mb_per_s < FALLEN * mb_per_s.value || window.synced_ns > limit_ns;
@@ -183,14 +184,18 @@ fn fall(windows: &[Window]) -> Option<usize> {
     (at > 0).then_some(at)
 }
 
+fn rates(windows: &[Window]) -> Interval {
+    of(&windows.iter().map(|window| window.mb_per_s).collect::<Vec<_>>())
+}
+
+fn flushes(windows: &[Window]) -> Interval {
+    of(&windows.iter().map(|window| window.synced_ns).collect::<Vec<_>>())
+}
+
 fn faster(windows: &[Window], at: usize, window: u64) -> Faster {
     let end = |index: usize| windows.get(index).map_or(0.0, |window| window.end_bytes);
     let before = windows.get(..at.saturating_sub(1).max(1)).unwrap_or_default();
     let after = windows.get(at + 1..).unwrap_or_default();
-    let rates =
-        |some: &[Window]| of(&some.iter().map(|window| window.mb_per_s).collect::<Vec<_>>());
-    let flushes =
-        |some: &[Window]| of(&some.iter().map(|window| window.synced_ns).collect::<Vec<_>>());
     let low = (end(at - 1) - window as f64).max(0.0);
     // The window before may have been the one in which it ended, or a sealed one in between.
     let sealed = (end(at) - end(at - 1) - window as f64).max(0.0);
@@ -210,7 +215,7 @@ fn refill(
     solid: &Solid,
     window: u64,
     faster: &Faster,
-) -> Result<Option<Interval>, ProbeError> {
+) -> Result<Option<Interval>> {
     disk.pen.wait(REFILL_NS);
     let fine = (window / 8).max(WINDOW_BYTES[0]);
     let windows = pour(disk, solid, [0, fine, faster.bytes.value as u64])?;
@@ -236,7 +241,7 @@ fn refill(
 }
 
 /// Writes so many bytes in a row from the start of the device on.
-fn in_a_row(disk: &mut Disk<'_, '_>, bytes: u64) -> Result<(), ProbeError> {
+fn in_a_row(disk: &mut Disk<'_, '_>, bytes: u64) -> Result<()> {
     const AT_ONCE: u64 = 64 << 20;
     let length = disk.pen.target.geometry().max_request_bytes / 512 / BLOCK * BLOCK;
     let depth = disk.depth();
@@ -252,7 +257,7 @@ fn in_a_row(disk: &mut Disk<'_, '_>, bytes: u64) -> Result<(), ProbeError> {
 }
 
 /// Random writes until their rate stays.
-fn cliff(disk: &mut Disk<'_, '_>, capacity: u64) -> Result<Cliff, ProbeError> {
+fn cliff(disk: &mut Disk<'_, '_>, capacity: u64) -> Result<Cliff> {
     let depth = disk.depth();
     let count = (capacity / 128 / 4096).clamp(64, 1 << 18) as usize;
     let bytes = (count * 4096) as u64;

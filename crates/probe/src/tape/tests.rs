@@ -40,11 +40,7 @@ impl WriteTarget for Counting {
         Ok(requests.iter().map(|_| self.request()).collect())
     }
 
-    fn mix_all(
-        &mut self,
-        requests: &[(Direction, Span)],
-        _: u32,
-    ) -> Result<Vec<Timed>, ProbeError> {
+    fn mix_all(&mut self, requests: &[(Direction, Span)], _: u32) -> Result<Vec<Timed>> {
         Ok(requests.iter().map(|_| self.request()).collect())
     }
 

@@ -3,14 +3,13 @@
 use super::*;
 use crate::flash::{FlashKind, flash_file, judge_flash, probe_flash};
 use crate::{ClassAccuracy, Direction, WriteFailed, WriteTarget};
-use rand_core::{Rng as _, SeedableRng as _};
-use rand_xoshiro::Xoshiro256PlusPlus;
 use seekwell_device::nearness;
+use seekwell_stats::{Rng, seeded};
 
 /// A model whose requests take time on their way there and back, a few of them much.
 pub(crate) struct Noisy {
     device: Simulated,
-    random: Xoshiro256PlusPlus,
+    random: Rng,
     /// Times the usual mean.
     times: f64,
 }
@@ -22,7 +21,7 @@ impl Noisy {
 
     /// The mean of what comes on top of the least time is so many times larger.
     fn times(device: Simulated, times: f64) -> Self {
-        Self { device, random: Xoshiro256PlusPlus::seed_from_u64(5), times }
+        Self { device, random: seeded(5), times }
     }
 
     fn unit(&mut self) -> f64 {

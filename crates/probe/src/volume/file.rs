@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::super::believed::Accuracy;
-use super::super::describe::{limits, presented, quoted};
+use super::super::describe::{figure, head, limits, presented};
 use super::super::draft::Draft;
 use super::super::{Interval, Label};
 use super::{READS, Volume, WRITES};
@@ -16,16 +16,10 @@ const ENDLESS_MB_PER_S: f64 = 1e5;
 /// The measured rates of `accuracy` become published figures, so that `device show` compares them with the model.
 #[must_use]
 pub fn volume_file(label: Label, volume: &Volume, accuracy: Option<&Accuracy>) -> String {
-    let Label { name, title, source } = label;
+    const REMARK: &str = "# Credits that last longer than a few seconds were not looked for: a volume that bursts is slower when they are used up.\n";
+    let source = label.source;
     let how = if volume.writes.is_some() { "read and wrote" } else { "only read" };
-    let mut text =
-        format!("# Made by a probe that {how}. Values marked as assumed were not measured.\n");
-    text.push_str(
-        "# Credits that last longer than a few seconds were not looked for: a volume that bursts is slower when they are used up.\n",
-    );
-    text.push_str(&accuracy.map(Accuracy::comments).unwrap_or_default());
-    let _ =
-        writeln!(text, "name = {}\ntitle = {}\nkind = \"fixed\"\n", quoted(name), quoted(title));
+    let mut text = head(label, "fixed", how, REMARK, accuracy);
     presented(&mut text, &volume.geometry);
     limits(&mut text, &volume.geometry);
     let mut draft = Draft::default();
@@ -35,10 +29,7 @@ pub fn volume_file(label: Label, volume: &Volume, accuracy: Option<&Accuracy>) -
     let _ = writeln!(text, "[fixed]\n{}", draft.values);
     published(&mut text, accuracy, source);
     text.push_str(&accuracy.map(Accuracy::tables).unwrap_or_default());
-    let from = quoted(&format!("{source}: as the kernel presents it"));
-    let _ = writeln!(text, "[sources]\n\"presented\" = {from}\n{}", draft.sources);
-    let _ = write!(text, "[ranges]\n{}", draft.ranges);
-    text
+    text + &draft.tail(source, "")
 }
 
 fn latencies(draft: &mut Draft, volume: &Volume, source: &str) {
@@ -99,16 +90,13 @@ fn limit(draft: &mut Draft, volume: &Volume, source: &str) {
 /// Measured rates as published figures.
 fn published(text: &mut String, accuracy: Option<&Accuracy>, source: &str) {
     for class in accuracy.iter().flat_map(|accuracy| &accuracy.classes) {
-        let figure = match class.name {
+        let name = match class.name {
             name if name == READS.row.name => "random-reads",
             name if name == WRITES.row.name => "random-writes",
             _ => continue,
         };
-        let from = quoted(&format!("{source}: withheld requests"));
-        let _ = writeln!(
-            text,
-            "[[published]]\nfigure = \"{figure}\"\ndepth = {}\nvalue = {:.3}\nsource = {from}\n",
-            class.depth, class.per_second
-        );
+        let (depth, source) =
+            (format!("depth = {}\n", class.depth), format!("{source}: withheld requests"));
+        figure(text, name, &depth, class.per_second, &source);
     }
 }

@@ -1,7 +1,7 @@
 //! The findings of a volume for people.
 
 use super::super::believed::Accuracy;
-use super::super::report::{Line, between_us, line, of_classes};
+use super::super::report::{Line, between_us, line, written};
 use super::{Interval, Paced, PacedWrites, Volume};
 
 /// Findings and accuracy as text, a line each.
@@ -9,10 +9,7 @@ use super::{Interval, Paced, PacedWrites, Volume};
 pub fn volume_summary(volume: &Volume, accuracy: &Accuracy) -> String {
     let mut lines = of_reads(&volume.reads);
     lines.extend(volume.writes.iter().flat_map(of_writes));
-    let mut text: String =
-        lines.iter().map(|(name, value)| format!("{name:<22}{value}\n")).collect();
-    of_classes(&mut text, accuracy);
-    text
+    written(&lines, accuracy)
 }
 
 fn rate(found: Interval, unit: &str) -> String {

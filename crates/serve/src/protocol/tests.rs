@@ -1,5 +1,7 @@
 use super::*;
 
+const ROOT: u64 = 1;
+
 /// A request of the kernel: its kind, its node, and its arguments.
 fn request(opcode: u32, node: u64, arguments: &[u8]) -> Vec<u8> {
     let mut bytes = ((HEADER + arguments.len()) as u32).to_le_bytes().to_vec();
@@ -29,17 +31,17 @@ fn requests_have_their_fields() {
     // Handle, offset 4096 + 2^32, size 512.
     let read = words(&[0, 0, 4096, 1, 512, 0, 0, 0, 0, 0]);
     let offset = 4096 + (1 << 32);
-    assert_eq!(ask(&request(15, FILE, &read)), Ask::Read { offset, bytes: 512 });
+    assert_eq!(ask(&request(15, FILE, &read)), Ask::Disk(offset, disk::Ask::Read(512)));
     let mut write = read.clone();
     write[16] = 3;
     write[17] = 0;
     write.extend(b"abcd");
-    assert_eq!(ask(&request(16, FILE, &write)), Ask::Write { offset, data: b"abc" });
+    assert_eq!(ask(&request(16, FILE, &write)), Ask::Disk(offset, disk::Ask::Write(b"abc")));
     let fallocate = |mode| request(43, FILE, &words(&[0, 0, 4096, 1, 512, 0, mode, 0]));
-    assert_eq!(ask(&fallocate(3)), Ask::Discard { offset, bytes: 512 });
-    assert_eq!(ask(&fallocate(17)), Ask::Zero { offset, bytes: 512 });
+    assert_eq!(ask(&fallocate(3)), Ask::Disk(offset, disk::Ask::Discard(512)));
+    assert_eq!(ask(&fallocate(17)), Ask::Disk(offset, disk::Ask::Zero(512)));
     assert_eq!(ask(&fallocate(0)), Ask::Unknown);
-    assert_eq!(ask(&request(20, FILE, &[0; 16])), Ask::Flush);
+    assert_eq!(ask(&request(20, FILE, &[0; 16])), Ask::Disk(0, disk::Ask::Flush));
     assert_eq!(ask(&request(2, FILE, &[0; 8])), Ask::Unanswered);
     assert_eq!(ask(&request(99, FILE, &[])), Ask::Unknown);
 }

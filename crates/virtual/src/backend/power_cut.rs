@@ -17,7 +17,7 @@ use seekwell_model::workloads::WorkloadParams;
 use seekwell_stats::derive_seed;
 
 use super::transcript::{self, Transcript};
-use super::{Guest, VirtualBackend, VirtualBackendError, for_agent};
+use super::{Guest, Result, VirtualBackend, VirtualBackendError, for_agent};
 use crate::controller::Replacement;
 use crate::cuts::changes::Changes;
 use crate::cuts::promised::{Loss, Promised};
@@ -49,7 +49,7 @@ impl VirtualBackend {
         guest: &Guest<'_>,
         record: &mut Record,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<(), VirtualBackendError> {
+    ) -> Result<()> {
         if guest.is_raw() || matches!(record.status, Status::Failed { .. }) {
             if guest.is_raw() {
                 record.add_warning(no_cuts("a raw device has no files to look for"));
@@ -84,7 +84,7 @@ impl VirtualBackend {
         story: &Story,
         instants: &[u64],
         each: &mut dyn FnMut(u64, &Promised<'_>, &State),
-    ) -> Result<(), VirtualBackendError> {
+    ) -> Result<()> {
         let mut promised = Promised::new(&story.changes).with_names(story.with_names);
         let mut rest = instants;
         while !rest.is_empty() {
@@ -100,7 +100,7 @@ impl VirtualBackend {
     }
 
     /// Records a guest that repeats the trial; the reason if it could not.
-    fn story(&self, guest: &Guest<'_>) -> Result<Result<Story, String>, VirtualBackendError> {
+    fn story(&self, guest: &Guest<'_>) -> Result<Result<Story, String>> {
         let (disks, made) = self.made(guest)?;
         let Some(mut disks) = disks else {
             return Ok(Err(format!("the filesystem could not be made: {}", reason(&made))));
@@ -120,7 +120,7 @@ impl VirtualBackend {
         };
         let label = || guest.stack().label.clone();
         let changes = Changes::read(&mut records, &self.options.scratch)
-            .map_err(|source| VirtualBackendError::Calls { label: label(), source })?;
+            .map_err(|source| VirtualBackendError::Calls(label(), source))?;
         if changes.lost > 0 {
             return Ok(Err(format!("{} records of calls were lost", changes.lost)));
         }
@@ -138,36 +138,23 @@ impl VirtualBackend {
     }
 
     /// Returns copies of the stack's disks with an empty filesystem, and the record of making it.
-    fn made(
-        &self,
-        guest: &Guest<'_>,
-    ) -> Result<(Option<Vec<DiskSetup>>, Record), VirtualBackendError> {
+    fn made(&self, guest: &Guest<'_>) -> Result<(Option<Vec<DiskSetup>>, Record)> {
         let start = self.prepared(&Guest { part: TrialPart::Make, ..*guest }, &mut |_| {})?;
         Ok((start.disks, start.record))
     }
 
     /// The stack's disks after a power cut at this instant.
-    fn cut(
-        &self,
-        guest: &Guest<'_>,
-        story: &Story,
-        at_ns: u64,
-    ) -> Result<Vec<DiskSetup>, VirtualBackendError> {
+    fn cut(&self, guest: &Guest<'_>, story: &Story, at_ns: u64) -> Result<Vec<DiskSetup>> {
         let (disks, _) = self.made(guest)?;
         let label = || guest.stack().label.clone();
         story
             .cut(disks.unwrap_or_default(), at_ns)
-            .map_err(|source| VirtualBackendError::Cut { label: label(), source })
+            .map_err(|source| VirtualBackendError::Cut(label(), source))
     }
 
     /// Looks at the stack after a power cut at each of these instants, at least at the first: a guest that
     /// dies of a state sees no further one.
-    fn survey(
-        &self,
-        guest: &Guest<'_>,
-        story: &Story,
-        instants: &[u64],
-    ) -> Result<Vec<State>, VirtualBackendError> {
+    fn survey(&self, guest: &Guest<'_>, story: &Story, instants: &[u64]) -> Result<Vec<State>> {
         let input = serde_json::to_vec(&survey_request(guest, instants.len()))?;
         let mut heard = Heard::default();
         let mut failure = None;
@@ -205,6 +192,15 @@ struct State {
     files: Vec<FoundFile>,
     database: Option<FoundDatabase>,
     record: Option<Record>,
+}
+
+impl State {
+    fn loss(&self, at_ns: u64, promised: &Promised<'_>) -> Loss {
+        match self.record.as_ref().map(|record| &record.status) {
+            Some(Status::Ok | Status::Marked) => promised.compare(at_ns, &self.files),
+            Some(Status::Failed { .. }) | None => Loss::default(),
+        }
+    }
 }
 
 /// States that a guest reported.
@@ -333,20 +329,7 @@ fn measured_from(guest: &Guest<'_>, outcome: &Outcome) -> Option<u64> {
     let parts = &guest.plan.pair(guest.trial).1.parts;
     let steps = parts.iter().flat_map(WorkloadParams::steps);
     let first = steps.into_iter().find(|step| step.measured)?.name;
-    let is_begin = |line: &[u8]| matches!(serde_json::from_slice(line), Ok(AgentMessage::Step { name }) if name == first);
-    let mut end = 0;
-    let lines = outcome.output.split_inclusive(|byte| *byte == b'\n');
-    let mut ends = lines.map(|line| {
-        end += line.len();
-        (line, end)
-    });
-    let (_, end) = ends.find(|(line, _)| is_begin(line))?;
-    let mut bytes = 0;
-    let mut heard = outcome.heard.iter();
-    heard.find_map(|part| {
-        bytes += part.bytes;
-        (bytes >= end).then_some(part.at_ns)
-    })
+    transcript::begin_ns(outcome, &first)
 }
 
 fn story_request(guest: &Guest<'_>) -> TrialRequest {
@@ -406,10 +389,7 @@ struct Found {
 impl Found {
     fn add(&mut self, story: &Story, at_ns: u64, promised: &Promised<'_>, state: &State) {
         let Some(record) = &state.record else { return };
-        let loss = match record.status {
-            Status::Failed { .. } => Loss::default(),
-            Status::Ok | Status::Marked => promised.compare(at_ns, &state.files),
-        };
+        let loss = state.loss(at_ns, promised);
         let (after, text) = judge(record, &loss);
         let Some(after) = after else {
             if self.failed.0 == 0 {

@@ -92,7 +92,7 @@ pub fn was_ended_by_host(record: &Record) -> bool {
 fn why(end: &End, garbled: Option<&str>, outcome: &Outcome) -> String {
     let mut parts = vec![no_record(end)];
     parts.extend(garbled.map(|line| format!("unreadable message: {line}")));
-    if matches!(end, End::KernelSpins { .. } | End::ProgramSpins { .. }) {
+    if matches!(end, End::KernelSpins(..) | End::ProgramSpins(..)) {
         // It was ended from outside: its console knows nothing of it.
         return parts.join("\n");
     }

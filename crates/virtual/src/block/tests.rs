@@ -92,11 +92,8 @@ fn what_is_not_known_or_not_whole_is_named_so() {
 fn a_chain_that_is_no_frame_is_a_fault() {
     let memory = memory_with_header(0, 0);
     let fault = |mut segments: Vec<Segment>| parse(&memory, &mut segments).unwrap_err();
-    assert_eq!(
-        fault(vec![read_only(BASE, 15), writable(STATUS, 1)]),
-        FrameFault::Header { bytes: 15 }
-    );
-    assert_eq!(fault(vec![]), FrameFault::Header { bytes: 0 });
+    assert_eq!(fault(vec![read_only(BASE, 15), writable(STATUS, 1)]), FrameFault::Header(15));
+    assert_eq!(fault(vec![]), FrameFault::Header(0));
     assert_eq!(fault(vec![read_only(BASE, 16)]), FrameFault::Status);
     assert_eq!(fault(vec![read_only(BASE, 16), writable(STATUS, 0)]), FrameFault::Status);
     let outside = fault(vec![read_only(0, 16), writable(STATUS, 1)]);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Key;
+use super::known::Key;
 use super::packed::Packed;
 
 /// Location of a block.
@@ -21,9 +21,7 @@ impl Place {
     pub(super) fn after(self, by: u64) -> Self {
         match self {
             Self::Packed(number) => Self::Packed(number + by),
-            Self::Key(Key { kind, number }) => {
-                Self::Key(Key { kind, number: number.wrapping_add(by) })
-            }
+            Self::Key(key) => Self::Key(key.after(by)),
             Self::Zero => Self::Zero,
         }
     }

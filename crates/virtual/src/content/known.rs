@@ -1,7 +1,7 @@
 //! Blocks that are computed instead of kept: what a stamped file is made of, and what a filesystem of the
 //! ext family writes to find the blocks of a large one.
 
-use super::{BLOCK_BYTES, Key, Regenerator};
+use super::BLOCK_BYTES;
 
 #[cfg(test)]
 mod tests;
@@ -19,19 +19,24 @@ const STAMPED: u32 = 0;
 /// one piece; the key is the first.
 const COUNTING: u32 = 1;
 
-/// Blocks that are computed.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Known;
+/// Key of a block that is computed on demand. Blocks that follow one another and have keys of one kind whose numbers
+/// do so too cost next to nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Key {
+    kind: u32,
+    number: u64,
+}
 
-impl Regenerator for Known {
-    fn recognise(&self, block: &[u8]) -> Option<Key> {
+impl Key {
+    /// The key of a block from which it can be made again.
+    pub(super) fn recognise(block: &[u8]) -> Option<Self> {
         let (words, _) = block.as_chunks::<8>();
         let (first, rest) = words.split_first()?;
         let (next, _) = rest.split_first()?;
         if *next == [0; 8] {
             let stamp = u64::from_le_bytes(*first);
             let number = stamp.wrapping_mul(STAMP_INVERSE);
-            return super::is_zero(rest.as_flattened()).then_some(Key { kind: STAMPED, number });
+            return super::is_zero(rest.as_flattened()).then_some(Self { kind: STAMPED, number });
         }
         let (numbers, _) = block.as_chunks::<4>();
         let start = u32::from_le_bytes(*numbers.first()?);
@@ -39,19 +44,26 @@ impl Regenerator for Known {
             start.checked_add(at).is_some_and(|expected| expected.to_le_bytes() == *number)
         };
         let all = (0..).zip(numbers).all(follows);
-        all.then_some(Key { kind: COUNTING, number: u64::from(start) })
+        all.then_some(Self { kind: COUNTING, number: u64::from(start) })
     }
 
-    fn regenerate(&self, key: Key, block: &mut [u8]) {
-        if key.kind == STAMPED {
-            block.fill(0);
-            block[..8].copy_from_slice(&key.number.wrapping_mul(STAMP_STEP).to_le_bytes());
-            return;
+    /// The key of the block `by` blocks later in a row.
+    pub(super) fn after(self, by: u64) -> Self {
+        Self { number: self.number.wrapping_add(by), ..self }
+    }
+
+    /// Makes the block.
+    pub(super) fn block(self) -> [u8; BLOCK_BYTES] {
+        let mut block = [0; BLOCK_BYTES];
+        if self.kind == STAMPED {
+            block[..8].copy_from_slice(&self.number.wrapping_mul(STAMP_STEP).to_le_bytes());
+            return block;
         }
         let (numbers, _) = block.as_chunks_mut::<4>();
-        for (number, value) in numbers.iter_mut().zip(key.number as u32..) {
+        for (number, value) in numbers.iter_mut().zip(self.number as u32..) {
             *number = value.to_le_bytes();
         }
+        block
     }
 }
 

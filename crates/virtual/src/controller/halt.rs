@@ -11,59 +11,31 @@ use crate::process::CpuTicks;
 /// The reason for which the controller stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum Halt {
-    /// The guest's process has exited; its status has the details.
     #[error("the guest's process has exited")]
     Gone,
-    /// Deadlock: no timer armed, no I/O outstanding.
     #[error("deadlock: no timer armed, no I/O outstanding")]
     Deadlock,
-    /// The guest uses CPU and lets no time pass.
     #[error("the guest uses CPU and lets no virtual time pass")]
-    Spin {
-        /// CPU time since its last message.
-        used: CpuTicks,
-    },
+    Spin(CpuTicks),
     /// The guest is silent and idle although it has the clock, which the protocol does not allow.
     #[error("the guest hung without yielding the clock")]
     Stuck,
-    /// The trial took longer than it may.
     #[error("limit of wall-clock time reached")]
     WallLimit,
-    /// The trial lasted longer than it may, in virtual time.
     #[error("limit of virtual time reached")]
     VirtualLimit,
-    /// Power was to fail here.
-    #[error("the power was cut")]
-    PowerCut,
-    /// The trial was cancelled.
     #[error("the trial was cancelled")]
     CalledOff,
-    /// The guest broke a protocol.
     #[error("{0}")]
     Fault(#[from] PortFault),
-    /// The guest's time went back, or past a disk's event.
     #[error(
         "the guest moved its clock from {from_ns} to {to_ns} ns, past a disk's event or backwards"
     )]
-    Time {
-        /// Time known before.
-        from_ns: u64,
-        /// Time it claims.
-        to_ns: u64,
-    },
-    /// The guest sent a message to its clock in a state that does not allow it.
-    #[error("unexpected message {operation:?} from the guest to its clock")]
-    OutOfTurn {
-        /// The operation.
-        operation: TimeOperation,
-    },
-    /// A model asks to be advanced without end.
-    #[error("a device model makes no progress at {at_ns} ns")]
-    ModelStuck {
-        /// Virtual time, in nanoseconds.
-        at_ns: u64,
-    },
-    /// A system call of this side failed.
+    Time { from_ns: u64, to_ns: u64 },
+    #[error("unexpected message {0:?} from the guest to its clock")]
+    OutOfTurn(TimeOperation),
+    #[error("a device model makes no progress at {0} ns")]
+    ModelStuck(u64),
     #[error("waiting for the guest failed: {0}")]
     System(io::Error),
 }
@@ -86,6 +58,4 @@ pub struct Limits {
     pub spin: Duration,
     /// Virtual time.
     pub virtual_ns: u64,
-    /// Cut the power when so many requests of measured disks are complete.
-    pub power_cut_after: Option<u64>,
 }

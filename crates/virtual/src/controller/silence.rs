@@ -35,7 +35,7 @@ impl Silence {
             programs: used.programs.saturating_sub(self.first.programs),
         };
         if since.kernel + since.programs > limit.as_secs().saturating_mul(TICKS_PER_SECOND) {
-            return Err(Halt::Spin { used: since });
+            return Err(Halt::Spin(since));
         }
         self.idle_looks = if used == self.last { self.idle_looks + 1 } else { 0 };
         self.last = used;

@@ -59,7 +59,6 @@ fn limits() -> Limits {
         wall: Duration::from_secs(120),
         spin: Duration::from_secs(60),
         virtual_ns: 1_000_000_000,
-        power_cut_after: None,
     }
 }
 
@@ -102,7 +101,7 @@ fn play(
     });
     let mut controller = Controller::new(&mut process, scene, Instant::now());
     let halt = controller.run(&mut |_| None);
-    let now_ns = controller.now_ns();
+    let now_ns = controller.now_ns;
     drop(controller);
     guest.join().unwrap();
     (halt, now_ns)
@@ -159,7 +158,7 @@ fn a_message_out_of_turn_ends_the_trial() {
         let (halt, _) = play_messages(move |guest| {
             guest.send(operation, 0);
         });
-        assert!(matches!(halt, Halt::OutOfTurn { operation: found } if found == operation));
+        assert!(matches!(halt, Halt::OutOfTurn(found) if found == operation));
     }
 }
 
@@ -172,7 +171,7 @@ fn a_wrong_acknowledgement_ends_the_trial() {
         free.sequence += 1;
         guest.time.write_all(&free.ack(0).encode()).unwrap();
     });
-    assert!(matches!(halt, Halt::OutOfTurn { operation: TimeOperation::Ack }), "{halt}");
+    assert!(matches!(halt, Halt::OutOfTurn(TimeOperation::Ack)), "{halt}");
 }
 
 #[test]

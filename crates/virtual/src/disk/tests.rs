@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use seekwell_device::LostRange;
+use seekwell_device::LostWrites;
 use seekwell_device::evidence::Evidence;
 
 use super::*;
@@ -9,14 +9,12 @@ use crate::content::Keeping;
 use crate::memory::plain::PlainMemory;
 use crate::ring::RingLayout;
 
-/// A disk that takes 100 ns per request, one after the other, and loses what it is told to.
+/// A disk that takes 100 ns per request, one after the other.
 #[derive(Clone, Debug)]
 struct Scripted {
     geometry: Geometry,
     queue: VecDeque<(u64, u64)>,
     busy_until: u64,
-    lose: LostWrites,
-    volatile_from: Option<u64>,
 }
 
 impl Scripted {
@@ -33,8 +31,7 @@ impl Scripted {
             max_write_zeroes_sectors: None,
             wraps_at: None,
         };
-        let lose = LostWrites::default();
-        Self { geometry, queue: VecDeque::new(), busy_until: 0, lose, volatile_from: None }
+        Self { geometry, queue: VecDeque::new(), busy_until: 0 }
     }
 }
 
@@ -70,11 +67,7 @@ impl Model for Scripted {
 
     fn power_cut(&mut self, _now_ns: u64) -> LostWrites {
         self.queue.clear();
-        std::mem::take(&mut self.lose)
-    }
-
-    fn oldest_volatile_write(&self) -> Option<u64> {
-        self.volatile_from
+        LostWrites::default()
     }
 
     fn evidence(&self) -> Evidence {
@@ -271,30 +264,6 @@ fn damaged_sectors_fail_until_they_are_written() {
 }
 
 #[test]
-fn a_power_cut_undoes_what_the_model_lost() {
-    let mut model = Scripted::new(8);
-    model.volatile_from = Some(1);
-    let range = SectorRange { lba: Lba(0), sectors: 1 };
-    model.lose = LostWrites { lost: vec![LostRange { id: 1, range }], damaged: vec![range] };
-    let mut bench = Bench::new(model);
-    bench.disk.keep_log();
-    for slot in 0..2 {
-        let at = bench.data(slot);
-        bench.memory.write(at, &[slot as u8 + 1; 1024]).unwrap();
-        bench.offer(slot, 1, 0, 1024);
-        bench.kick(0);
-        bench.advance(1000);
-    }
-    let lost = bench.disk.power_cut(1000).unwrap();
-    assert_eq!(lost.lost.len(), 1);
-    let parts = bench.disk.into_parts();
-    let mut sectors = [0; 1024];
-    parts.content.read(0, &mut sectors).unwrap();
-    assert_eq!((sectors[0], sectors[512]), (1, 2));
-    assert_eq!(parts.damaged, [range]);
-}
-
-#[test]
 fn a_fake_keeps_the_later_of_two_writes_that_have_one_place() {
     let mut model = Scripted::new(8);
     model.geometry.wraps_at = Some(16);
@@ -321,26 +290,6 @@ fn a_fake_keeps_the_later_of_two_writes_that_have_one_place() {
 }
 
 #[test]
-fn a_power_cut_takes_what_a_fake_lost_from_its_place() {
-    let mut model = Scripted::new(8);
-    model.geometry.wraps_at = Some(16);
-    model.volatile_from = Some(0);
-    let range = SectorRange { lba: Lba(32), sectors: 1 };
-    model.lose = LostWrites { lost: vec![LostRange { id: 0, range }], damaged: vec![] };
-    let mut bench = Bench::new(model);
-    bench.disk.keep_log();
-    let at = bench.data(0);
-    bench.memory.write(at, &[5; 1024]).unwrap();
-    bench.offer(0, 1, 31, 1024);
-    bench.kick(0);
-    bench.advance(1000);
-    bench.disk.power_cut(1000).unwrap();
-    let mut sectors = [0; 16 * 512];
-    bench.disk.into_parts().content.read(0, &mut sectors).unwrap();
-    assert_eq!((sectors[0], sectors[15 * 512]), (0, 5), "sector 32 is lost, 31 is kept");
-}
-
-#[test]
 fn a_model_that_was_used_before_goes_on_where_it_was() {
     let mut model = Scripted::new(8);
     model.busy_until = 5000;
@@ -364,7 +313,7 @@ fn a_model_that_invents_completions_is_found_out() {
     bench.disk.model = Box::new(model);
     let Bench { memory, ring, disk, .. } = &mut bench;
     let fault = disk.advance(0, ring, memory, &mut |_| {}).unwrap_err();
-    assert!(matches!(fault, DiskFault::UnknownCompletion { id: 5 }));
+    assert!(matches!(fault, DiskFault::UnknownCompletion(5)));
 }
 
 proptest! {

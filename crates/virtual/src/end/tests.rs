@@ -15,18 +15,16 @@ fn the_ways_to_end_are_told_apart() {
     let gone = |exit, command, console| judge(Halt::Gone, exit, command, console);
     assert_eq!(gone(exited(0), Some(3), ""), End::Finished { status: 3 });
     assert_eq!(gone(exited(0), None, ""), End::PoweredOff);
-    assert_eq!(gone(exited(1), None, ""), End::Exited { code: 1 });
-    assert_eq!(gone(killed(11), Some(0), ""), End::Crash { signal: 11 });
-    let panic = End::Panic { reason: "VFS: no root".to_owned() };
+    assert_eq!(gone(exited(1), None, ""), End::Exited(1));
+    assert_eq!(gone(killed(11), Some(0), ""), End::Crash(11));
+    let panic = End::Panic("VFS: no root".to_owned());
     assert_eq!(gone(killed(6), None, PANIC), panic);
     assert_eq!(gone(exited(0), Some(0), PANIC), panic, "a panic is never a success");
     assert_eq!(judge(Halt::Deadlock, killed(9), None, ""), End::Deadlock);
-    assert_eq!(judge(Halt::PowerCut, killed(9), None, ""), End::PowerCut);
-    let spin = |kernel, programs| {
-        judge(Halt::Spin { used: CpuTicks { kernel, programs } }, killed(9), None, "")
-    };
-    assert_eq!(spin(10, 500), End::ProgramSpins { ticks: 510 });
-    assert_eq!(spin(500, 10), End::KernelSpins { ticks: 510 });
+    let spin =
+        |kernel, programs| judge(Halt::Spin(CpuTicks { kernel, programs }), killed(9), None, "");
+    assert_eq!(spin(10, 500), End::ProgramSpins(510));
+    assert_eq!(spin(500, 10), End::KernelSpins(510));
 }
 
 #[test]
@@ -38,10 +36,10 @@ fn only_a_command_that_succeeded_is_a_success() {
 
 #[test]
 fn the_message_says_what_to_think_of_it() {
-    let text = End::KernelSpins { ticks: 6012 }.to_string();
+    let text = End::KernelSpins(6012).to_string();
     assert!(text.starts_with("its kernel used 60 s of CPU time while virtual time stood still; "));
     assert!(text.ends_with("end the step by count instead of time, or write cache = \"direct\""));
-    let text = End::ProgramSpins { ticks: 6012 }.to_string();
+    let text = End::ProgramSpins(6012).to_string();
     let expected = "a program computed for 60 s of CPU time without a system call; virtual time advances only in system calls";
     assert_eq!(text, expected);
 }

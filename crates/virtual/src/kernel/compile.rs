@@ -127,7 +127,7 @@ fn check_configuration(wanted: &str, tree: &Path) -> Result<(), KernelError> {
     let text = fs::read_to_string(&path).map_err(failed(format!("read {}", path.display())))?;
     match missing_option(wanted, &text) {
         None => Ok(()),
-        Some(option) => Err(KernelError::Option { option }),
+        Some(option) => Err(KernelError::Option(option)),
     }
 }
 

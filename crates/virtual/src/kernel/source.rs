@@ -52,11 +52,9 @@ impl KernelSource {
     /// Returns an error if the source is missing.
     pub(super) fn check(&self) -> Result<(), KernelError> {
         match self {
-            Self::Tarball(path) if !path.is_file() => {
-                Err(KernelError::NoSource { path: path.clone() })
-            }
+            Self::Tarball(path) if !path.is_file() => Err(KernelError::NoSource(path.clone())),
             Self::Directory(path) if !path.join("arch/um/Kconfig").is_file() => {
-                Err(KernelError::NoTree { path: path.clone() })
+                Err(KernelError::NoTree(path.clone()))
             }
             Self::Tarball(_) | Self::Directory(_) => Ok(()),
         }

@@ -112,5 +112,5 @@ fn a_message_without_end_is_refused_before_it_is_read() {
     header[8..].copy_from_slice(&u32::MAX.to_le_bytes());
     (&theirs).write_all(&header).unwrap();
     let fault = link.receive().unwrap_err();
-    assert!(matches!(fault, LinkFault::Message(MessageFault::Length { bytes: u32::MAX })));
+    assert!(matches!(fault, LinkFault::Message(MessageFault::Length(u32::MAX))));
 }

@@ -136,7 +136,7 @@ fn a_request_goes_through_the_ring_and_back() {
     assert_eq!(driver.port.handle().unwrap(), Handled::Kick { answer: true });
     driver.port.take_requests(5).unwrap();
     driver.port.answer_kick().unwrap();
-    assert_eq!(driver.port.disk().next_event_ns(5), Some(5));
+    assert_eq!(driver.port.disk.next_event_ns(5), Some(5));
     let mut events = Vec::new();
     assert!(driver.port.advance(5, &mut |event| events.push(event)).unwrap());
     assert_eq!((events.len(), events[0].lba.0), (1, 3));
@@ -154,10 +154,10 @@ fn a_request_goes_through_the_ring_and_back() {
 #[test]
 fn what_was_not_set_up_cannot_be_used() {
     let mut driver = Driver::new();
-    assert!(matches!(driver.port.take_requests(0), Err(PortFault::Order { what: "kick" })));
+    assert!(matches!(driver.port.take_requests(0), Err(PortFault::Order("kick"))));
     let fault = driver.ask(18, &words(&[0, 1]), &[]).unwrap_err();
-    assert!(matches!(fault, PortFault::Order { what: "ring" }), "{fault}");
-    assert!(matches!(driver.port.call(), Err(PortFault::Order { what: "request" })));
+    assert!(matches!(fault, PortFault::Order("ring")), "{fault}");
+    assert!(matches!(driver.port.call(), Err(PortFault::Order("request"))));
     assert!(!driver.port.advance(0, &mut |_| {}).unwrap());
 }
 
@@ -165,16 +165,13 @@ fn what_was_not_set_up_cannot_be_used() {
 fn nonsense_of_the_driver_is_a_fault() {
     let fault =
         |request: u32, payload: &[u8]| Driver::new().ask(request, payload, &[]).unwrap_err();
-    assert!(matches!(fault(8, &words(&[1, 4])), PortFault::RingNumber { ring: 1 }));
-    assert!(matches!(
-        fault(8, &words(&[0, 70_000])),
-        PortFault::Ring(RingFault::Size { size: 70_000 })
-    ));
+    assert!(matches!(fault(8, &words(&[1, 4])), PortFault::RingNumber(1)));
+    assert!(matches!(fault(8, &words(&[0, 70_000])), PortFault::Ring(RingFault::Size(70_000))));
     assert!(matches!(fault(8, &[]), PortFault::Link(LinkFault::Message(_))));
-    assert!(matches!(fault(21, &[]), PortFault::Order { what: "call socket" }));
+    assert!(matches!(fault(21, &[]), PortFault::Order("call socket")));
     let mut table = words(&[1, 0]);
     table.extend(longs(&[GUEST, MEMORY, GUEST, 0]));
-    assert!(matches!(fault(5, &table), PortFault::Order { what: "memory table" }));
+    assert!(matches!(fault(5, &table), PortFault::Order("memory table")));
     let mut driver = Driver::new();
     let memory = driver.memory.try_clone().unwrap();
     table[16 + 3] = 0xff;
@@ -187,7 +184,7 @@ fn a_driver_that_left_is_not_waited_for() {
     let mut driver = Driver::new();
     assert!(driver.port.listener().is_none());
     driver.port.leave();
-    assert!(driver.port.link().is_none() && driver.port.listener().is_none());
+    assert!(driver.port.link.is_none() && driver.port.listener().is_none());
 }
 
 /// What a guest gone mad does next.
@@ -325,7 +322,7 @@ proptest! {
                 break;
             }
         }
-        prop_assert_eq!(driver.port.disk().content().sectors(), 1000);
+        prop_assert_eq!(driver.port.disk.content().sectors(), 1000);
     }
 }
 

@@ -43,7 +43,7 @@ fn segment(address: u64, length: u32, writable: bool) -> Segment {
 fn a_size_that_is_no_power_of_two_is_refused() {
     for size in [0, 3, 255, 32769] {
         let fault = Ring::new(layout(size), 0).unwrap_err();
-        assert_eq!(fault, RingFault::Size { size: u32::from(size) });
+        assert_eq!(fault, RingFault::Size(u32::from(size)));
     }
     assert!(Ring::new(layout(1), 0).is_ok());
     assert!(Ring::new(layout(32768), 0).is_ok());
@@ -121,7 +121,7 @@ fn chains_that_make_no_sense_are_faults() {
         ring.chain(&memory, 0, &mut Vec::new()).unwrap_err()
     };
     let looped = chain(&[(0, (1, 1, FLAG_NEXT, 1)), (1, (1, 1, FLAG_NEXT, 0))], &[]);
-    assert_eq!(looped, RingFault::Endless { length: 8 });
+    assert_eq!(looped, RingFault::Endless(8));
     let away = chain(&[(0, (1, 1, FLAG_NEXT, 8))], &[]);
     assert_eq!(away, RingFault::Index { index: 8, size: 8 });
     let order = chain(&[(0, (1, 1, FLAG_NEXT | FLAG_WRITE, 1)), (1, (1, 1, 0, 0))], &[]);
@@ -133,7 +133,7 @@ fn chains_that_make_no_sense_are_faults() {
     assert_eq!(nested, RingFault::MisplacedIndirect);
     for bytes in [0, 15, 17] {
         let odd = chain(&[(0, (TABLE, bytes, FLAG_INDIRECT, 0))], &[]);
-        assert_eq!(odd, RingFault::IndirectLength { bytes });
+        assert_eq!(odd, RingFault::IndirectLength(bytes));
     }
     let outside = chain(&[(0, (u64::MAX - 8, 32, FLAG_INDIRECT, 0))], &[]);
     assert!(matches!(outside, RingFault::Outside(_)), "{outside}");

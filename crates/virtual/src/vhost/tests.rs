@@ -68,9 +68,9 @@ fn a_message_of_another_version_or_without_end_is_refused() {
     let check_one = |flags, size| check(&Header { request: 1, flags, size });
     assert_eq!(check_one(1, 0), Ok(()));
     assert_eq!(check_one(9, LONGEST_PAYLOAD as u32), Ok(()));
-    assert_eq!(check_one(2, 0), Err(MessageFault::Version { flags: 2 }));
+    assert_eq!(check_one(2, 0), Err(MessageFault::Version(2)));
     let bytes = LONGEST_PAYLOAD as u32 + 1;
-    assert_eq!(check_one(1, bytes), Err(MessageFault::Length { bytes }));
+    assert_eq!(check_one(1, bytes), Err(MessageFault::Length(bytes)));
 }
 
 #[test]

@@ -4,6 +4,7 @@ use seekwell_model::laws::{Law, LawSet};
 
 use super::super::seek::SeekCurve;
 use super::{Cost, Disk};
+use crate::front::Lawful;
 
 const FREE: Cost = Cost { after_read_ns: 0, after_write_ns: 0 };
 
@@ -11,13 +12,13 @@ const FREE: Cost = Cost { after_read_ns: 0, after_write_ns: 0 };
 const ALWAYS: [Law; 6] =
     [Law::Seek, Law::Settle, Law::Rotation, Law::Transfer, Law::Overhead, Law::Flush];
 
-impl Disk {
-    pub(super) fn laws_in_force(&self) -> LawSet {
+impl Lawful for Disk {
+    fn laws_in_force(&self) -> LawSet {
         LawSet::from_iter(ALWAYS).with(Law::Bus, self.link.moves())
     }
 
-    /// Takes laws away from the calculated times: layout and skews stay those of the whole disk.
-    pub(super) fn take_away(&mut self, laws: LawSet) {
+    /// Layout and skews stay those of the whole disk.
+    fn take_away(&mut self, laws: LawSet) {
         let Self { mechanics, times, link, .. } = self;
         link.switch_off(laws);
         if laws.contains(Law::Seek) {

@@ -3,12 +3,13 @@
 use seekwell_model::laws::{Law, LawSet};
 
 use super::{Collecting, Drive};
+use crate::front::Lawful;
 
 /// Laws that every solid-state disk has.
 const ALWAYS: [Law; 5] = [Law::Cells, Law::Program, Law::Collect, Law::Channel, Law::Overhead];
 
-impl Drive {
-    pub(super) fn laws_in_force(&self) -> LawSet {
+impl Lawful for Drive {
+    fn laws_in_force(&self) -> LawSet {
         LawSet::from_iter(ALWAYS)
             .with(Law::FastCells, self.slc.is_some())
             .with(Law::Heat, self.heat.is_some())
@@ -16,7 +17,7 @@ impl Drive {
             .with(Law::Flush, self.flush_waits || self.times.flush_ns > 0)
     }
 
-    pub(super) fn take_away(&mut self, laws: LawSet) {
+    fn take_away(&mut self, laws: LawSet) {
         let Self { times, link, slc, .. } = self;
         link.switch_off(laws);
         if laws.contains(Law::Cells) {

@@ -1,13 +1,11 @@
 //! Power cuts after sequences of calls: one guest makes many of them, and the power fails as each has ended.
 
-use seekwell_model::laws::LawSet;
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::power_cut::AfterCut;
-use seekwell_model::record::Status;
 use seekwell_model::workloads::calls::Call;
 use seekwell_model::workloads::{CallsParams, WorkloadParams};
 
-use super::{Guest, Loss, TrialPart, VirtualBackend, VirtualBackendError, judge};
+use super::{Guest, Result, VirtualBackend, VirtualBackendError, judge};
 use crate::backend::Lane;
 
 /// State after the power failed as a sequence had ended.
@@ -32,10 +30,9 @@ impl VirtualBackend {
         trial: &PlannedTrial,
         lane: &Lane,
         sequences: &[Vec<Call>],
-    ) -> Result<Vec<SequenceCut>, VirtualBackendError> {
+    ) -> Result<Vec<SequenceCut>> {
         let plan = with_calls(plan, sequences);
-        let (part, off, trace) = (TrialPart::Whole, LawSet::NONE, None);
-        let guest = Guest { plan: &plan, trial, lane, part, off, trace };
+        let guest = Guest::whole(&plan, trial, lane);
         let label = guest.stack().label.clone();
         let failed = |why| VirtualBackendError::Stack(format!("no power cuts of {label}: {why}"));
         let story = self.story(&guest)?.map_err(failed)?;
@@ -47,11 +44,7 @@ impl VirtualBackend {
         let mut cuts = Vec::with_capacity(instants.len());
         self.surveys(&guest, &story, &instants, &mut |at_ns, promised, state| {
             let Some(record) = &state.record else { return };
-            let loss = match record.status {
-                Status::Failed { .. } => Loss::default(),
-                Status::Ok | Status::Marked => promised.compare(at_ns, &state.files),
-            };
-            let (after, mut text) = judge(record, &loss);
+            let (after, mut text) = judge(record, &state.loss(at_ns, promised));
             if let Some(top) = state.files.first().map(|top| &top.path) {
                 // Paths become those of the sequence; a file of one before it keeps its directory.
                 text = text.replace(&format!("{top}/calls-{}/", cuts.len() + 1), "");

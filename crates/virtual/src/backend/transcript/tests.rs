@@ -39,10 +39,10 @@ fn step(name: &str) -> AgentMessage {
 #[test]
 fn guests_that_their_host_ended_are_told_from_those_that_failed() {
     let ended = |end: &End| was_ended_by_host(&Record::failed("mkfs", no_record(end)));
-    for end in [End::Crash { signal: 9 }, End::Crash { signal: 7 }, End::WallLimit] {
+    for end in [End::Crash(9), End::Crash(7), End::WallLimit] {
         assert!(ended(&end), "{end}");
     }
-    let others = [End::Crash { signal: 11 }, End::Exited { code: 9 }, End::Deadlock, End::Stuck];
+    let others = [End::Crash(11), End::Exited(9), End::Deadlock, End::Stuck];
     assert!(others.iter().all(|end| !ended(end)));
     let console = format!("{}\nlast line of the console", no_record(&End::WallLimit));
     assert!(was_ended_by_host(&Record::failed("mkfs", console)));
