@@ -161,9 +161,6 @@ pub(crate) fn outcome(result: Result<Record, BackendError>) -> Outcome {
 /// ends a job kills the guest of a trial before its worker, which must not take that for a result. By the end of the
 /// pause such a worker is dead. A trial that fails by itself fails again. One that its node has ended twice, as a record
 /// tells by `is_of_node`, is no result either.
-///
-/// # Errors
-/// Those of the backend, and [`ClusterError::Node`].
 pub fn confirmed(
     pause: Duration,
     is_of_node: fn(&Record) -> bool,

@@ -129,9 +129,6 @@ const REFUSED: [libc::c_long; 24] = [
 
 /// Turns this process into a reader for the rest of its life, which opens the files of `reach` alone where the
 /// kernel has Landlock. Call it before it has other threads.
-///
-/// # Errors
-/// The kernel's.
 pub fn become_reader(limits: Limits, reach: &Reach) -> Result<()> {
     let failed = |source: io::Error| Error::Call {
         action: "confine the reading of a file".to_owned(),
