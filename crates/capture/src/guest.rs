@@ -211,14 +211,10 @@ pub enum Extra<'a> {
 
 /// Reads what the records of a guest have beyond a trace.
 pub fn extras(records: &mut dyn Read, each: &mut dyn FnMut(Extra<'_>)) -> Result<(), CaptureError> {
-    let mut records = BufReader::with_capacity(1 << 16, records);
-    let mut bytes = Vec::new();
-    let failed =
-        |source| CaptureError::Target { path: PathBuf::from("the guest's records"), source };
-    while next(&mut records, &mut bytes).map_err(failed)? {
-        extra(&bytes).map(&mut *each);
-    }
-    Ok(())
+    each_of(records, &mut |record| {
+        extra(record).map(&mut *each);
+        Ok(())
+    })
 }
 
 fn extra(bytes: &[u8]) -> Option<Extra<'_>> {
@@ -247,30 +243,28 @@ pub fn trace_of(records: &mut dyn Read, folder: &Path, kernel: &str) -> Result<u
     let writer = TraceWriter::create(folder, &meta, Limits::default())?;
     let mut received =
         Received { writer, resolver: Resolver::of_guest(), meta, begun_ns: None, ended_ns: None };
-    let mut records = BufReader::with_capacity(1 << 16, records);
-    let mut bytes = Vec::new();
-    let outcome = loop {
-        match next(&mut records, &mut bytes) {
-            Ok(false) => break Ok(()),
-            Ok(true) => {}
-            Err(source) => {
-                break Err(CaptureError::Target {
-                    path: PathBuf::from("the guest's records"),
-                    source,
-                });
-            }
-        }
-        if let Err(error) = received.add(&bytes) {
-            break Err(error);
-        }
-    };
-    match outcome {
+    match each_of(records, &mut |record| received.add(record)) {
         Ok(()) => received.finish(),
         Err(error) => {
             received.writer.abandon();
             Err(error)
         }
     }
+}
+
+/// Gives every record to `each`.
+fn each_of(
+    records: &mut dyn Read,
+    each: &mut dyn FnMut(&[u8]) -> Result<(), CaptureError>,
+) -> Result<(), CaptureError> {
+    let mut records = BufReader::with_capacity(1 << 16, records);
+    let mut bytes = Vec::new();
+    let failed =
+        |source| CaptureError::Target { path: PathBuf::from("the guest's records"), source };
+    while next(&mut records, &mut bytes).map_err(failed)? {
+        each(&bytes)?;
+    }
+    Ok(())
 }
 
 /// Reads a record with its length before it; false at the end.
