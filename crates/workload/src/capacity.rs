@@ -2,7 +2,7 @@
 
 use crate::error::WorkloadError;
 use crate::outcome::StepOutcome;
-use crate::step::{Step, StepContext};
+use crate::step::{self, Step, StepContext};
 use crate::target::{self, Access};
 use seekwell_engine::buffer::Aligned;
 use seekwell_engine::{Clock, MonotonicClock};
@@ -180,8 +180,7 @@ impl Medium for Device {
 /// The step.
 #[must_use]
 pub fn steps(params: CapacityParams) -> Vec<Box<dyn Step>> {
-    let step = |outline| -> Box<dyn Step> { Box::new(Capacity { outline, params }) };
-    params.steps().into_iter().map(step).collect()
+    step::each(params.steps(), |outline| Capacity { outline, params })
 }
 
 #[derive(Debug)]
@@ -198,11 +197,8 @@ impl Step for Capacity {
     fn run(&mut self, context: &StepContext<'_>) -> Result<StepOutcome, WorkloadError> {
         let step = &self.outline.name;
         if !context.raw {
-            return Err(WorkloadError::Unfit {
-                step: step.clone(),
-                problem: "checks a whole device, and this is a directory".to_owned(),
-                remedy: "name the device".to_owned(),
-            });
+            let problem = "checks a whole device, and this is a directory";
+            return Err(WorkloadError::unfit(step, problem, "name the device"));
         }
         let access = Access { write: true, direct: true, durable: false };
         let file = target::open_device(context, access, step)?;

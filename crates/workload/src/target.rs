@@ -94,14 +94,9 @@ pub fn open_device(
         Some(checked) => reopen(checked, access),
         None if !access.write => open(context.device, access),
         None => {
-            return Err(WorkloadError::Unfit {
-                step: step.to_owned(),
-                problem: format!(
-                    "would write to {}, which was not opened for writing",
-                    context.device.display()
-                ),
-                remedy: "claim the device first".to_owned(),
-            });
+            let device = context.device.display();
+            let problem = format!("would write to {device}, which was not opened for writing");
+            return Err(WorkloadError::unfit(step, problem, "claim the device first"));
         }
     };
     opened.map_err(WorkloadError::file("open", context.device))

@@ -107,7 +107,7 @@ impl Layout {
     pub fn add_to(&self, outcome: &mut StepOutcome) {
         let free = self.free.as_ref();
         let below = |index: usize| free.map(|free| free.bytes[index] as f64);
-        let found = [
+        outcome.set([
             ("files", Some(self.files as f64)),
             ("extents_per_file", self.extents_per_file()),
             ("extents_p50", self.extents_p50().map(|extents| extents as f64)),
@@ -119,11 +119,6 @@ impl Layout {
             ("free_under_1m", below(1)),
             ("free_under_16m", below(2)),
             ("free_from_16m", below(3)),
-        ];
-        for (name, value) in found {
-            if let Some(value) = value {
-                outcome.metrics.insert(name.to_owned(), value);
-            }
-        }
+        ]);
     }
 }
