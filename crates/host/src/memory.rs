@@ -120,11 +120,8 @@ pub fn limit(system: &System, name: &str, limit: Bytes, undo: &mut Undo) -> Resu
     }
     let file = directory.join(controller.version.limit_file());
     write(&file, &limit.0.to_string())?;
-    let in_force = sysfs::read_number::<u64>(&file)?.ok_or_else(|| Error::Format {
-        path: file.clone(),
-        content: "nothing".to_owned(),
-        expected: "the limit just written",
-    })?;
+    let in_force = sysfs::read_number::<u64>(&file)?
+        .ok_or_else(|| Error::format(&file, "nothing", "the limit just written"))?;
     write(&directory.join("cgroup.procs"), "0")?;
     Ok(MemoryGroup { directory, home, version: controller.version, limit: Bytes(in_force) })
 }
@@ -214,11 +211,7 @@ fn own_group(system: &System, controller: &Controller) -> Result<PathBuf> {
         };
         ours.then(|| group.trim_start_matches('/').to_owned())
     });
-    let group = own.ok_or_else(|| Error::Format {
-        path,
-        content: sysfs::shortened(&text),
-        expected: "a line of the memory controller",
-    })?;
+    let group = own.ok_or_else(|| Error::format(path, &text, "a line of the memory controller"))?;
     Ok(controller.root.join(group))
 }
 
@@ -231,11 +224,8 @@ pub(crate) fn meminfo(system: &System, key: &str) -> Result<Option<Bytes>> {
         return Ok(None);
     };
     let kib = value.trim().trim_end_matches("kB").trim().parse();
-    kib.map(|count: u64| Some(Bytes::kib(count))).map_err(|_| Error::Format {
-        path,
-        content: sysfs::shortened(value),
-        expected: "a number of kB",
-    })
+    kib.map(|count: u64| Some(Bytes::kib(count)))
+        .map_err(|_| Error::format(path, value, "a number of kB"))
 }
 
 /// RAM of the machine (`MemTotal`); `None` when the kernel does not say.

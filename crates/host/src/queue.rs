@@ -173,11 +173,7 @@ impl Setter<'_> {
     fn scheduler(&self) -> Result<String> {
         let path = self.path(SCHEDULER)?;
         let text = sysfs::read(&path)?;
-        in_force(&text).ok_or(Error::Format {
-            path,
-            content: sysfs::shortened(&text),
-            expected: "names of schedulers",
-        })
+        in_force(&text).ok_or_else(|| Error::format(path, &text, "names of schedulers"))
     }
 
     fn switch(&mut self, wanted: &str) -> Result<()> {

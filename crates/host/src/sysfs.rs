@@ -167,11 +167,7 @@ pub fn read_number<T: FromStr>(path: &Path) -> Result<Option<T>> {
         }
         Err(error) => return Err(error),
     };
-    text.parse().map(Some).map_err(|_| Error::Format {
-        path: path.to_owned(),
-        content: shortened(&text),
-        expected: "a number",
-    })
+    text.parse().map(Some).map_err(|_| Error::format(path, &text, "a number"))
 }
 
 /// At most 60 characters, for messages.
