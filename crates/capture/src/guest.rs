@@ -65,9 +65,6 @@ impl Recording {
     }
 
     /// Records the state of a tree. Its names and samples of its files are then in the page cache.
-    ///
-    /// # Errors
-    /// The kernel's.
     pub fn walk(&self, root: &Path) -> Result<(), CaptureError> {
         let nowhere = Path::new("");
         let trees =
@@ -78,33 +75,21 @@ impl Recording {
     }
 
     /// Records the programs that this thread starts from now on, with all that they start.
-    ///
-    /// # Errors
-    /// The kernel's.
     pub fn begin(&self) -> Result<(), CaptureError> {
         self.say(BEGIN, &[])
     }
 
     /// Records this thread itself from now on, with all that it starts and with the data of writes.
-    ///
-    /// # Errors
-    /// The kernel's.
     pub fn begin_own(&self) -> Result<(), CaptureError> {
         self.say(BEGIN_OWN, &[])
     }
 
     /// Records a number of the caller's own with the time.
-    ///
-    /// # Errors
-    /// The kernel's.
     pub fn count(&self, number: u32) -> Result<(), CaptureError> {
         self.say(COUNT, &number.to_ne_bytes())
     }
 
     /// Starts no further recording. Programs that run still are recorded on.
-    ///
-    /// # Errors
-    /// The kernel's.
     pub fn end(&self) -> Result<(), CaptureError> {
         self.say(END, &[])
     }
@@ -225,18 +210,11 @@ pub enum Extra<'a> {
 }
 
 /// Reads what the records of a guest have beyond a trace.
-///
-/// # Errors
-/// When the records are damaged.
 pub fn extras(records: &mut dyn Read, each: &mut dyn FnMut(Extra<'_>)) -> Result<(), CaptureError> {
-    let mut records = BufReader::with_capacity(1 << 16, records);
-    let mut bytes = Vec::new();
-    let failed =
-        |source| CaptureError::Target { path: PathBuf::from("the guest's records"), source };
-    while next(&mut records, &mut bytes).map_err(failed)? {
-        extra(&bytes).map(&mut *each);
-    }
-    Ok(())
+    each_of(records, &mut |record| {
+        extra(record).map(&mut *each);
+        Ok(())
+    })
 }
 
 fn extra(bytes: &[u8]) -> Option<Extra<'_>> {
@@ -265,30 +243,28 @@ pub fn trace_of(records: &mut dyn Read, folder: &Path, kernel: &str) -> Result<u
     let writer = TraceWriter::create(folder, &meta, Limits::default())?;
     let mut received =
         Received { writer, resolver: Resolver::of_guest(), meta, begun_ns: None, ended_ns: None };
-    let mut records = BufReader::with_capacity(1 << 16, records);
-    let mut bytes = Vec::new();
-    let outcome = loop {
-        match next(&mut records, &mut bytes) {
-            Ok(false) => break Ok(()),
-            Ok(true) => {}
-            Err(source) => {
-                break Err(CaptureError::Target {
-                    path: PathBuf::from("the guest's records"),
-                    source,
-                });
-            }
-        }
-        if let Err(error) = received.add(&bytes) {
-            break Err(error);
-        }
-    };
-    match outcome {
+    match each_of(records, &mut |record| received.add(record)) {
         Ok(()) => received.finish(),
         Err(error) => {
             received.writer.abandon();
             Err(error)
         }
     }
+}
+
+/// Gives every record to `each`.
+fn each_of(
+    records: &mut dyn Read,
+    each: &mut dyn FnMut(&[u8]) -> Result<(), CaptureError>,
+) -> Result<(), CaptureError> {
+    let mut records = BufReader::with_capacity(1 << 16, records);
+    let mut bytes = Vec::new();
+    let failed =
+        |source| CaptureError::Target { path: PathBuf::from("the guest's records"), source };
+    while next(&mut records, &mut bytes).map_err(failed)? {
+        each(&bytes)?;
+    }
+    Ok(())
 }
 
 /// Reads a record with its length before it; false at the end.

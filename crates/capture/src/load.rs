@@ -111,6 +111,7 @@ impl InProgress {
 }
 
 /// Loaded programs and their maps. Dropping it detaches them.
+#[derive(Default)]
 pub(crate) struct Loaded {
     maps: HashMap<String, OwnedFd>,
     programs: Vec<OwnedFd>,
@@ -218,15 +219,8 @@ impl Loaded {
         select: Select,
         ring_bytes: u32,
     ) -> Result<Self, CaptureError> {
-        let mut loaded = Self {
-            maps: HashMap::new(),
-            programs: Vec::new(),
-            links: Vec::new(),
-            rings: Vec::new(),
-            followers: Vec::new(),
-            uring: kernel.has_uring(),
-            faults: kernel.has_faults(),
-        };
+        let (uring, faults) = (kernel.has_uring(), kernel.has_faults());
+        let mut loaded = Self { uring, faults, ..Self::default() };
         loaded.make_maps(object, ring_bytes)?;
         loaded.fill_calls()?;
         loaded.make_constants(&kernel.constants(select))?;

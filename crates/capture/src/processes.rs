@@ -161,22 +161,5 @@ pub(crate) fn mode_of(path: &str) -> Option<u32> {
         .map(|(_, mode)| mode)
 }
 
-/// The path without `.`, `..` and doubled slashes. Links are not followed.
-pub(crate) fn plain(path: String) -> String {
-    let is_name = |part: &str| !matches!(part, "" | "." | "..");
-    if path.strip_prefix('/').is_some_and(|names| names.split('/').all(is_name)) {
-        return path;
-    }
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => drop(parts.pop()),
-            name => parts.push(name),
-        }
-    }
-    format!("/{}", parts.join("/"))
-}
-
 #[cfg(test)]
 mod tests;

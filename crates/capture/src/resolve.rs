@@ -10,6 +10,7 @@ use kinds::{asynchronous, operation_flags, request};
 use seekwell_trace::calls::{CALLS, Call, CallId};
 use seekwell_trace::fast::FastMap;
 use seekwell_trace::meta::Mount;
+use seekwell_trace::path::{is_below, plain};
 use seekwell_trace::{Event, FileEntry, FileId, ProcessEntry, TraceError, TraceWriter};
 use std::sync::Arc;
 use woken::Woken;
@@ -30,6 +31,7 @@ const F_DUPFD_CLOEXEC: u64 = 1030;
 const CLOSE_RANGE_CLOEXEC: u64 = 4;
 
 /// State of the traced processes, followed call by call.
+#[derive(Default)]
 pub(crate) struct Resolver {
     origin_ns: u64,
     own: u32,
@@ -134,27 +136,7 @@ impl Resolver {
                 *place = Some(known);
             }
         }
-        Self {
-            origin_ns,
-            own,
-            around_ns: 0,
-            is_here: true,
-            limits,
-            calls,
-            processes: FastMap::default(),
-            pending: Vec::new(),
-            spare: Vec::new(),
-            files: FastMap::default(),
-            entries: Vec::new(),
-            inodes: FastMap::default(),
-            issuers: FastMap::default(),
-            part: 0,
-            counting: None,
-            carried: FastMap::default(),
-            woken: FastMap::default(),
-            ended: FastMap::default(),
-            held: FastMap::default(),
-        }
+        Self { origin_ns, own, is_here: true, limits, calls, ..Self::default() }
     }
 
     /// For records of another kernel.
@@ -620,7 +602,7 @@ impl Resolver {
         writer: &mut TraceWriter,
     ) -> Option<String> {
         if name.starts_with('/') {
-            return Some(processes::plain(name.to_owned()));
+            return Some(plain(name.to_owned()));
         }
         let base = match directory {
             None | Some(AT_FDCWD) => self.processes.get(&process)?.directory.as_deref()?,
@@ -629,7 +611,7 @@ impl Resolver {
                 &self.entries.get(file.0 as usize)?.path
             }
         };
-        Some(processes::plain(format!("{base}/{name}")))
+        Some(plain(format!("{base}/{name}")))
     }
 
     /// File of a descriptor; asks the kernel for those whose opening was not seen.
@@ -693,12 +675,9 @@ impl Resolver {
 
     fn new_file(&mut self, path: &str, inode: Option<u64>) -> Option<FileId> {
         let id = FileId(u32::try_from(self.entries.len()).ok()?);
-        let under = |limit: &String| {
-            path.strip_prefix(limit.as_str())
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || limit == "/")
-        };
         let is_attribute = FileEntry::is_path_of_attribute(path);
-        let inside = self.limits.is_empty() || is_attribute || self.limits.iter().any(under);
+        let is_under = |limit: &String| is_below(path, limit);
+        let inside = self.limits.is_empty() || is_attribute || self.limits.iter().any(is_under);
         let path: Arc<str> = path.into();
         self.entries.push(Entry {
             path: Arc::clone(&path),

@@ -41,7 +41,7 @@ mod sheet;
 #[cfg(test)]
 mod tests;
 
-use files::{empty, failed, names, read, read_sheet, remove, unless_torn};
+use files::{empty, failed, moved, names, read, read_sheet, remove, unless_torn};
 
 pub use disks::Writer;
 pub use sheet::{Line, Sheet};
@@ -142,12 +142,10 @@ impl Spool {
             _ if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => foreign(),
             _ => wrong(error),
         })?;
-        if held.mode().map_err(&wrong)? & 0o077 != 0 {
+        if held.mode().map_err(wrong)? & 0o077 != 0 {
             return Err(foreign());
         }
-        if let Some(parent) = seekwell_trust::exchangeable(folder).map_err(&wrong)? {
-            return Err(ClusterError::Exchangeable { path: folder.to_owned(), parent });
-        }
+        not_exchangeable("open", folder)?;
         Ok(Self { folder: folder.to_owned(), held: Some(Arc::new(held)), work: 0 })
     }
 
@@ -156,11 +154,7 @@ impl Spool {
         let spool = self;
         let folder = &spool.folder.clone();
         // A folder above that others can exchange is refused before anything is made in it.
-        if let Some(parent) =
-            seekwell_trust::exchangeable(folder).map_err(failed("make", folder))?
-        {
-            return Err(ClusterError::Exchangeable { path: folder.clone(), parent });
-        }
+        not_exchangeable("make", folder)?;
         match fs::DirBuilder::new().mode(0o700).create(folder) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             made => made.map_err(failed("make", folder))?,
@@ -299,9 +293,6 @@ impl Spool {
     }
 
     /// Offers a share that was never offered before.
-    ///
-    /// # Errors
-    /// When the folder cannot be written.
     pub fn offer(&self, share: &Share) -> Result<(), ClusterError> {
         let sheet = Sheet { work: self.work, share: share.clone(), lines: Vec::new() };
         self.put_sheet(&self.path(WANTED).join(name(share.index)), &sheet, false)
@@ -316,9 +307,8 @@ impl Spool {
     /// Withdraws the offer of a share without results; false if a worker has it, or had and left results.
     pub(crate) fn withdraw(&self, index: u32) -> Result<bool, ClusterError> {
         let (offered, aside) = (self.path(WANTED).join(name(index)), self.path(ASIDE));
-        match fs::rename(&offered, &aside) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-            moved => moved.map_err(failed("withdraw", &offered))?,
+        if !moved("withdraw", &offered, &aside)? {
+            return Ok(false);
         }
         if unless_torn(read_sheet(&aside))?.is_some_and(|sheet| !sheet.lines.is_empty()) {
             fs::rename(&aside, &offered).map_err(failed("put back", &offered))?;
@@ -363,9 +353,6 @@ impl Spool {
     }
 
     /// Adds a result to a taken share, durably; false if the share was taken away from this worker.
-    ///
-    /// # Errors
-    /// When the folder cannot be written.
     pub fn add(&self, index: u32, line: &Line) -> Result<bool, ClusterError> {
         let path = self.path(TAKEN).join(format!("{}.{}", name(index), line.task));
         let damaged = |source| ClusterError::Damaged { path: shown(&path), source };
@@ -380,19 +367,11 @@ impl Spool {
     }
 
     /// Delivers a taken share with the results that were added to it.
-    ///
-    /// # Errors
-    /// When the folder cannot be written.
     pub fn hand_over(&self, index: u32, task: &str) -> Result<(), ClusterError> {
         let name = name(index);
         let (from, to) = (self.path(TAKEN).join(format!("{name}.{task}")), self.path(DONE));
-        match fs::rename(&from, to.join(name)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(failed("deliver", &from)(error))
-            }
-            // Not there: it was taken away, and its next worker delivers it.
-            _ => Ok(()),
-        }
+        // Not there: it was taken away, and its next worker delivers it.
+        moved("deliver", &from, &to.join(name)).map(drop)
     }
 
     /// Delivers the results of a taken share, all or none.
@@ -509,9 +488,6 @@ impl Spool {
     }
 
     /// Removes results that the run has kept.
-    ///
-    /// # Errors
-    /// When the folder cannot be written.
     pub fn kept(&self, index: u32) -> Result<(), ClusterError> {
         remove(&self.path(DONE).join(name(index)))
     }
@@ -528,13 +504,8 @@ impl Spool {
     /// Offers a share again whose worker is lost.
     pub(crate) fn put_back(&self, index: u32, task: &str) -> Result<(), ClusterError> {
         let from = self.path(TAKEN).join(format!("{}.{task}", name(index)));
-        match fs::rename(&from, self.path(WANTED).join(name(index))) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(failed("put back", &from)(error))
-            }
-            // Not there: the worker has delivered it just now.
-            _ => Ok(()),
-        }
+        // Not there: the worker has delivered it just now.
+        moved("put back", &from, &self.path(WANTED).join(name(index))).map(drop)
     }
 
     /// Offers a delivered share again, because the backend of its worker is broken. Results stay if they count alone.
@@ -550,9 +521,6 @@ impl Spool {
     }
 
     /// Shows that a worker lives.
-    ///
-    /// # Errors
-    /// When the folder cannot be written.
     pub fn beat(&self, name: &str, count: u64) -> Result<(), ClusterError> {
         self.note(&self.path(BEATS).join(name), &count)
     }
@@ -574,9 +542,6 @@ impl Spool {
     }
 
     /// The number of each worker's heartbeat by name.
-    ///
-    /// # Errors
-    /// When the folder cannot be read.
     pub fn beats(&self) -> Result<BTreeMap<String, u64>, ClusterError> {
         let folder = self.path(BEATS);
         let mut beats = BTreeMap::new();
@@ -688,6 +653,14 @@ impl Spool {
         let number: String = thread.chars().filter(char::is_ascii_digit).collect();
         let unfinished = self.path(&files::unfinished(&host, std::process::id(), &number));
         files::write(path, &unfinished, text, is_kept)
+    }
+}
+
+/// Refuses a folder in whose place other users can put another one.
+fn not_exchangeable(action: &'static str, folder: &Path) -> Result<(), ClusterError> {
+    match seekwell_trust::exchangeable(folder).map_err(failed(action, folder))? {
+        Some(parent) => Err(ClusterError::Exchangeable { path: folder.to_owned(), parent }),
+        None => Ok(()),
     }
 }
 

@@ -36,18 +36,20 @@ pub fn work(
     unit: Unit,
     run: &mut dyn FnMut(&PlannedTrial) -> Result<Record, BackendError>,
 ) -> Result<Worked, ClusterError> {
-    let (over, mut trials) = (AtomicBool::new(false), 0);
+    let over = AtomicBool::new(false);
+    let mut worker = Worker { spool, task, over: &over, trials: 0, run };
     // Heard before it has anything.
     let ended = spool.beat(task, 1).and_then(|()| {
         std::thread::scope(|scope| {
             let beating = scope.spawn(|| beat(spool, task, &over, SESSION_SILENT));
-            let taken = take_all(spool, task, unit, &over, &mut trials, run);
+            let taken = worker.take_all(unit);
             over.store(true, Ordering::Relaxed);
             beating.thread().unpark();
             let beaten = beating.join().unwrap_or(Ok(false));
             taken.and(beaten)
         })
     });
+    let trials = worker.trials;
     match ended {
         // A session that is done removes the folder, whatever its workers do just then.
         Err(_) if spool.is_gone() => Ok(Worked { trials, is_orphan: false }),
@@ -56,100 +58,91 @@ pub fn work(
     }
 }
 
-fn take_all(
-    spool: &Spool,
-    task: &str,
-    unit: Unit,
-    over: &AtomicBool,
-    trials: &mut u64,
-    run: &mut dyn FnMut(&PlannedTrial) -> Result<Record, BackendError>,
-) -> Result<(), ClusterError> {
-    let mut in_vain = 0;
-    let is_over = || over.load(Ordering::Relaxed) || spool.is_stopped();
-    while !is_over() {
-        let Some(sheet) = spool.take(task)? else {
-            std::thread::sleep(pace::look(in_vain));
-            in_vain += 1;
-            continue;
-        };
-        in_vain = 0;
-        let is_well = match unit {
-            Unit::Trial => each(spool, task, &sheet, &is_over, trials, run)?,
-            Unit::Round => together(spool, task, sheet.share, &is_over, trials, run)?,
-        };
-        if !is_well {
-            break;
-        }
-    }
-    Ok(())
+struct Worker<'a> {
+    spool: &'a Spool,
+    task: &'a str,
+    /// Set once the worker shall end.
+    over: &'a AtomicBool,
+    /// Trials so far.
+    trials: u64,
+    run: &'a mut dyn FnMut(&PlannedTrial) -> Result<Record, BackendError>,
 }
 
-/// Runs the trials of a share that have no result yet, and adds each result at once; false if the backend is broken.
-fn each(
-    spool: &Spool,
-    task: &str,
-    sheet: &Sheet,
-    is_over: &dyn Fn() -> bool,
-    trials: &mut u64,
-    run: &mut dyn FnMut(&PlannedTrial) -> Result<Record, BackendError>,
-) -> Result<bool, ClusterError> {
-    let index = sheet.share.index;
-    for (number, trial) in sheet.missing().iter().enumerate() {
-        if number > 0 && is_over() {
-            // The results so far are for the session that continues this one.
-            return Ok(true);
-        }
-        let begun = Instant::now();
-        let result = outcome(run(trial));
-        let is_broken = result.is_err();
-        let wall_ns = u64::try_from(begun.elapsed().as_nanos()).ok();
-        let line = Line { trial: trial.index, task: task.to_owned(), wall_ns, result };
-        if !spool.add(index, &line)? {
-            // Another worker has the share: this one was believed dead.
-            return Ok(!is_broken);
-        }
-        *trials += 1;
-        if is_broken {
-            return spool.hand_over(index, task).map(|()| false);
-        }
+impl Worker<'_> {
+    fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed) || self.spool.is_stopped()
     }
-    spool.hand_over(index, task).map(|()| true)
-}
 
-/// Runs a share whose results count only together; false if the backend is broken.
-fn together(
-    spool: &Spool,
-    task: &str,
-    share: Share,
-    is_over: &dyn Fn() -> bool,
-    trials: &mut u64,
-    run: &mut dyn FnMut(&PlannedTrial) -> Result<Record, BackendError>,
-) -> Result<bool, ClusterError> {
-    let Some(results) = run_share(&share, is_over, run) else { return Ok(true) };
-    let is_well = results.iter().all(Result::is_ok);
-    let ran = results.len() as u64;
-    spool.deliver(&spool.delivery(share, task, results))?;
-    *trials += ran;
-    Ok(is_well)
-}
-
-/// Runs the trials of a share up to the first error; `None` if the session wants no more before its last one begins.
-fn run_share(
-    share: &Share,
-    is_over: &dyn Fn() -> bool,
-    run: &mut dyn FnMut(&PlannedTrial) -> Result<Record, BackendError>,
-) -> Option<Vec<Outcome>> {
-    let mut results = Vec::new();
-    for trial in &share.trials {
-        if !results.is_empty() && is_over() {
-            return None;
+    fn take_all(&mut self, unit: Unit) -> Result<(), ClusterError> {
+        let mut in_vain = 0;
+        while !self.is_over() {
+            let Some(sheet) = self.spool.take(self.task)? else {
+                std::thread::sleep(pace::look(in_vain));
+                in_vain += 1;
+                continue;
+            };
+            in_vain = 0;
+            let is_well = match unit {
+                Unit::Trial => self.each(&sheet)?,
+                Unit::Round => self.together(sheet.share)?,
+            };
+            if !is_well {
+                break;
+            }
         }
-        results.push(outcome(run(trial)));
-        if results.last().is_some_and(Result::is_err) {
-            break;
-        }
+        Ok(())
     }
-    Some(results)
+
+    /// Runs the trials of a share that have no result yet, and adds each result at once; false if the backend is broken.
+    fn each(&mut self, sheet: &Sheet) -> Result<bool, ClusterError> {
+        let (spool, task) = (self.spool, self.task);
+        let index = sheet.share.index;
+        for (number, trial) in sheet.missing().iter().enumerate() {
+            if number > 0 && self.is_over() {
+                // The results so far are for the session that continues this one.
+                return Ok(true);
+            }
+            let begun = Instant::now();
+            let result = outcome((self.run)(trial));
+            let is_broken = result.is_err();
+            let wall_ns = u64::try_from(begun.elapsed().as_nanos()).ok();
+            let line = Line { trial: trial.index, task: task.to_owned(), wall_ns, result };
+            if !spool.add(index, &line)? {
+                // Another worker has the share: this one was believed dead.
+                return Ok(!is_broken);
+            }
+            self.trials += 1;
+            if is_broken {
+                return spool.hand_over(index, task).map(|()| false);
+            }
+        }
+        spool.hand_over(index, task).map(|()| true)
+    }
+
+    /// Runs a share whose results count only together; false if the backend is broken.
+    fn together(&mut self, share: Share) -> Result<bool, ClusterError> {
+        let Some(results) = self.run_share(&share) else { return Ok(true) };
+        let is_well = results.iter().all(Result::is_ok);
+        let ran = results.len() as u64;
+        self.spool.deliver(&self.spool.delivery(share, self.task, results))?;
+        self.trials += ran;
+        Ok(is_well)
+    }
+
+    /// Runs the trials of a share up to the first error; `None` if the session wants no more before its last one begins.
+    fn run_share(&mut self, share: &Share) -> Option<Vec<Outcome>> {
+        let mut results = Vec::new();
+        for trial in &share.trials {
+            if !results.is_empty() && self.is_over() {
+                return None;
+            }
+            results.push(outcome((self.run)(trial)));
+            if results.last().is_some_and(Result::is_err) {
+                break;
+            }
+        }
+        Some(results)
+    }
 }
 
 /// A result as it is delivered.
@@ -161,9 +154,6 @@ pub(crate) fn outcome(result: Result<Record, BackendError>) -> Outcome {
 /// ends a job kills the guest of a trial before its worker, which must not take that for a result. By the end of the
 /// pause such a worker is dead. A trial that fails by itself fails again. One that its node has ended twice, as a record
 /// tells by `is_of_node`, is no result either.
-///
-/// # Errors
-/// Those of the backend, and [`ClusterError::Node`].
 pub fn confirmed(
     pause: Duration,
     is_of_node: fn(&Record) -> bool,

@@ -49,7 +49,7 @@ pub fn thread_cpu_ns() -> u64 {
 }
 
 /// Cost and resolution of a clock.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ClockCost {
     /// Cost of one reading in ns: the median over batches of readings. A latency holds about one
     /// of them (half of the reading before and half of the one after).

@@ -67,7 +67,7 @@ pub enum Failure {
 }
 
 /// Counts of one thread.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Tally {
     /// Latencies of reads in ns.
     pub read: Histogram,
@@ -166,21 +166,7 @@ impl<'a> Driver<'a> {
             unsynced: Vec::with_capacity(shape.fsync_every as usize),
             fsync_every: shape.fsync_every,
             durable_writes: shape.durable_writes,
-            tally: Tally {
-                read: Histogram::new(),
-                write: Histogram::new(),
-                fsync: Histogram::new(),
-                commit: Histogram::new(),
-                bytes_read: 0,
-                bytes_written: 0,
-                ops: 0,
-                owed: 0,
-                started_ns: 0,
-                ended_ns: 0,
-                stopped: false,
-                samples: Vec::with_capacity(shape.keep_samples),
-                failure: None,
-            },
+            tally: Tally { samples: Vec::with_capacity(shape.keep_samples), ..Tally::default() },
         }
     }
 

@@ -100,6 +100,18 @@ fn short_remedy(operation: OperationKind) -> &'static str {
 }
 
 impl JobError {
+    pub(crate) fn invalid(problem: impl Into<String>, remedy: &str) -> Self {
+        Self::Invalid { problem: problem.into(), remedy: remedy.to_owned() }
+    }
+
+    /// For `map_err`: names the action that failed.
+    pub(crate) fn setup<E: Into<io::Error>>(
+        action: &'static str,
+        remedy: &'static str,
+    ) -> impl FnOnce(E) -> Self {
+        move |source| Self::Setup { action, source: source.into(), remedy }
+    }
+
     /// Reads and writes that completed before the error, if operations had started.
     #[must_use]
     pub fn completed(&self) -> Option<u64> {

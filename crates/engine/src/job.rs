@@ -149,9 +149,7 @@ impl<'a> Job<'a> {
     /// # Errors
     /// [`JobError::Invalid`], saying what to change.
     pub fn check(&self) -> Result<(), JobError> {
-        let invalid = |problem: String, remedy: &str| {
-            Err(JobError::Invalid { problem, remedy: remedy.to_owned() })
-        };
+        let invalid = |problem: String, remedy: &str| Err(JobError::invalid(problem, remedy));
         if self.block_bytes == 0 || self.threads == 0 || self.depth == 0 || self.read_percent > 100
         {
             let problem = format!(
@@ -195,29 +193,23 @@ impl<'a> Job<'a> {
             Pattern::Sequential => block.saturating_mul(self.threads.into()),
         };
         if length < needed {
-            return Err(JobError::Invalid {
-                problem: format!(
-                    "the target has {length} bytes, smaller than the {needed} that {} of {block} \
-                     bytes need",
-                    if needed == block { "one operation" } else { "one operation per thread" }
-                ),
-                remedy: "use a larger target, a smaller size or fewer threads".to_owned(),
-            });
+            let what = if needed == block { "one operation" } else { "one operation per thread" };
+            let problem = format!(
+                "the target has {length} bytes, smaller than the {needed} that {what} of {block} \
+                 bytes need"
+            );
+            let remedy = "use a larger target, a smaller size or fewer threads";
+            return Err(JobError::invalid(problem, remedy));
         }
         if self.append.is_some() && self.count.is_none_or(|count| count > length / block) {
-            return Err(JobError::Invalid {
-                problem: format!(
-                    "appends that are not limited to the {length} bytes of the target"
-                ),
-                remedy: "set a count that fits".to_owned(),
-            });
+            let problem =
+                format!("appends that are not limited to the {length} bytes of the target");
+            return Err(JobError::invalid(problem, "set a count that fits"));
         }
         // The kernel's offsets are signed.
         if offset.checked_add(length).is_none_or(|end| i64::try_from(end).is_err()) {
-            return Err(JobError::Invalid {
-                problem: format!("{length} bytes from offset {offset} end beyond 2^63"),
-                remedy: "use a smaller part of the target".to_owned(),
-            });
+            let problem = format!("{length} bytes from offset {offset} end beyond 2^63");
+            return Err(JobError::invalid(problem, "use a smaller part of the target"));
         }
         Ok(())
     }
@@ -228,36 +220,26 @@ impl<'a> Job<'a> {
         }
         let aligned = self.block_bytes.is_multiple_of(512) && self.span.offset.is_multiple_of(512);
         if self.direct && !aligned {
-            return Err(JobError::Invalid {
-                problem: format!(
-                    "direct I/O of {} B from offset {}",
-                    self.block_bytes, self.span.offset
-                ),
-                remedy: "use multiples of the device's logical sector, 512 B or 4 KiB".to_owned(),
-            });
+            let (bytes, offset) = (self.block_bytes, self.span.offset);
+            let problem = format!("direct I/O of {bytes} B from offset {offset}");
+            let remedy = "use multiples of the device's logical sector, 512 B or 4 KiB";
+            return Err(JobError::invalid(problem, remedy));
         }
-        let flags = rustix::fs::fcntl_getfl(self.target).map_err(|source| JobError::Setup {
-            action: "read the flags of the target",
-            source: source.into(),
-            remedy: "give an open file",
-        })?;
+        let flags = rustix::fs::fcntl_getfl(self.target)
+            .map_err(JobError::setup("read the flags of the target", "give an open file"))?;
         if flags.contains(rustix::fs::OFlags::DIRECT) != self.direct {
-            return Err(JobError::Invalid {
-                problem: format!(
-                    "the job {} direct I/O and the target was opened {} O_DIRECT",
-                    if self.direct { "wants" } else { "does not want" },
-                    if self.direct { "without" } else { "with" }
-                ),
-                remedy: "open the target accordingly".to_owned(),
-            });
+            let problem = format!(
+                "the job {} direct I/O and the target was opened {} O_DIRECT",
+                if self.direct { "wants" } else { "does not want" },
+                if self.direct { "without" } else { "with" }
+            );
+            return Err(JobError::invalid(problem, "open the target accordingly"));
         }
         let dsync = self.sync == Some(SyncMethod::ODsync);
         // The constant of the same name in rustix is `O_SYNC`, of which this is a part.
         if dsync && flags.bits() & libc::O_DSYNC as u32 == 0 {
-            return Err(JobError::Invalid {
-                problem: "the job wants O_DSYNC and the target was opened without".to_owned(),
-                remedy: "open the target accordingly".to_owned(),
-            });
+            let problem = "the job wants O_DSYNC and the target was opened without";
+            return Err(JobError::invalid(problem, "open the target accordingly"));
         }
         Ok(())
     }

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Result of a job.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct JobResult {
     /// Reads and writes completed.
     pub ops: u64,
@@ -161,11 +161,8 @@ pub fn run(job: &Job<'_>) -> Result<JobResult, JobError> {
                 Ok(handle) => handles.push(handle),
                 Err(source) => {
                     failed.0.store(true, Ordering::Relaxed);
-                    not_started = Some(Err(JobError::Setup {
-                        action: "start a thread",
-                        source,
-                        remedy: "use fewer threads, or raise the limit of processes (ulimit -u)",
-                    }));
+                    let remedy = "use fewer threads, or raise the limit of processes (ulimit -u)";
+                    not_started = Some(Err(JobError::setup("start a thread", remedy)(source)));
                     break;
                 }
             }
@@ -189,20 +186,17 @@ fn work(
     // kernel that refuses makes rate-limited latencies that much longer, no more.
     let _ = set_current_timer_slack(NonZeroU64::new(1));
     let seed = job.data_seed(thread);
-    let arena = Arena::new(job.arena_shape(), seed).map_err(|source| JobError::Setup {
-        action: "map the buffers",
-        source,
-        remedy: "use a smaller size or depth, or fewer threads",
-    });
+    let remedy = "use a smaller size or depth, or fewer threads";
+    let arena =
+        Arena::new(job.arena_shape(), seed).map_err(JobError::setup("map the buffers", remedy));
     let (mut arena, source) = match (arena, Source::new(job, thread)) {
         (Ok(arena), Some(source)) => (arena, source),
         (arena, _) => {
             failed.0.store(true, Ordering::Relaxed);
             gate.pass();
-            return Err(arena.err().unwrap_or(JobError::Invalid {
-                problem: format!("no block of the target is left for thread {thread}"),
-                remedy: "use a larger target or fewer threads".to_owned(),
-            }));
+            let problem = format!("no block of the target is left for thread {thread}");
+            let remedy = "use a larger target or fewer threads";
+            return Err(arena.err().unwrap_or(JobError::invalid(problem, remedy)));
         }
     };
     let context = Work { job, thread, gate, failed };
@@ -307,21 +301,12 @@ fn combine(
     let elapsed_ns = ended_ns.saturating_sub(started_ns);
     let mut result = JobResult {
         ops,
-        bytes_read: 0,
-        bytes_written: 0,
-        read: Histogram::new(),
-        write: Histogram::new(),
-        fsync: Histogram::new(),
-        commit: Histogram::new(),
         elapsed_ns,
-        cpu_ns: 0,
         threads: Vec::with_capacity(threads.len()),
-        rate: None,
         clock,
         started_ns,
         ended_ns,
-        stopped: false,
-        samples: Vec::new(),
+        ..JobResult::default()
     };
     let mut owed = 0;
     for Finished { tally, cpu_ns } in threads {

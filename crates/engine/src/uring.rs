@@ -15,6 +15,10 @@ const TARGET: types::Fixed = types::Fixed(0);
 /// Index of the arena among the registered buffers.
 const ARENA: u16 = 0;
 
+/// Remedy where the buffers cannot be registered.
+const MORE_MEMORY: &str =
+    "raise the limit of locked memory (ulimit -l), or use a smaller depth or size";
+
 /// A ring of one thread. It must be used by the thread that made it.
 pub struct Uring<'a> {
     ring: IoUring,
@@ -48,21 +52,11 @@ impl<'a> Uring<'a> {
         let memory = arena.address(0, 0);
         let vector = libc::iovec { iov_base: memory.cast(), iov_len: arena.length() };
         // SAFETY: the memory is mapped, and the caller keeps it mapped as long as the ring lives.
-        unsafe { ring.submitter().register_buffers(&[vector]) }.map_err(|source| {
-            JobError::Setup {
-                action: "register the buffers with io_uring",
-                source,
-                remedy: "raise the limit of locked memory (ulimit -l), or use a smaller depth or \
-                         size",
-            }
-        })?;
-        ring.submitter().register_files(&[job.target.as_raw_fd()]).map_err(|source| {
-            JobError::Setup {
-                action: "register the target with io_uring",
-                source,
-                remedy: "use engine psync",
-            }
-        })?;
+        unsafe { ring.submitter().register_buffers(&[vector]) }
+            .map_err(JobError::setup("register the buffers with io_uring", MORE_MEMORY))?;
+        ring.submitter()
+            .register_files(&[job.target.as_raw_fd()])
+            .map_err(JobError::setup("register the target with io_uring", "use engine psync"))?;
         let memory_bytes = arena.length();
         Ok(Self { ring, memory, memory_bytes, sync: job.sync, target: PhantomData })
     }

@@ -33,11 +33,8 @@ pub(crate) fn add(system: &System, control: &Control, undo: &mut Undo) -> Result
     undo.record(&announced)?;
     let path = folder(system, control.class).join("hot_add");
     let text = sysfs::read(&path)?;
-    let number: usize = text.parse().map_err(|_| Error::Format {
-        path,
-        content: sysfs::shortened(&text),
-        expected: "the number of a new disk",
-    })?;
+    let number: usize =
+        text.parse().map_err(|_| Error::format(path, &text, "the number of a new disk"))?;
     let device = name(number);
     let recorded = sequence(system, &device)
         .ok_or_else(|| Error::Argument(format!("this kernel does not number its disks ({device})")))

@@ -20,16 +20,15 @@ pub struct Unwritten {
     pub writeback: Bytes,
 }
 
+/// Remedy for a failed write-back.
+const SEE_LOG: &str = "see the kernel's log (dmesg): the device reported an error or vanished";
+
 /// Writes back everything of the descriptor's filesystem (`syncfs`).
 ///
 /// # Errors
 /// The kernel's, also for write-back that failed earlier.
 pub fn sync_filesystem(file: impl AsFd) -> Result<()> {
-    rustix::fs::syncfs(file).map_err(|source| Error::Call {
-        action: "write back the filesystem (syncfs)".to_owned(),
-        source: source.into(),
-        remedy: "see the kernel's log (dmesg): the device reported an error or vanished",
-    })
+    rustix::fs::syncfs(file).map_err(Error::call("write back the filesystem (syncfs)", SEE_LOG))
 }
 
 /// Writes back a block device's own page cache and flushes its volatile write cache (`fsync`).
@@ -37,11 +36,7 @@ pub fn sync_filesystem(file: impl AsFd) -> Result<()> {
 /// # Errors
 /// The kernel's, also for write-back that failed earlier.
 pub fn flush_device(device: impl AsFd) -> Result<()> {
-    rustix::fs::fsync(device).map_err(|source| Error::Call {
-        action: "flush the device (fsync)".to_owned(),
-        source: source.into(),
-        remedy: "see the kernel's log (dmesg): the device reported an error or vanished",
-    })
+    rustix::fs::fsync(device).map_err(Error::call("flush the device (fsync)", SEE_LOG))
 }
 
 /// Writes back and drops a block device's own page cache (`BLKFLSBUF`).
@@ -49,11 +44,8 @@ pub fn flush_device(device: impl AsFd) -> Result<()> {
 /// # Errors
 /// Without root, and when write-back fails.
 pub fn drop_device_buffers(device: impl AsFd) -> Result<()> {
-    blkdev::flush_buffers(device.as_fd()).map_err(|source| Error::Call {
-        action: "drop the device's buffers (BLKFLSBUF)".to_owned(),
-        source,
-        remedy: "run as root",
-    })
+    blkdev::flush_buffers(device.as_fd())
+        .map_err(Error::call("drop the device's buffers (BLKFLSBUF)", "run as root"))
 }
 
 /// Drops clean page cache, dentries and inodes of the machine (`vm.drop_caches` = 3). What is dirty
@@ -67,16 +59,12 @@ pub fn drop_caches(system: &System) -> Result<()> {
 }
 
 /// Returns the page cache that is not on its device yet.
-///
-/// # Errors
-/// When `/proc/meminfo` cannot be read.
 pub fn unwritten(system: &System) -> Result<Unwritten> {
     let bytes = |key: &'static str| {
-        meminfo(system, key)?.ok_or_else(|| Error::Format {
-            path: system.proc.join("meminfo"),
-            content: format!("no line {key}"),
-            expected: "the lines Dirty and Writeback",
-        })
+        let path = system.proc.join("meminfo");
+        let nothing = format!("no line {key}");
+        meminfo(system, key)?
+            .ok_or_else(|| Error::format(path, &nothing, "the lines Dirty and Writeback"))
     };
     Ok(Unwritten { dirty: bytes("Dirty")?, writeback: bytes("Writeback")? })
 }

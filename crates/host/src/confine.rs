@@ -81,9 +81,6 @@ static HIDDEN: OnceLock<Hidden> = OnceLock::new();
 /// Hides Seekwell's own folder, with claims, plans that were shown and undo lists, from all programs
 /// that this process confines from now on. `kept` is a directory below it that they see all the same.
 /// The first call counts.
-///
-/// # Errors
-/// When the folder cannot be found.
 pub fn hide(folder: &Path, kept: Option<&Path>) -> Result<()> {
     let hidden = Hidden::new(folder, kept)?;
     HIDDEN.get_or_init(|| hidden);
@@ -151,11 +148,8 @@ impl Confinement {
     /// When this process may not make mount namespaces.
     pub fn with_mnt(mut self, directory: &Path) -> Result<Self> {
         if !self.separate {
-            return Err(Error::Call {
-                action: format!("show {} as /mnt", directory.display()),
-                source: io::Error::from_raw_os_error(libc::EPERM),
-                remedy: "run as root",
-            });
+            let action = format!("show {} as /mnt", directory.display());
+            return Err(Error::call(action, "run as root")(rustix::io::Errno::PERM));
         }
         let path = CString::new(directory.as_os_str().as_bytes())
             .map_err(|_| Error::Argument(format!("{} holds a NUL byte", directory.display())))?;
@@ -247,24 +241,14 @@ impl Node {
 }
 
 fn own_capabilities() -> Result<CapabilitySets> {
-    rustix::thread::capabilities(None).map_err(|source| Error::Call {
-        action: "read the capabilities of this process".to_owned(),
-        source: source.into(),
-        remedy: "this needs Linux 2.6.26",
-    })
+    rustix::thread::capabilities(None)
+        .map_err(Error::call("read the capabilities of this process", "this needs Linux 2.6.26"))
 }
 
 /// Gives up, for good and also for every program started later, all capabilities but these. Those of the
 /// calling thread alone change: call it before the process has others.
-///
-/// # Errors
-/// The kernel's.
 pub fn keep_only(kept: CapabilitySet) -> Result<()> {
-    let failed = |source: io::Error| Error::Call {
-        action: "give up capabilities".to_owned(),
-        source,
-        remedy: "run as root, or without any capability",
-    };
     let may_bound = own_capabilities()?.effective.contains(CapabilitySet::SETPCAP);
-    enter::drop_capabilities(kept, may_bound).map_err(failed)
+    enter::drop_capabilities(kept, may_bound)
+        .map_err(Error::call("give up capabilities", "run as root, or without any capability"))
 }

@@ -178,6 +178,19 @@ impl Error {
         let path = path.into();
         move |source| Self::Io { action, path, source: source.into() }
     }
+
+    /// A file of the kernel that holds something else than was expected.
+    pub(crate) fn format(path: impl Into<PathBuf>, text: &str, expected: &'static str) -> Self {
+        Self::Format { path: path.into(), content: crate::sysfs::shortened(text), expected }
+    }
+
+    /// For errors of system calls that concern no path.
+    pub(crate) fn call<E: Into<io::Error>>(
+        action: impl Into<String>,
+        remedy: &'static str,
+    ) -> impl FnOnce(E) -> Self {
+        move |source| Self::Call { action: action.into(), source: source.into(), remedy }
+    }
 }
 
 fn said(stderr: &str) -> String {

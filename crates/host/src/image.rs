@@ -119,12 +119,9 @@ pub fn create_in_ram(
     if let Some(available) = crate::memory::meminfo(system, "MemAvailable")? {
         require_space(size, available, &place)?;
     }
-    let file =
-        memfd_create("seekwell-image", MemfdFlags::CLOEXEC).map_err(|source| Error::Call {
-            action: "make an image in memory".to_owned(),
-            source: source.into(),
-            remedy: "free some memory or make the device smaller",
-        })?;
+    let remedy = "free some memory or make the device smaller";
+    let file = memfd_create("seekwell-image", MemfdFlags::CLOEXEC)
+        .map_err(Error::call("make an image in memory", remedy))?;
     finish(opened_anew(file)?, size, seed, &place, progress)
 }
 

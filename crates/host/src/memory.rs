@@ -76,9 +76,6 @@ impl MemoryGroup {
     }
 
     /// Puts another process into it; children follow on their own.
-    ///
-    /// # Errors
-    /// When the process is gone.
     pub fn enter(&self, pid: u32) -> Result<()> {
         write(&self.directory.join("cgroup.procs"), &pid.to_string())
     }
@@ -123,11 +120,8 @@ pub fn limit(system: &System, name: &str, limit: Bytes, undo: &mut Undo) -> Resu
     }
     let file = directory.join(controller.version.limit_file());
     write(&file, &limit.0.to_string())?;
-    let in_force = sysfs::read_number::<u64>(&file)?.ok_or_else(|| Error::Format {
-        path: file.clone(),
-        content: "nothing".to_owned(),
-        expected: "the limit just written",
-    })?;
+    let in_force = sysfs::read_number::<u64>(&file)?
+        .ok_or_else(|| Error::format(&file, "nothing", "the limit just written"))?;
     write(&directory.join("cgroup.procs"), "0")?;
     Ok(MemoryGroup { directory, home, version: controller.version, limit: Bytes(in_force) })
 }
@@ -161,9 +155,6 @@ pub fn set_vm(system: &System, name: &str, value: &str, undo: &mut Undo) -> Resu
 }
 
 /// Restores what [`set_vm`] set.
-///
-/// # Errors
-/// When the undo list cannot be written.
 pub fn restore_vm(undo: &mut Undo) -> Result<Restored> {
     undo.restore_where(|target| matches!(target, Target::File { .. }))
 }
@@ -178,9 +169,6 @@ fn write(path: &Path, text: &str) -> Result<()> {
 }
 
 /// Version of the memory controller in use; `None` when there is none.
-///
-/// # Errors
-/// When procfs cannot be read.
 pub fn version(system: &System) -> Result<Option<CgroupVersion>> {
     Ok(controller(system)?.map(|found| found.version))
 }
@@ -223,11 +211,7 @@ fn own_group(system: &System, controller: &Controller) -> Result<PathBuf> {
         };
         ours.then(|| group.trim_start_matches('/').to_owned())
     });
-    let group = own.ok_or_else(|| Error::Format {
-        path,
-        content: sysfs::shortened(&text),
-        expected: "a line of the memory controller",
-    })?;
+    let group = own.ok_or_else(|| Error::format(path, &text, "a line of the memory controller"))?;
     Ok(controller.root.join(group))
 }
 
@@ -240,25 +224,16 @@ pub(crate) fn meminfo(system: &System, key: &str) -> Result<Option<Bytes>> {
         return Ok(None);
     };
     let kib = value.trim().trim_end_matches("kB").trim().parse();
-    kib.map(|count: u64| Some(Bytes::kib(count))).map_err(|_| Error::Format {
-        path,
-        content: sysfs::shortened(value),
-        expected: "a number of kB",
-    })
+    kib.map(|count: u64| Some(Bytes::kib(count)))
+        .map_err(|_| Error::format(path, value, "a number of kB"))
 }
 
 /// RAM of the machine (`MemTotal`); `None` when the kernel does not say.
-///
-/// # Errors
-/// When `/proc/meminfo` cannot be read.
 pub fn ram(system: &System) -> Result<Option<Bytes>> {
     meminfo(system, "MemTotal")
 }
 
 /// Swap that is on (`SwapTotal`), 0 when none is; `None` when the kernel does not say.
-///
-/// # Errors
-/// When `/proc/meminfo` cannot be read.
 pub fn swap(system: &System) -> Result<Option<Bytes>> {
     meminfo(system, "SwapTotal")
 }

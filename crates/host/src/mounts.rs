@@ -32,13 +32,7 @@ pub(crate) fn of(path: &Path) -> Result<Vec<MountLine>> {
     let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
     let text = String::from_utf8_lossy(&bytes);
     text.lines()
-        .map(|line| {
-            parse(line).ok_or_else(|| Error::Format {
-                path: path.to_owned(),
-                content: sysfs::shortened(line),
-                expected: "a line of mountinfo",
-            })
-        })
+        .map(|line| parse(line).ok_or_else(|| Error::format(path, line, "a line of mountinfo")))
         .collect()
 }
 

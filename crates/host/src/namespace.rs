@@ -93,11 +93,8 @@ pub fn close_on_exec() -> Result<()> {
     if close_range_on_exec() {
         return Ok(());
     }
-    Err(Error::Call {
-        action: "keep open files from the programs that are started".to_owned(),
-        source: io::Error::last_os_error(),
-        remedy: "this needs Linux 5.11",
-    })
+    let action = "keep open files from the programs that are started";
+    Err(Error::call(action, "this needs Linux 5.11")(io::Error::last_os_error()))
 }
 
 /// Marks every descriptor from 3 on; `errno` tells why that failed.
@@ -112,17 +109,11 @@ fn c_string(text: &OsStr) -> Result<CString> {
 }
 
 /// A descriptor for a process by number.
-///
-/// # Errors
-/// When there is no such process.
 pub fn pidfd_open(pid: u32) -> Result<OwnedFd> {
     let number = i32::try_from(pid).ok().and_then(Pid::from_raw);
     let number = number.ok_or_else(|| Error::Argument(format!("{pid} is not a process id")))?;
-    rustix::process::pidfd_open(number, PidfdFlags::empty()).map_err(|source| Error::Call {
-        action: format!("watch process {pid}"),
-        source: source.into(),
-        remedy: "it has already ended",
-    })
+    rustix::process::pidfd_open(number, PidfdFlags::empty())
+        .map_err(Error::call(format!("watch process {pid}"), "it has already ended"))
 }
 
 /// Sends a signal. A process that has ended already is fine.
@@ -132,11 +123,10 @@ pub fn pidfd_open(pid: u32) -> Result<OwnedFd> {
 pub fn send_signal(pidfd: impl AsFd, signal: Signal) -> Result<()> {
     match rustix::process::pidfd_send_signal(pidfd, signal) {
         Ok(()) | Err(rustix::io::Errno::SRCH) => Ok(()),
-        Err(source) => Err(Error::Call {
-            action: format!("send signal {}", signal.as_raw()),
-            source: source.into(),
-            remedy: "run as the user who started the process",
-        }),
+        Err(source) => {
+            let action = format!("send signal {}", signal.as_raw());
+            Err(Error::call(action, "run as the user who started the process")(source))
+        }
     }
 }
 
@@ -145,11 +135,6 @@ pub fn send_signal(pidfd: impl AsFd, signal: Signal) -> Result<()> {
 /// # Errors
 /// When it is not a child of this process, or reaped already.
 pub fn wait(pidfd: impl AsFd) -> Result<Ended> {
-    let failed = |source: io::Error| Error::Call {
-        action: "wait for a child".to_owned(),
-        source,
-        remedy: "only its parent can, once",
-    };
     loop {
         match rustix::process::waitid(WaitId::PidFd(pidfd.as_fd()), WaitIdOptions::EXITED) {
             Ok(Some(status)) => {
@@ -157,16 +142,15 @@ pub fn wait(pidfd: impl AsFd) -> Result<Ended> {
                 return Ok(killed.unwrap_or(Ended::Exited(status.exit_status().unwrap_or(-1))));
             }
             Ok(None) | Err(rustix::io::Errno::INTR) => {}
-            Err(source) => return Err(failed(source.into())),
+            Err(source) => {
+                return Err(Error::call("wait for a child", "only its parent can, once")(source));
+            }
         }
     }
 }
 
 /// Waits at most so long for the end of a process; true when it has ended. It need not be a child, and
 /// is not reaped.
-///
-/// # Errors
-/// The kernel's.
 pub fn ended(pidfd: impl AsFd, timeout: Duration) -> Result<bool> {
     let begin = Instant::now();
     loop {
@@ -177,11 +161,7 @@ pub fn ended(pidfd: impl AsFd, timeout: Duration) -> Result<bool> {
             // A signal to this process says nothing about the other one.
             Err(rustix::io::Errno::INTR) => {}
             Err(source) => {
-                return Err(Error::Call {
-                    action: "watch a process".to_owned(),
-                    source: source.into(),
-                    remedy: "this needs Linux 5.3",
-                });
+                return Err(Error::call("watch a process", "this needs Linux 5.3")(source));
             }
         }
     }
@@ -200,32 +180,22 @@ pub fn set_affinity(cpus: &[u32]) -> Result<()> {
         }
         set.set(number);
     }
-    rustix::thread::sched_setaffinity(None, &set).map_err(|source| Error::Call {
-        action: format!("pin to the CPUs {cpus:?}"),
-        source: source.into(),
-        remedy: "name CPUs that are online and allowed to this process",
-    })
+    let remedy = "name CPUs that are online and allowed to this process";
+    rustix::thread::sched_setaffinity(None, &set)
+        .map_err(Error::call(format!("pin to the CPUs {cpus:?}"), remedy))
 }
 
 /// CPUs that this thread may run on, in order.
-///
-/// # Errors
-/// The kernel's.
 pub fn allowed_cpus() -> Result<Vec<u32>> {
-    let set = rustix::thread::sched_getaffinity(None).map_err(|source| Error::Call {
-        action: "read the CPUs allowed".to_owned(),
-        source: source.into(),
-        remedy: "this machine has more CPUs than the system call can report",
-    })?;
+    let remedy = "this machine has more CPUs than the system call can report";
+    let set = rustix::thread::sched_getaffinity(None)
+        .map_err(Error::call("read the CPUs allowed", remedy))?;
     let numbers = (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu));
     Ok(numbers.filter_map(|cpu| u32::try_from(cpu).ok()).collect())
 }
 
 /// CPUs that agent and workload are pinned to when the lab names none: the last half of those
 /// allowed, at least one; the first ones take most interrupts.
-///
-/// # Errors
-/// The kernel's.
 pub fn default_cpus(_system: &System) -> Result<Vec<u32>> {
     let allowed = allowed_cpus()?;
     Ok(allowed[allowed.len() / 2..].to_vec())

@@ -287,11 +287,21 @@ fn draft(
 /// A new file next to the output, with a unique name.
 fn named(place: &Place<'_>) -> Result<(Draft, File)> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let (draft, file) = uniquely(place, "make", |path| open(path, flags, NEW_FILE))?;
+    Ok((draft, File::from(file)))
+}
+
+/// Makes a name in the folder of the output that nothing has. One that exists belongs to another program.
+fn uniquely<T>(
+    place: &Place<'_>,
+    action: &'static str,
+    make: impl Fn(&Path) -> rustix::io::Result<T>,
+) -> Result<(Draft, T)> {
     let mut last = Errno::EXIST;
     for _ in 0..ATTEMPTS {
         let draft = Draft::beside(&place.at);
-        match open(&draft.0, flags, NEW_FILE) {
-            Ok(file) => return Ok((draft, File::from(file))),
+        match make(&draft.0) {
+            Ok(made) => return Ok((draft, made)),
             Err(error) => {
                 // It is not ours to remove.
                 std::mem::forget(draft);
@@ -302,7 +312,7 @@ fn named(place: &Place<'_>) -> Result<(Draft, File)> {
             break;
         }
     }
-    Err(Error::errno("make", place.named)(last))
+    Err(Error::errno(action, place.named)(last))
 }
 
 fn pour(file: &File, content: &Content<'_>) -> std::io::Result<()> {
@@ -354,33 +364,15 @@ impl Placed {
         let draft = match self {
             Self::Named(draft) => draft,
             Self::Nameless(file) => {
-                named = link_draft(file, place)?;
+                let link =
+                    |path: &Path| linkat(CWD, fd_path(file), CWD, path, AtFlags::SYMLINK_FOLLOW);
+                (named, ()) = uniquely(place, "write", link)?;
                 &named
             }
         };
         fs::rename(&draft.0, &place.at).map_err(Error::io("replace", place.named))?;
         sync_folder_of(&place.at)
     }
-}
-
-/// Gives a nameless file a name in the folder of the output. A name that exists belongs to another program.
-fn link_draft(file: &File, place: &Place<'_>) -> Result<Draft> {
-    let mut last = Errno::EXIST;
-    for _ in 0..ATTEMPTS {
-        let draft = Draft::beside(&place.at);
-        match linkat(CWD, fd_path(file), CWD, &draft.0, AtFlags::SYMLINK_FOLLOW) {
-            Ok(()) => return Ok(draft),
-            Err(error) => {
-                // It is not ours to remove.
-                std::mem::forget(draft);
-                last = error;
-            }
-        }
-        if last != Errno::EXIST {
-            break;
-        }
-    }
-    Err(Error::errno("write", place.named)(last))
 }
 
 /// The name of an open file that `linkat` takes.

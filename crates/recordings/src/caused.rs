@@ -9,9 +9,9 @@ mod text;
 
 pub use text::text;
 
-use crate::filter::is_below;
 use crate::issuers::Issuers;
 use seekwell_trace::calls::CallId;
+use seekwell_trace::path::is_below;
 use seekwell_trace::{Event, FileEntry, FileId, Request, Trace, TraceError};
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -131,9 +131,6 @@ impl Chosen {
 }
 
 /// Finds the requests of the wanted calls that took longest, in two passes as streams.
-///
-/// # Errors
-/// When a segment is damaged.
 pub fn caused(trace: &Trace, wanted: &Wanted) -> Result<Caused, TraceError> {
     let files = trace.files()?;
     let mut caused = Caused {
@@ -146,10 +143,7 @@ pub fn caused(trace: &Trace, wanted: &Wanted) -> Result<Caused, TraceError> {
     let issuers = Issuers::new(trace.meta(), &processes);
     let names = processes.into_iter().filter_map(|row| Some((row.process, row.name?)));
     let names: HashMap<u32, String> = names.collect();
-    let path = |id: FileId| {
-        let at = files.binary_search_by_key(&id, |file| file.id).ok()?;
-        files[at].path.clone()
-    };
+    let path = |id: FileId| FileEntry::find(&files, id)?.path.clone();
     let mut longest: Vec<CausedBy> = chosen.iter().map(|call| described(call, path)).collect();
     let spans = Spans::of(&chosen);
     trace.requests(|request| {

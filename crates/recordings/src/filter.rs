@@ -2,6 +2,7 @@
 
 use crate::info::text::time;
 use seekwell_trace::meta::Meta;
+use seekwell_trace::path::is_below;
 use seekwell_trace::{FileEntry, FileId, Limits, Trace, TraceError, TraceWriter};
 use std::collections::HashSet;
 use std::path::Path;
@@ -90,12 +91,6 @@ impl Filter {
         let Some(path) = &file.path else { return false };
         self.paths.iter().any(|limit| is_below(path, limit))
     }
-}
-
-/// True for a directory or file itself, and for what is below it.
-pub(crate) fn is_below(path: &str, limit: &str) -> bool {
-    let rest = path.strip_prefix(limit.trim_end_matches('/'));
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Description of the part, before its borders are known.

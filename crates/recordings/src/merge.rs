@@ -17,9 +17,6 @@ type Rows<T> = Result<Vec<T>, TraceError>;
 ///
 /// Times are joined by the start of each trace; without one it begins with the first of them. The same
 /// file of several traces is one file; processes keep their numbers.
-///
-/// # Errors
-/// When a segment is damaged or the output cannot be written.
 pub fn merge(traces: &[Trace], output: &Path) -> Result<u64, TraceError> {
     let starts = traces.iter().filter_map(|trace| trace.meta().started_unix_ns);
     let first_ns = starts.min();
@@ -46,7 +43,7 @@ pub fn merge(traces: &[Trace], output: &Path) -> Result<u64, TraceError> {
                 scope.spawn(move || send_events(trace, numbers, *later, &sender));
                 receiver
             });
-        join(senders.collect(), end_of_event, |event| writer.event(event))
+        join(senders.collect(), Event::end_ns, |event| writer.event(event))
     })?;
     std::thread::scope(|scope| {
         let senders = traces.iter().zip(&later_ns).map(|(trace, later)| {
@@ -54,7 +51,7 @@ pub fn merge(traces: &[Trace], output: &Path) -> Result<u64, TraceError> {
             scope.spawn(move || send_requests(trace, *later, &sender));
             receiver
         });
-        join(senders.collect(), end_of_request, |request| writer.request(request))
+        join(senders.collect(), Request::end_ns, |request| writer.request(request))
     })?;
     let events = writer.events();
     writer.finish(&meta)?;
@@ -194,14 +191,6 @@ fn send_requests(trace: &Trace, later_ns: u64, sender: &SyncSender<Rows<Request>
         Ok(())
     });
     let _ = sender.send(done.map(|()| rows));
-}
-
-fn end_of_event(event: &Event) -> u64 {
-    event.start_ns.saturating_add(event.duration_ns.unwrap_or(0))
-}
-
-fn end_of_request(request: &Request) -> u64 {
-    request.start_ns.saturating_add(request.duration_ns.unwrap_or(0))
 }
 
 /// Rows of one trace that were received.

@@ -125,6 +125,25 @@ fn remedy(source: &io::Error) -> &'static str {
     }
 }
 
+/// Reads the rows of a trace until `each` refuses one.
+pub(crate) fn rows<T, R>(
+    read: impl FnOnce(&mut dyn FnMut(T) -> Result<(), TraceError>) -> Result<R, TraceError>,
+    mut each: impl FnMut(T) -> Result<(), ReplayError>,
+) -> Result<R, ReplayError> {
+    let mut refused = None;
+    let read = read(&mut |row| {
+        each(row).map_err(|error| {
+            refused = Some(error);
+            let source = io::Error::other("the plan ended");
+            TraceError::Io { what: "plan", path: PathBuf::new(), source }
+        })
+    });
+    match refused {
+        Some(error) => Err(error),
+        None => Ok(read?),
+    }
+}
+
 impl ReplayError {
     /// Refuses a trace that takes more than a replay may.
     pub(crate) fn too_large(what: &'static str, found: u64, limit: u64) -> Self {

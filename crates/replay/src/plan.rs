@@ -20,7 +20,7 @@ pub enum Reason {
     /// Submits or awaits asynchronous I/O, whose operations threads of the replay make.
     Submission,
     /// A sync, of which the choice asks for fewer.
-    Spared,
+    FewerSyncs,
     /// The trace does not tell which file.
     UnknownFile,
     /// The trace does not hold the arguments: asynchronous I/O, extended attributes, ranges of memory.
@@ -56,7 +56,7 @@ impl Reason {
             Self::NotRecorded => "arguments not recorded: asynchronous I/O, attributes, msync",
             Self::System => "attributes of the system: security, trusted",
             Self::Border => "directory or link moved into or out of the folder",
-            Self::Spared => "syncs left out by sync_every",
+            Self::FewerSyncs => "syncs left out by sync_every",
             Self::Machine => "sync of the whole machine",
             Self::DeviceNode => "device node",
             Self::LongName => "name too long",
@@ -71,7 +71,7 @@ impl Reason {
     pub const fn is_loss(self) -> bool {
         !matches!(
             self,
-            Self::NotAFile | Self::Outside | Self::Process | Self::Submission | Self::Spared
+            Self::NotAFile | Self::Outside | Self::Process | Self::Submission | Self::FewerSyncs
         )
     }
 }

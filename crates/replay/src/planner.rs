@@ -19,7 +19,7 @@ mod walked;
 mod woken;
 
 use crate::action::Action;
-use crate::error::ReplayError;
+use crate::error::{ReplayError, rows};
 use crate::lanes::{Lane, Spill};
 use crate::order::{Known, Stamp};
 use crate::plan::{Limits, Plan, Reason, Recorded};
@@ -32,7 +32,7 @@ use polled::Polls;
 use processes::{Processes, Survey};
 use room::Room;
 use seekwell_trace::calls::Class;
-use seekwell_trace::{Event, FileId, Trace, TraceError};
+use seekwell_trace::{Event, FileId, Trace};
 use std::collections::HashMap;
 use tree::Tree;
 use walked::Walked;
@@ -70,17 +70,7 @@ pub fn plan(trace: &Trace, choice: &Choice) -> Result<Plan, ReplayError> {
     planner.polls = polls.surveyed();
     planner.faults = trace.meta().faults;
     planner.spill = Spill::at(trace.path(), choice.limits.room());
-    let mut refused = None;
-    let read = trace.events(|event| {
-        planner.add(event).map_err(|error| {
-            refused = Some(error);
-            stopped()
-        })
-    });
-    if let Some(error) = refused {
-        return Err(error);
-    }
-    let unknown = read?;
+    let unknown = rows(|each| trace.events(each), |event| planner.add(event))?;
     if unknown > 0 {
         planner.recorded.calls += unknown;
         planner.skip_many(Reason::NotRecorded, unknown);
@@ -91,12 +81,6 @@ pub fn plan(trace: &Trace, choice: &Choice) -> Result<Plan, ReplayError> {
     }
     planner.recorded.device_bytes = requested::device_bytes(trace)?;
     planner.finish(choice)
-}
-
-/// Ends the reading of a trace.
-fn stopped() -> TraceError {
-    let source = std::io::Error::other("the plan ended");
-    TraceError::Io { what: "plan", path: std::path::PathBuf::new(), source }
 }
 
 /// State while the trace is read.
@@ -183,8 +167,8 @@ impl Planner {
         let mut draft = self.draft(event, lane);
         self.submitted(event, submitter, &mut draft);
         let mut planned = self.call(event, &mut draft)?;
-        if planned.is_ok() && self.is_spared(event.process, draft.operation.action) {
-            planned = Err(Reason::Spared);
+        if planned.is_ok() && self.leaves_out(event.process, draft.operation.action) {
+            planned = Err(Reason::FewerSyncs);
         }
         match planned {
             Ok(()) => {
@@ -206,7 +190,7 @@ impl Planner {
                 if reason == Reason::Outside {
                     self.wrote_outside(event, draft.operation.action);
                 }
-                let is_left_out = matches!(reason, Reason::Machine | Reason::Spared);
+                let is_left_out = matches!(reason, Reason::Machine | Reason::FewerSyncs);
                 if is_left_out {
                     draft.used = true;
                 } else if self.processes.waits_in(event, draft.operation.action, reason) {
@@ -225,7 +209,7 @@ impl Planner {
     }
 
     /// True for a sync that is left out.
-    fn is_spared(&mut self, process: u32, action: Action) -> bool {
+    fn leaves_out(&mut self, process: u32, action: Action) -> bool {
         if self.sync_every < 2 || !matches!(action, Action::Sync | Action::SyncData) {
             return false;
         }
@@ -317,10 +301,7 @@ impl Planner {
         if !draft.used && draft.needs.is_empty() {
             return Ok(());
         }
-        draft.operation.action = Action::Order;
-        draft.operation.start_ns = at_ns;
-        draft.operation.added = true;
-        draft.operation.expected = 0;
+        draft.adds(Action::Order, at_ns);
         self.emit(draft)
     }
 
@@ -344,7 +325,7 @@ impl Planner {
 
     /// The last operation of a lane so far, as one that ended with this call.
     fn last(&self, lane: u32, event: &Event) -> Stamp {
-        let end_ns = event.start_ns.saturating_add(event.duration_ns.unwrap_or(0));
+        let end_ns = event.end_ns();
         Stamp { lane, number: self.lanes[lane as usize].count, end_ns }
     }
 

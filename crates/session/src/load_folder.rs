@@ -4,6 +4,7 @@ use crate::traces;
 use seekwell_recordings::info::Summary;
 use seekwell_replay::{Plan, ReplayError};
 use seekwell_trace::Trace;
+use seekwell_trace::path::is_below;
 
 /// Folders of programs, libraries and settings, which stay where they are.
 const OF_THE_SYSTEM: [&str; 13] = [
@@ -26,11 +27,6 @@ pub(crate) fn chosen(
         Some(folder) => traces::chosen(trace, Some(&folder)),
         None => Ok((walked, plan)),
     }
-}
-
-fn is_below(path: &str, folder: &str) -> bool {
-    let rest = path.strip_prefix(folder.trim_end_matches('/'));
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// The folders with files of the load that the summary names, and the time of calls in each.

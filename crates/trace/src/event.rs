@@ -77,6 +77,12 @@ impl Event {
         }
     }
 
+    /// Its end; the start where the duration is not known.
+    #[must_use]
+    pub fn end_ns(&self) -> u64 {
+        self.start_ns.saturating_add(self.duration_ns.unwrap_or(0))
+    }
+
     /// Bytes that the call moved; `None` for other calls, failed ones and unknown results.
     #[must_use]
     pub fn moved_bytes(&self) -> Option<u64> {
@@ -131,6 +137,12 @@ impl FileEntry {
         self.bytes = self.bytes.or(other.bytes);
     }
 
+    /// The file with this number among those of a trace, which are sorted by it.
+    #[must_use]
+    pub fn find(files: &[Self], id: FileId) -> Option<&Self> {
+        files.binary_search_by_key(&id, |file| file.id).ok().map(|at| &files[at])
+    }
+
     /// Path of the entry that stands for an extended attribute.
     #[must_use]
     pub fn path_of_attribute(name: &str) -> String {
@@ -157,7 +169,7 @@ impl FileEntry {
 }
 
 /// A file or directory as it was before the trace.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InitialEntry {
     /// Absolute path.
     pub path: String,
@@ -191,22 +203,8 @@ pub struct InitialEntry {
 impl InitialEntry {
     /// An empty file of this type and permissions of which nothing else is known.
     #[must_use]
-    pub const fn new(path: String, mode: u32) -> Self {
-        Self {
-            path,
-            device: None,
-            inode: None,
-            mode,
-            owner: None,
-            group: None,
-            bytes: 0,
-            allocated_bytes: 0,
-            content: None,
-            birth_ms: None,
-            target: None,
-            attributes: Vec::new(),
-            data: Vec::new(),
-        }
+    pub fn new(path: String, mode: u32) -> Self {
+        Self { path, mode, ..Self::default() }
     }
 }
 
@@ -393,6 +391,14 @@ pub struct Request {
     pub bytes: u64,
     /// Requests at the device, this one included.
     pub depth: Option<u32>,
+}
+
+impl Request {
+    /// Its completion; the start where the duration is not known.
+    #[must_use]
+    pub fn end_ns(&self) -> u64 {
+        self.start_ns.saturating_add(self.duration_ns.unwrap_or(0))
+    }
 }
 
 /// Flags of a request as bits; the letters are those of blktrace.

@@ -12,6 +12,7 @@ mod event;
 pub mod fast;
 pub mod meta;
 mod part;
+pub mod path;
 mod read;
 mod write;
 

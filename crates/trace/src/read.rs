@@ -114,9 +114,6 @@ impl Trace {
     }
 
     /// Bytes of the folder, segments and description.
-    ///
-    /// # Errors
-    /// When it cannot be listed.
     pub fn bytes(&self) -> Result<u64, TraceError> {
         let entries = std::fs::read_dir(&self.path);
         let entries = entries.map_err(TraceError::io("list", &self.path))?;
@@ -136,9 +133,6 @@ impl Trace {
     }
 
     /// The same, with these columns unknown: reading a column takes time.
-    ///
-    /// # Errors
-    /// As those of [`Self::events`].
     pub fn events_without(
         &self,
         left_out: &[&str],
@@ -222,9 +216,6 @@ impl Trace {
     }
 
     /// Files by their number. Rows of one file together hold all that is known about it.
-    ///
-    /// # Errors
-    /// When a segment is damaged.
     pub fn files(&self) -> Result<Vec<FileEntry>, TraceError> {
         let mut files = Vec::new();
         self.groups("files", &FILES, &[], &mut |group| {
@@ -298,9 +289,6 @@ impl Trace {
     }
 
     /// Processes in the order they were met.
-    ///
-    /// # Errors
-    /// When a segment is damaged.
     pub fn processes(&self) -> Result<Vec<ProcessEntry>, TraceError> {
         let mut processes = Vec::new();
         self.groups("processes", &PROCESSES, &[], &mut |group| {

@@ -8,28 +8,23 @@ pub mod layout;
 use crate::error::WorkloadError;
 use crate::io::Place;
 use crate::outcome::StepOutcome;
-use crate::step::{Step, StepContext};
+use crate::step::{self, Step, StepContext};
 use layout::Layout;
 use seekwell_engine::clock::thread_cpu_ns;
 use seekwell_engine::{Clock, MonotonicClock};
 use seekwell_model::workloads::StepOutline;
 use seekwell_model::workloads::aging::{AgeParams, LayoutParams};
-use std::path::Path;
 
 /// The steps of an `age` workload.
 #[must_use]
 pub fn age_steps(params: &AgeParams, place: Place) -> Vec<Box<dyn Step>> {
-    let step = |outline| -> Box<dyn Step> {
-        Box::new(fill::Age { outline, params: params.clone(), place })
-    };
-    params.steps().into_iter().map(step).collect()
+    step::each(params.steps(), |outline| fill::Age { outline, params: params.clone(), place })
 }
 
 /// The steps of a `defragment` or `layout` workload.
 #[must_use]
 pub fn layout_steps(params: &LayoutParams) -> Vec<Box<dyn Step>> {
-    let step = |outline| -> Box<dyn Step> { Box::new(Look { outline, params: params.clone() }) };
-    params.steps().into_iter().map(step).collect()
+    step::each(params.steps(), |outline| Look { outline, params: params.clone() })
 }
 
 /// Looks at a filesystem, and puts its files in order before, if that is wanted.
@@ -39,14 +34,6 @@ struct Look {
     params: LayoutParams,
 }
 
-fn mounted<'a>(step: &str, context: &StepContext<'a>) -> Result<&'a Path, WorkloadError> {
-    context.directory.ok_or_else(|| WorkloadError::Unfit {
-        step: step.to_owned(),
-        problem: "needs a filesystem".to_owned(),
-        remedy: "use a filesystem other than raw".to_owned(),
-    })
-}
-
 impl Step for Look {
     fn outline(&self) -> &StepOutline {
         &self.outline
@@ -54,7 +41,7 @@ impl Step for Look {
 
     fn run(&mut self, context: &StepContext<'_>) -> Result<StepOutcome, WorkloadError> {
         let step = &self.outline.name;
-        let directory = mounted(step, context)?;
+        let directory = context.filesystem(step)?;
         if !self.params.defragment {
             let (begin_ns, cpu_ns) = (MonotonicClock.now_ns(), thread_cpu_ns());
             let below = self.params.below.as_ref().map(|below| directory.join(below));
@@ -72,15 +59,11 @@ impl Step for Look {
         let mut outcome = defragment::run(step, directory, context)?;
         let after = Layout::of(directory)?;
         after.add_to(&mut outcome);
-        for (name, value) in [
+        outcome.set([
             ("extents_per_file_before", before.extents_per_file()),
             ("extent_distance_before", before.extent_distance()),
             ("free_extents_before", before.free.as_ref().map(|free| free.extents as f64)),
-        ] {
-            if let Some(value) = value {
-                outcome.metrics.insert(name.to_owned(), value);
-            }
-        }
+        ]);
         Ok(outcome)
     }
 }

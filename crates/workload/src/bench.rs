@@ -97,11 +97,9 @@ fn on_file(
         WorkloadParams::Sweep(sweep) => sweep.measurements(),
         WorkloadParams::SeekRw(seekrw) => seekrw.measurements(),
         _ => {
-            return Err(WorkloadError::Unfit {
-                step: params.kind_name().to_owned(),
-                problem: "cannot be run on a single file or device".to_owned(),
-                remedy: "name a directory of the filesystem instead".to_owned(),
-            });
+            let problem = "cannot be run on a single file or device";
+            let remedy = "name a directory of the filesystem instead";
+            return Err(WorkloadError::unfit(params.kind_name(), problem, remedy));
         }
     };
     let mut result = BenchResult::default();
@@ -185,11 +183,7 @@ fn verify(
 }
 
 fn open(io: &IoParams, target: BenchTarget<'_>) -> Result<OpenTarget, WorkloadError> {
-    let unfit = |problem: String, remedy: &str| WorkloadError::Unfit {
-        step: io.step.clone(),
-        problem,
-        remedy: remedy.to_owned(),
-    };
+    let unfit = |problem: String, remedy: &str| WorkloadError::unfit(&io.step, problem, remedy);
     let path = target.path;
     // Looked at before it is opened: opening a pipe or a tape does something.
     if io.durability.append {

@@ -9,7 +9,7 @@ mod stream;
 use crate::error::WorkloadError;
 use crate::io::Place;
 use crate::outcome::StepOutcome;
-use crate::step::{Step, StepContext};
+use crate::step::{self, Step, StepContext};
 use files::Names;
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
@@ -20,15 +20,16 @@ use seekwell_model::workloads::{BonnieParams, StepOutline};
 use seekwell_stats::{Histogram, derive_seed};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use stream::Stream;
 
 /// The steps of a `bonnie` workload.
 #[must_use]
 pub fn steps(params: &BonnieParams, place: Place) -> Vec<Box<dyn Step>> {
     let names = Arc::new(Mutex::new(None));
-    let step = |outline: StepOutline| -> Box<dyn Step> {
-        Box::new(Test { outline, params: params.clone(), place, names: Arc::clone(&names) })
-    };
-    params.steps().into_iter().map(step).collect()
+    step::each(params.steps(), |outline| {
+        let (params, names) = (params.clone(), Arc::clone(&names));
+        Test { outline, params, place, names }
+    })
 }
 
 /// One of the tests.
@@ -82,11 +83,7 @@ impl Test {
     }
 
     fn unfit(&self, problem: &str, remedy: &str) -> WorkloadError {
-        WorkloadError::Unfit {
-            step: self.outline.name.clone(),
-            problem: problem.to_owned(),
-            remedy: remedy.to_owned(),
-        }
+        WorkloadError::unfit(&self.outline.name, problem, remedy)
     }
 
     fn path(&self, mounted: &Path, stem: &str) -> PathBuf {
@@ -99,36 +96,27 @@ impl Test {
         let params = &self.params;
         let missing =
             || self.unfit("has no files to work on", "run seq_create or ran_create first");
-        let names = || match self.names.lock() {
-            Ok(mut names) => names.take().ok_or_else(missing),
-            Err(_) => Err(WorkloadError::Panicked),
-        };
-        let keep = |found: Names| match self.names.lock() {
-            Ok(mut names) => {
-                *names = Some(found);
-                Ok(())
-            }
-            Err(_) => Err(WorkloadError::Panicked),
-        };
+        let shared = || self.names.lock().map_err(|_| WorkloadError::Panicked);
+        let names = || shared()?.take().ok_or_else(missing);
         let root = file("bonnie.files");
         match self.outline.name.as_str() {
-            "putc" => stream::put_characters(&file("bonnie.char"), params.char_size, context),
-            "getc" => stream::get_characters(&file("bonnie.char"), context),
-            "put_block" => stream::put_blocks(&file("bonnie.data"), params, context),
-            "rewrite" => stream::rewrite(&file("bonnie.data"), params, context),
-            "get_block" => stream::get_blocks(&file("bonnie.data"), params, context),
-            "seeks" => stream::seeks(&file("bonnie.data"), params, context),
+            "putc" => Stream { path: &file("bonnie.char"), params, context }.put_characters(),
+            "getc" => Stream { path: &file("bonnie.char"), params, context }.get_characters(),
+            "put_block" => Stream { path: &file("bonnie.data"), params, context }.put_blocks(),
+            "rewrite" => Stream { path: &file("bonnie.data"), params, context }.rewrite(),
+            "get_block" => Stream { path: &file("bonnie.data"), params, context }.get_blocks(),
+            "seeks" => Stream { path: &file("bonnie.data"), params, context }.seeks(),
             "seq_create" | "ran_create" => {
                 let sequential = self.outline.name == "seq_create";
                 let names = Names::new(params, sequential, context.seed);
                 let found = files::create(&root, &names, params, context);
-                keep(names)?;
+                *shared()? = Some(names);
                 found
             }
             "seq_stat" | "ran_stat" => {
                 let names = names()?;
                 let found = files::look(&root, &names, params, context);
-                keep(names)?;
+                *shared()? = Some(names);
                 found
             }
             _ => files::delete(&root, &names()?, context),
@@ -154,21 +142,15 @@ impl Step for Test {
             ..StepOutcome::default()
         };
         let latencies = &found.latencies;
-        let values = [
+        let cpu_share =
+            (outcome.elapsed_ns > 0).then(|| outcome.cpu_ns as f64 / outcome.elapsed_ns as f64);
+        outcome.compute(&self.outline.metrics);
+        outcome.set([
             ("latency_mean", latencies.mean_ns()),
             ("latency_p99", latencies.percentile_ns(0.99).map(|ns| ns as f64)),
             ("latency_max", latencies.max_ns().map(|ns| ns as f64)),
-            (
-                "cpu_share",
-                (outcome.elapsed_ns > 0).then(|| outcome.cpu_ns as f64 / outcome.elapsed_ns as f64),
-            ),
-        ];
-        outcome.compute(&self.outline.metrics);
-        for (name, value) in values {
-            if let Some(value) = value {
-                outcome.metrics.insert(name.to_owned(), value);
-            }
-        }
+            ("cpu_share", cpu_share),
+        ]);
         outcome.keep(kind(&self.outline.name), found.latencies);
         if self.outline.name == "getc" {
             remove(&self.path(self.mounted(context)?, "bonnie.char"))?;

@@ -2,7 +2,7 @@
 
 use crate::error::WorkloadError;
 use crate::outcome::StepOutcome;
-use crate::step::{Step, StepContext};
+use crate::step::{self, Step, StepContext};
 use rustix::fs::{FallocateFlags, fallocate};
 use seekwell_engine::{Clock, MonotonicClock};
 use seekwell_model::workloads::calls::{Call, CallKind};
@@ -18,9 +18,7 @@ mod tests;
 /// The step of a `calls` workload.
 #[must_use]
 pub fn steps(params: &CallsParams) -> Vec<Box<dyn Step>> {
-    let step =
-        |outline| -> Box<dyn Step> { Box::new(Calls { outline, params: params.clone(), made: 0 }) };
-    params.steps().into_iter().map(step).collect()
+    step::each(params.steps(), |outline| Calls { outline, params: params.clone(), made: 0 })
 }
 
 #[derive(Debug)]

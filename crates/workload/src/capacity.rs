@@ -2,7 +2,7 @@
 
 use crate::error::WorkloadError;
 use crate::outcome::StepOutcome;
-use crate::step::{Step, StepContext};
+use crate::step::{self, Step, StepContext};
 use crate::target::{self, Access};
 use seekwell_engine::buffer::Aligned;
 use seekwell_engine::{Clock, MonotonicClock};
@@ -27,19 +27,10 @@ pub trait Medium {
     /// Bytes that it claims.
     fn claimed(&self) -> u64;
     /// Reads a whole buffer.
-    ///
-    /// # Errors
-    /// What the device says.
     fn read(&mut self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
     /// Writes a whole buffer.
-    ///
-    /// # Errors
-    /// What the device says.
     fn write(&mut self, buffer: &[u8], offset: u64) -> io::Result<()>;
     /// Brings what was written out of all caches.
-    ///
-    /// # Errors
-    /// What the device says.
     fn flush(&mut self) -> io::Result<()>;
 }
 
@@ -87,9 +78,6 @@ fn offsets(claimed: u64) -> Vec<u64> {
 }
 
 /// Stamps a few blocks, reads them back, and restores what they held, also after an error.
-///
-/// # Errors
-/// What the device says.
 pub fn quick(medium: &mut dyn Medium, seed: u64) -> io::Result<Found> {
     let offsets = offsets(medium.claimed());
     let mut kept = Vec::with_capacity(offsets.len());
@@ -192,8 +180,7 @@ impl Medium for Device {
 /// The step.
 #[must_use]
 pub fn steps(params: CapacityParams) -> Vec<Box<dyn Step>> {
-    let step = |outline| -> Box<dyn Step> { Box::new(Capacity { outline, params }) };
-    params.steps().into_iter().map(step).collect()
+    step::each(params.steps(), |outline| Capacity { outline, params })
 }
 
 #[derive(Debug)]
@@ -210,11 +197,8 @@ impl Step for Capacity {
     fn run(&mut self, context: &StepContext<'_>) -> Result<StepOutcome, WorkloadError> {
         let step = &self.outline.name;
         if !context.raw {
-            return Err(WorkloadError::Unfit {
-                step: step.clone(),
-                problem: "checks a whole device, and this is a directory".to_owned(),
-                remedy: "name the device".to_owned(),
-            });
+            let problem = "checks a whole device, and this is a directory";
+            return Err(WorkloadError::unfit(step, problem, "name the device"));
         }
         let access = Access { write: true, direct: true, durable: false };
         let file = target::open_device(context, access, step)?;

@@ -35,14 +35,8 @@ pub fn steps(params: ChunkParams, place: Place) -> Vec<Box<dyn Step>> {
 }
 
 fn path(context: &StepContext<'_>, place: Place, step: &str) -> Result<PathBuf, WorkloadError> {
-    match context.directory {
-        Some(directory) => Ok(directory.join(place.name("chunk.data"))),
-        None => Err(WorkloadError::Unfit {
-            step: step.to_owned(),
-            problem: "needs a directory".to_owned(),
-            remedy: "use it on a filesystem".to_owned(),
-        }),
-    }
+    let unfit = || WorkloadError::unfit(step, "needs a directory", "use it on a filesystem");
+    Ok(context.directory.ok_or_else(unfit)?.join(place.name("chunk.data")))
 }
 
 /// Writes the chunk a character at a time.
@@ -193,11 +187,9 @@ impl Whole {
         if done as u64 == self.params.size.0 {
             return Ok(());
         }
-        Err(WorkloadError::Unfit {
-            step: self.outline.name.clone(),
-            problem: format!("{what} {done} of {} bytes with one call", self.params.size.0),
-            remedy: "the filesystem is full, or something else changed the file".to_owned(),
-        })
+        let problem = format!("{what} {done} of {} bytes with one call", self.params.size.0);
+        let remedy = "the filesystem is full, or something else changed the file";
+        Err(WorkloadError::unfit(&self.outline.name, problem, remedy))
     }
 }
 

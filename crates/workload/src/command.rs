@@ -5,7 +5,7 @@ mod patterns;
 
 use crate::error::WorkloadError;
 use crate::outcome::StepOutcome;
-use crate::step::{Step, StepContext};
+use crate::step::{self, Step, StepContext};
 use child::{Ended, Finished, Limits};
 use patterns::Patterns;
 use seekwell_host::confine::Confinement;
@@ -27,10 +27,7 @@ const SHOWN_LINES: usize = 10;
 #[must_use]
 pub fn steps(params: &CommandParams) -> Vec<Box<dyn Step>> {
     let params = Arc::new(params.clone());
-    let step = |outline: StepOutline| -> Box<dyn Step> {
-        Box::new(Command { outline, params: Arc::clone(&params) })
-    };
-    params.steps().into_iter().map(step).collect()
+    step::each(params.steps(), |outline| Command { outline, params: Arc::clone(&params) })
 }
 
 /// The preparing or the measured command.

@@ -90,32 +90,21 @@ impl Step for Script {
         let finished = child::run(&line, Path::new("/"), limits, Some(confinement))
             .map_err(|source| self.failed(format!("could not be run: {source}"), ""))?;
         let output = finished.output.text();
-        match finished.ended {
-            Ended::Status(0) => {}
-            Ended::Stopped => return Err(WorkloadError::Stopped { step: step.clone() }),
-            Ended::Status(status) => {
-                return Err(self.failed(format!("ended with status {status}"), &output));
-            }
-            Ended::Signal(signal) => {
-                return Err(self.failed(format!("was ended by signal {signal}"), &output));
-            }
-            Ended::TimedOut => {
-                return Err(self.failed("did not end in time".to_owned(), &output));
-            }
+        if finished.ended == Ended::Stopped {
+            return Err(WorkloadError::Stopped { step: step.clone() });
+        }
+        if let Some(problem) = finished.ended.failure("did not end in time") {
+            return Err(self.failed(problem, &output));
         }
         let mut outcome = match self.outline.measured {
             true => (self.read)(&output).map_err(|problem| self.failed(problem, &output))?,
             false => StepOutcome { elapsed_ns: finished.elapsed_ns, ..StepOutcome::default() },
         };
         outcome.cpu_ns = finished.cpu_ns;
-        let wanted: Vec<String> = self
-            .outline
-            .metrics
-            .iter()
-            .filter(|metric| !outcome.metrics.contains_key(*metric))
-            .cloned()
-            .collect();
-        outcome.compute(&wanted);
+        // What the program printed is not computed again.
+        let printed = std::mem::take(&mut outcome.metrics);
+        outcome.compute(&self.outline.metrics);
+        outcome.metrics.extend(printed);
         Ok(outcome)
     }
 }

@@ -159,6 +159,11 @@ fn last_output(output: &str) -> String {
 }
 
 impl WorkloadError {
+    /// A step that cannot run on what it was given.
+    pub(crate) fn unfit(step: &str, problem: impl Into<String>, remedy: &str) -> Self {
+        Self::Unfit { step: step.to_owned(), problem: problem.into(), remedy: remedy.to_owned() }
+    }
+
     /// For `map_err`: names what was being done to which path.
     pub(crate) fn file<E: Into<io::Error>>(
         action: &'static str,

@@ -6,6 +6,7 @@
 mod result;
 
 use crate::command::child::{Ended, Finished, Limits, run_program};
+use crate::command::last_lines;
 use crate::error::WorkloadError;
 use crate::io::Place;
 use crate::outcome::StepOutcome;
@@ -25,9 +26,6 @@ use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
-
-/// Last lines of fio's output that an error shows.
-const SHOWN_LINES: usize = 10;
 
 /// The steps of a `fio` workload.
 #[must_use]
@@ -70,11 +68,9 @@ impl Group {
             return Ok(Site { folder, device: Some(inheritable(&OwnedFd::from(device))?) });
         }
         let Some(mounted) = context.directory else {
-            return Err(WorkloadError::Unfit {
-                step: self.outline.name.clone(),
-                problem: "has neither a directory nor a raw device".to_owned(),
-                remedy: "mount one, or use raw".to_owned(),
-            });
+            let problem = "has neither a directory nor a raw device";
+            let remedy = "mount one, or use raw";
+            return Err(WorkloadError::unfit(&self.outline.name, problem, remedy));
         };
         // Files of earlier steps stay, so that a job can read what one before it wrote.
         let folder = mounted.join(self.place.name("fio"));
@@ -189,20 +185,13 @@ impl Group {
     }
 
     fn check_end(&self, finished: &Finished, text: &str) -> Result<(), WorkloadError> {
-        let problem = match finished.ended {
-            Ended::Status(0) | Ended::Stopped => return Ok(()),
-            Ended::Status(status) => format!("(fio) ended with status {status}"),
-            Ended::Signal(signal) => format!("(fio) was ended by signal {signal}"),
-            Ended::TimedOut => {
-                let limit = self.params.timeout.map(|time| time.to_string()).unwrap_or_default();
-                format!("(fio) was not done after {limit}")
-            }
+        let limit = self.params.timeout.map(|time| time.to_string()).unwrap_or_default();
+        let Some(problem) = finished.ended.failure(&format!("was not done after {limit}")) else {
+            return Ok(());
         };
         let said = before_json(text, finished);
-        let lines: Vec<&str> =
-            said.lines().filter(|line| !line.trim().is_empty() && *line != "{").collect();
-        let shown = lines[lines.len().saturating_sub(SHOWN_LINES)..].join("\n");
-        Err(self.failed(problem, shown))
+        let lines: Vec<&str> = said.lines().filter(|line| *line != "{").collect();
+        Err(self.failed(format!("(fio) {problem}"), last_lines(&lines.join("\n"))))
     }
 }
 

@@ -90,7 +90,7 @@ impl Setting {
     }
 
     pub(crate) fn unfit(&self, problem: String, remedy: &str) -> WorkloadError {
-        WorkloadError::Unfit { step: self.params.step.clone(), problem, remedy: remedy.to_owned() }
+        WorkloadError::unfit(&self.params.step, problem, remedy)
     }
 
     /// The mounted directory.

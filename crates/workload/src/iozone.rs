@@ -109,7 +109,7 @@ impl Step for Pass {
 
 impl Pass {
     fn unfit(&self, problem: String, remedy: &str) -> WorkloadError {
-        WorkloadError::Unfit { step: self.outline.name.clone(), problem, remedy: remedy.to_owned() }
+        WorkloadError::unfit(&self.outline.name, problem, remedy)
     }
 
     fn direct(&self) -> bool {

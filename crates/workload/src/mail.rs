@@ -5,25 +5,25 @@
 
 pub mod archive;
 pub mod content;
-pub mod read;
-pub mod remove;
+mod read;
+mod remove;
 pub mod tree;
-pub mod unpack;
-pub mod verify;
+mod unpack;
+mod verify;
 pub mod walk;
 
 use crate::error::WorkloadError;
 use crate::io::Place;
 use crate::outcome::{StepOutcome, Totals};
-use crate::step::{Step, StepContext};
+use crate::step::{self, Step, StepContext};
 use rustix::fs::{Mode, OFlags};
 use seekwell_engine::clock::thread_cpu_ns;
 use seekwell_engine::{Clock, MonotonicClock};
-use seekwell_model::workloads::MailParams;
+use seekwell_model::workloads::{MailParams, StepOutline};
 use seekwell_stats::Histogram;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tree::Tree;
 
@@ -34,22 +34,38 @@ pub const RECORD_BYTES: usize = 10_240;
 #[must_use]
 pub fn steps(params: &MailParams, place: Place) -> Vec<Box<dyn Step>> {
     let shared = Shared::new(params.clone(), place);
-    let step = |outline: seekwell_model::workloads::StepOutline| -> Box<dyn Step> {
-        let shared = shared.clone();
-        match outline.name.as_str() {
-            "unpack" => Box::new(unpack::Unpack::new(outline, shared)),
-            "unpack-verify" => Box::new(verify::Verify::new(outline, shared)),
-            "read_archive" => Box::new(read::ReadArchive::new(outline, shared)),
-            "read_directory" => Box::new(read::ReadDirectory::new(outline, shared)),
-            _ => Box::new(remove::Remove::new(outline, shared)),
-        }
-    };
-    params.steps().into_iter().map(step).collect()
+    step::each(params.steps(), |outline| Mail { outline, shared: shared.clone() })
+}
+
+/// One of the steps.
+#[derive(Debug)]
+struct Mail {
+    outline: StepOutline,
+    shared: Shared,
+}
+
+impl Step for Mail {
+    fn outline(&self) -> &StepOutline {
+        &self.outline
+    }
+
+    fn run(&mut self, context: &StepContext<'_>) -> Result<StepOutcome, WorkloadError> {
+        let mounted = context.filesystem(&self.outline.name)?;
+        let mut outcome = match self.outline.name.as_str() {
+            "unpack" => self.unpack(mounted, context)?,
+            "unpack-verify" => return self.verify(mounted, context),
+            "read_archive" => self.read_archive(mounted, context)?,
+            "read_directory" => self.read_directory(mounted, context)?,
+            _ => self.remove(mounted, context)?,
+        };
+        outcome.compute(&self.outline.metrics);
+        Ok(outcome)
+    }
 }
 
 /// State shared by the steps of one workload.
 #[derive(Clone, Debug)]
-pub struct Shared {
+struct Shared {
     params: Arc<MailParams>,
     place: Place,
     state: Arc<Mutex<State>>,
@@ -123,20 +139,7 @@ impl Shared {
 }
 
 fn missing(step: &str) -> WorkloadError {
-    WorkloadError::Unfit {
-        step: step.to_owned(),
-        problem: "has no unpacked tree".to_owned(),
-        remedy: "run unpack before it".to_owned(),
-    }
-}
-
-/// The mounted directory that a step works in.
-fn directory<'a>(step: &str, context: &StepContext<'a>) -> Result<&'a Path, WorkloadError> {
-    context.directory.ok_or_else(|| WorkloadError::Unfit {
-        step: step.to_owned(),
-        problem: "needs a filesystem".to_owned(),
-        remedy: "use a filesystem other than raw".to_owned(),
-    })
+    WorkloadError::unfit(step, "has no unpacked tree", "run unpack before it")
 }
 
 /// An open directory of a copy, and its path for messages.
@@ -150,9 +153,6 @@ pub struct Root {
 
 impl Root {
     /// Opens a copy.
-    ///
-    /// # Errors
-    /// The kernel's error.
     pub fn open(path: PathBuf) -> Result<Self, WorkloadError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let directory = rustix::fs::open(&path, flags, Mode::empty())
@@ -200,18 +200,12 @@ impl Meter {
     /// The outcome up to now.
     fn finish(self) -> StepOutcome {
         let elapsed_ns = self.clock.now_ns().saturating_sub(self.started_ns);
-        let mut histograms = BTreeMap::new();
+        let cpu_ns = thread_cpu_ns().saturating_sub(self.cpu_before_ns);
+        let mut outcome = StepOutcome { elapsed_ns, cpu_ns, ..StepOutcome::default() };
         for (kind, histogram) in self.kinds {
-            if !histogram.is_empty() {
-                histograms.insert(kind.to_owned(), histogram);
-            }
+            outcome.keep(kind, histogram);
         }
-        StepOutcome {
-            elapsed_ns,
-            cpu_ns: thread_cpu_ns().saturating_sub(self.cpu_before_ns),
-            histograms,
-            ..StepOutcome::default()
-        }
+        outcome
     }
 }
 

@@ -8,7 +8,7 @@ use crate::io::Place;
 use crate::mail::content::Content;
 use crate::mail::tree::lognormal_size;
 use crate::outcome::StepOutcome;
-use crate::step::{Step, StepContext};
+use crate::step::{self, Step, StepContext};
 use mailbox::Mailbox;
 use seekwell_engine::{Clock, ClockCost, MonotonicClock};
 use seekwell_model::workloads::{MaildirParams, StepOutline};
@@ -22,10 +22,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[must_use]
 pub fn steps(params: &MaildirParams, place: Place) -> Vec<Box<dyn Step>> {
     let store = Store { name: place.name("maildir"), mailboxes: Arc::default() };
-    let step = |outline: StepOutline| -> Box<dyn Step> {
-        Box::new(Maildir { outline, params: params.clone(), store: store.clone() })
-    };
-    params.steps().into_iter().map(step).collect()
+    step::each(params.steps(), |outline| {
+        let (params, store) = (params.clone(), store.clone());
+        Maildir { outline, params, store }
+    })
 }
 
 /// The mailboxes, which both steps know.
@@ -67,11 +67,8 @@ impl Maildir {
     fn measure(&self, context: &StepContext<'_>) -> Result<StepOutcome, WorkloadError> {
         let mut mailboxes = self.store.mailboxes.lock().unwrap_or_else(PoisonError::into_inner);
         if mailboxes.is_empty() {
-            return Err(WorkloadError::Unfit {
-                step: self.outline.name.clone(),
-                problem: "has no mailboxes".to_owned(),
-                remedy: "run the step that fills them before it".to_owned(),
-            });
+            let remedy = "run the step that fills them before it";
+            return Err(WorkloadError::unfit(&self.outline.name, "has no mailboxes", remedy));
         }
         let clock_cost_ns = Some(ClockCost::measure(&MonotonicClock).cost_ns);
         let failed = AtomicBool::new(false);

@@ -60,6 +60,12 @@ impl StepOutcome {
         }
     }
 
+    /// Sets those of the metrics that are known.
+    pub(crate) fn set<const N: usize>(&mut self, metrics: [(&str, Option<f64>); N]) {
+        let known = metrics.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        self.metrics.extend(known);
+    }
+
     /// Sets those of the named metrics that follow from counts, times and histograms. One that
     /// cannot be known (a latency when nothing completed) stays absent.
     pub fn compute(&mut self, metrics: &[String]) {

@@ -3,7 +3,7 @@
 use crate::error::WorkloadError;
 use crate::io::Place;
 use crate::outcome::StepOutcome;
-use crate::step::{Step, StepContext};
+use crate::step::{self, Step, StepContext};
 use seekwell_host::confine::{Reach, read_confined};
 use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_model::workloads::replay::{GUEST_TRACES, ReplaySpeed, guest_trace};
@@ -32,11 +32,24 @@ const LOST_AND_FOUND: &str = "lost+found";
 #[must_use]
 pub fn steps(params: &ReplayParams, place: Place) -> Vec<Box<dyn Step>> {
     let shared = SharedPlan::default();
-    let step = |outline: StepOutline| -> Box<dyn Step> {
+    step::each(params.steps(), |outline| {
         let (params, shared) = (params.clone(), Arc::clone(&shared));
-        Box::new(Replay { outline, params, place, shared })
-    };
-    params.steps().into_iter().map(step).collect()
+        Replay { outline, params, place, shared }
+    })
+}
+
+/// Speed of a replay.
+pub(crate) fn speed(speed: ReplaySpeed, scale: f64) -> Speed {
+    match speed {
+        ReplaySpeed::Recorded => Speed::Recorded(scale),
+        ReplaySpeed::Asap => Speed::AsFastAsPossible,
+        ReplaySpeed::Open => Speed::Open(scale),
+    }
+}
+
+/// Content of what a replay writes.
+pub(crate) fn content(zeros: bool) -> Content {
+    if zeros { Content::Zeros } else { Content::Random }
 }
 
 /// The rebuild or the replay.
@@ -65,10 +78,6 @@ impl Replay {
         Ok(target)
     }
 
-    fn content(&self) -> Content {
-        if self.params.zeros { Content::Zeros } else { Content::Random }
-    }
-
     /// Reads the trace, and makes the files that it found.
     fn rebuild(&self, context: &StepContext<'_>) -> Result<StepOutcome, WorkloadError> {
         let start = Instant::now();
@@ -93,7 +102,8 @@ impl Replay {
         let kept = kept_free(directory).map_err(WorkloadError::file("examine", directory))?;
         check_room(&made, &target, kept).map_err(self.failed())?;
         let stop = context.stop.as_deref();
-        let rebuilt = rebuild(&made, &target, self.content(), stop).map_err(self.failed())?;
+        let rebuilt =
+            rebuild(&made, &target, content(self.params.zeros), stop).map_err(self.failed())?;
         *self.shared.lock().unwrap_or_else(PoisonError::into_inner) =
             Some((Arc::new(made), target));
         Ok(StepOutcome {
@@ -113,15 +123,11 @@ impl Replay {
             let missing = io::Error::from(io::ErrorKind::NotFound);
             return Err(WorkloadError::file("find the rebuilt files in", directory)(missing));
         };
-        let speed = match self.params.speed {
-            ReplaySpeed::Recorded => Speed::Recorded(self.params.scale),
-            ReplaySpeed::Asap => Speed::AsFastAsPossible,
-            ReplaySpeed::Open => Speed::Open(self.params.scale),
-        };
+        let speed = speed(self.params.speed, self.params.scale);
         if is_guest() {
             await_timers();
         }
-        let (content, stop) = (self.content(), context.stop.clone());
+        let (content, stop) = (content(self.params.zeros), context.stop.clone());
         // In virtual time a thread that waits awake would wait without end.
         let kept = kept_free(directory).map_err(WorkloadError::file("examine", directory))?;
         let options = Options { speed, content, stop, awake: !is_guest(), kept };
@@ -212,7 +218,7 @@ fn outcome(
     outcome.compute(&outline.metrics);
     let lost: u64 = fidelity.lost.values().sum();
     let lateness = replayed.lateness.percentile_ns(0.99).map(|ns| ns as f64);
-    let own = [
+    outcome.set([
         ("time_in_calls", Some(replayed.inside_ns as f64 / 1e9)),
         ("fidelity", fidelity.share()),
         ("calls_differing", Some(fidelity.differing as f64)),
@@ -223,9 +229,7 @@ fn outcome(
         ("lateness_p99", lateness),
         ("device_read_recorded", recorded.device_bytes.map(|bytes| bytes.read as f64)),
         ("device_written_recorded", recorded.device_bytes.map(|bytes| bytes.written as f64)),
-    ];
-    let known = own.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-    outcome.metrics.extend(known);
+    ]);
     outcome
 }
 

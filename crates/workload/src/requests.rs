@@ -2,16 +2,16 @@
 
 use crate::error::WorkloadError;
 use crate::outcome::StepOutcome;
-use crate::replay::is_guest;
-use crate::step::{Step, StepContext};
+use crate::replay::{content, is_guest, speed};
+use crate::step::{self, Step, StepContext};
 use crate::target::{self, Access};
 use seekwell_host::confine::{Reach, read_confined};
 use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_model::workloads::replay::{ReplaySpeed, guest_trace};
 use seekwell_model::workloads::{RequestsParams, StepOutline};
 use seekwell_replay::{
-    Content, Fidelity, Options, Place, RecordedRequests, ReplayError, RequestChoice, RequestPlan,
-    RequestsReplayed, Speed, fill, plan_requests, replay_requests,
+    Fidelity, Options, Place, RecordedRequests, ReplayError, RequestChoice, RequestPlan,
+    RequestsReplayed, fill, plan_requests, replay_requests,
 };
 use seekwell_trace::Trace;
 use std::fs::File;
@@ -26,10 +26,10 @@ type SharedPlan = Arc<Mutex<Option<Arc<RequestPlan>>>>;
 #[must_use]
 pub fn steps(params: &RequestsParams) -> Vec<Box<dyn Step>> {
     let shared = SharedPlan::default();
-    let step = |outline: StepOutline| -> Box<dyn Step> {
-        Box::new(Requests { outline, params: params.clone(), shared: Arc::clone(&shared) })
-    };
-    params.steps().into_iter().map(step).collect()
+    step::each(params.steps(), |outline| {
+        let (params, shared) = (params.clone(), Arc::clone(&shared));
+        Requests { outline, params, shared }
+    })
 }
 
 /// The filling or the requests.
@@ -74,18 +74,11 @@ impl Requests {
 
     fn device(&self, context: &StepContext<'_>, write: bool) -> Result<File, WorkloadError> {
         if !context.raw {
-            return Err(WorkloadError::Unfit {
-                step: self.outline.name.clone(),
-                problem: "repeats block requests, which would destroy a filesystem".to_owned(),
-                remedy: "use a raw device".to_owned(),
-            });
+            let problem = "repeats block requests, which would destroy a filesystem";
+            return Err(WorkloadError::unfit(&self.outline.name, problem, "use a raw device"));
         }
         let access = Access { write, direct: true, durable: false };
         target::open_device(context, access, &self.outline.name)
-    }
-
-    fn content(&self) -> Content {
-        if self.params.zeros { Content::Zeros } else { Content::Random }
     }
 
     fn fill(&self, context: &StepContext<'_>) -> Result<StepOutcome, WorkloadError> {
@@ -94,7 +87,7 @@ impl Requests {
         let place = self.place(plan.recorded(), context)?;
         let device = self.device(context, true)?;
         let stop = context.stop.as_deref();
-        let bytes = fill(&plan, &place, &device, context.device, self.content(), stop)
+        let bytes = fill(&plan, &place, &device, context.device, content(self.params.zeros), stop)
             .map_err(self.failed())?;
         Ok(StepOutcome {
             app_bytes_written: bytes,
@@ -108,12 +101,8 @@ impl Requests {
         let plan = self.plan()?;
         let place = self.place(plan.recorded(), context)?;
         let device = self.device(context, plan.recorded().writes)?;
-        let speed = match self.params.speed {
-            ReplaySpeed::Recorded => Speed::Recorded(self.params.scale),
-            ReplaySpeed::Asap => Speed::AsFastAsPossible,
-            ReplaySpeed::Open => Speed::Open(self.params.scale),
-        };
-        let (content, stop) = (self.content(), context.stop.clone());
+        let speed = speed(self.params.speed, self.params.scale);
+        let (content, stop) = (content(self.params.zeros), context.stop.clone());
         // In virtual time a thread that waits awake would wait without end.
         let options = Options { speed, content, stop, awake: !is_guest(), kept: 0 };
         let replayed = replay_requests(&plan, &place, &device, context.device, &options)
@@ -152,8 +141,7 @@ impl Requests {
             outcome.keep(kind, histogram);
         }
         outcome.compute(&self.outline.metrics);
-        let known = own.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-        outcome.metrics.extend(known);
+        outcome.set(own);
         outcome
     }
 }

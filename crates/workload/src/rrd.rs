@@ -117,12 +117,7 @@ fn directory(
     place: Place,
     context: &StepContext<'_>,
 ) -> Result<PathBuf, WorkloadError> {
-    let mounted = context.directory.ok_or_else(|| WorkloadError::Unfit {
-        step: step.to_owned(),
-        problem: "needs a filesystem".to_owned(),
-        remedy: "use a filesystem other than raw".to_owned(),
-    })?;
-    Ok(mounted.join(place.name("rra")))
+    Ok(context.filesystem(step)?.join(place.name("rra")))
 }
 
 fn open_directory(path: &Path) -> Result<OwnedFd, WorkloadError> {
@@ -340,11 +335,7 @@ fn measure(outcome: &mut StepOutcome, times: &Times) {
         ("fsync_max", fsync.and_then(Histogram::max_ns).map(|ns| ns as f64)),
         ("fsync_alone_p99", percentile(alone, 0.99)),
     ];
-    for (name, value) in found {
-        if let Some(value) = value {
-            outcome.metrics.insert(name.to_owned(), value);
-        }
-    }
+    outcome.set(found);
 }
 
 #[cfg(test)]

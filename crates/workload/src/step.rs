@@ -58,6 +58,14 @@ pub struct StepContext<'a> {
     pub keep_samples: usize,
 }
 
+/// A step for each outline.
+pub(crate) fn each<S: Step + 'static>(
+    outlines: Vec<StepOutline>,
+    step: impl Fn(StepOutline) -> S,
+) -> Vec<Box<dyn Step>> {
+    outlines.into_iter().map(|outline| Box::new(step(outline)) as Box<dyn Step>).collect()
+}
+
 /// Takes numbers of acknowledged transactions.
 pub trait Acknowledged: std::fmt::Debug + Sync {
     /// Takes the rows that all transactions together have acknowledged so far.
@@ -66,15 +74,15 @@ pub trait Acknowledged: std::fmt::Debug + Sync {
 
 impl<'a> StepContext<'a> {
     /// The mounted directory of a step that needs one.
-    ///
-    /// # Errors
-    /// [`WorkloadError::Unfit`] on a raw device.
     pub(crate) fn mounted(&self, step: &str) -> Result<&'a Path, WorkloadError> {
-        self.directory.ok_or_else(|| WorkloadError::Unfit {
-            step: step.to_owned(),
-            problem: "needs a directory".to_owned(),
-            remedy: "mount a filesystem".to_owned(),
-        })
+        self.directory
+            .ok_or_else(|| WorkloadError::unfit(step, "needs a directory", "mount a filesystem"))
+    }
+
+    /// The mounted directory of a step that a lab may run on a raw device.
+    pub(crate) fn filesystem(&self, step: &str) -> Result<&'a Path, WorkloadError> {
+        let remedy = "use a filesystem other than raw";
+        self.directory.ok_or_else(|| WorkloadError::unfit(step, "needs a filesystem", remedy))
     }
 
     /// Returns true when the caller wants the step to end.

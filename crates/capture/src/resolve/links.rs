@@ -1,9 +1,9 @@
 //! Symbolic links that calls make: where they lead, and the length of their text.
 
 use super::Resolver;
-use crate::processes;
 use crate::record::{CallRecord, PathRecord, Slot};
 use seekwell_trace::calls::Call;
+use seekwell_trace::path::plain;
 use seekwell_trace::{FileId, TraceWriter};
 
 impl Resolver {
@@ -15,11 +15,11 @@ impl Resolver {
         writer: &mut TraceWriter,
     ) -> Option<FileId> {
         let whole = if text.starts_with('/') {
-            processes::plain(text.to_owned())
+            plain(text.to_owned())
         } else {
             let link = &self.entries.get(link?.0 as usize)?.path;
             let (directory, _) = link.rsplit_once('/')?;
-            processes::plain(format!("{directory}/{text}"))
+            plain(format!("{directory}/{text}"))
         };
         self.file(&whole, None, writer)
     }

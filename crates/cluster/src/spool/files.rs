@@ -72,6 +72,14 @@ pub(super) fn write(
     })
 }
 
+/// Moves a file; false if it is not there.
+pub(super) fn moved(action: &'static str, from: &Path, to: &Path) -> Result<bool, ClusterError> {
+    match fs::rename(from, to) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        moved => moved.map(|()| true).map_err(failed(action, from)),
+    }
+}
+
 /// Names in a folder, sorted.
 pub(super) fn names(folder: &Path) -> Result<Vec<String>, ClusterError> {
     let list = || -> io::Result<Vec<String>> {

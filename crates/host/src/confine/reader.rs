@@ -127,17 +127,14 @@ const REFUSED: [libc::c_long; 24] = [
     libc::SYS_io_uring_setup,
 ];
 
+fn failed(source: impl Into<io::Error>) -> Error {
+    let remedy = "this needs a kernel with CONFIG_SECCOMP_FILTER";
+    Error::call("confine the reading of a file", remedy)(source)
+}
+
 /// Turns this process into a reader for the rest of its life, which opens the files of `reach` alone where the
 /// kernel has Landlock. Call it before it has other threads.
-///
-/// # Errors
-/// The kernel's.
 pub fn become_reader(limits: Limits, reach: &Reach) -> Result<()> {
-    let failed = |source: io::Error| Error::Call {
-        action: "confine the reading of a file".to_owned(),
-        source,
-        remedy: "this needs a kernel with CONFIG_SECCOMP_FILTER",
-    };
     limit(Resource::As, limits.address_space(), Some(0)).map_err(failed)?;
     limit(Resource::Cpu, limits.cpu_s, Some(Limits::GRACE_S)).map_err(failed)?;
     COUNT.fetch_add(1, Ordering::Relaxed);
@@ -179,14 +176,9 @@ pub(super) fn read_limited<T: Send>(
 
 /// Gives up the rights of this thread.
 fn give_up(reach: &Reach) -> Result<()> {
-    let failed = |source: io::Error| Error::Call {
-        action: "confine the reading of a file".to_owned(),
-        source,
-        remedy: "this needs a kernel with CONFIG_SECCOMP_FILTER",
-    };
     let bounding = own_capabilities()?.effective.contains(CapabilitySet::SETPCAP);
     enter::drop_capabilities(CapabilitySet::DAC_OVERRIDE, bounding).map_err(failed)?;
-    rustix::thread::set_no_new_privs(true).map_err(|error| failed(error.into()))?;
+    rustix::thread::set_no_new_privs(true).map_err(failed)?;
     landlock::limit(reach).map_err(failed)?;
     refuse().map_err(failed)
 }

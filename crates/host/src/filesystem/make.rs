@@ -86,11 +86,7 @@ pub fn make(
 fn sector_size(system: &System, token: &WriteToken) -> Result<Bytes> {
     let path = system.queue(token.kernel_name())?.join("logical_block_size");
     let sector: Option<u64> = sysfs::read_number(&path)?;
-    sector.map(Bytes).ok_or_else(|| Error::Format {
-        path,
-        content: "nothing".to_owned(),
-        expected: "the logical sector size",
-    })
+    sector.map(Bytes).ok_or_else(|| Error::format(path, "nothing", "the logical sector size"))
 }
 
 /// Says in words what mkfs would say with its usage text.

@@ -1,6 +1,7 @@
 //! Import of blkparse's text: `blkparse -i sda`, in its own format.
 
 use super::block::{Action, Joiner, Step};
+use super::strace_line::seconds;
 use super::{Imported, lines};
 use seekwell_trace::meta::{LOST_STEPS, Lost, Meta};
 use seekwell_trace::{Limits, Operation, RequestFlags, TraceError, TraceWriter};
@@ -17,7 +18,7 @@ pub fn blkparse(input: &Path, output: &Path) -> Result<Imported, TraceError> {
     let mut reader = std::io::BufReader::new(lines::open(input)?);
     let mut meta = Meta { requests: true, ..Meta::new("blkparse") };
     let mut writer = TraceWriter::create(output, &meta, Limits::default())?;
-    let mut joiner = Joiner::new();
+    let mut joiner = Joiner::default();
     let (mut lost, mut bytes) = (0, Vec::new());
     while let Some(is_whole) =
         lines::next(&mut reader, &mut bytes).map_err(TraceError::io("read", input))?
@@ -31,19 +32,10 @@ pub fn blkparse(input: &Path, output: &Path) -> Result<Imported, TraceError> {
         }
     }
     joiner.finish(&mut writer)?;
-    if writer.events() == 0 {
-        writer.abandon();
-        let problem =
-            "no request in it; give the text of `blkparse -i DEVICE`, without -f".to_owned();
-        return Err(TraceError::Import { path: input.to_owned(), line: 1, problem });
-    }
     if lost > 0 {
         meta.lost.push(Lost { cpu: None, kind: LOST_STEPS.to_owned(), count: lost });
     }
-    meta.duration_ns = Some(joiner.duration_ns());
-    meta.gaps = joiner.gaps();
-    writer.finish(&meta)?;
-    Ok(joiner.counts)
+    joiner.write(writer, meta, input, "give the text of `blkparse -i DEVICE`, without -f")
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +73,7 @@ fn other(text: &str) -> Line {
 fn step(device: u32, mut words: SplitWhitespace<'_>) -> Option<Option<Step>> {
     let _cpu: u64 = words.next()?.parse().ok()?;
     let _sequence: u64 = words.next()?.parse().ok()?;
-    let time_ns = seconds(words.next()?)?;
+    let time_ns = words.next().filter(|word| word.contains('.')).and_then(seconds)?;
     let process = words.next()?.parse::<u64>().ok()?;
     let action = match words.next()? {
         "Q" => Action::Queue,
@@ -126,14 +118,6 @@ fn device(word: &str) -> Option<u32> {
     let (major, minor) = word.split_once(',')?;
     let (major, minor): (u32, u32) = (major.parse().ok()?, minor.parse().ok()?);
     (major < 1 << 12 && minor < 1 << 20).then_some(major << 20 | minor)
-}
-
-/// `0.000123456` as nanoseconds.
-fn seconds(word: &str) -> Option<u64> {
-    let (whole, fraction) = word.split_once('.')?;
-    let scale = 10_u64.pow(9_u32.checked_sub(u32::try_from(fraction.len()).ok()?)?);
-    let (whole, fraction): (u64, u64) = (whole.parse().ok()?, fraction.parse().ok()?);
-    whole.checked_mul(1_000_000_000)?.checked_add(fraction * scale)
 }
 
 /// Operation and flags of letters such as `FWFSM`: an F before the operation is a flush before the

@@ -67,24 +67,16 @@ pub fn blktrace(input: &Path, output: &Path) -> Result<Imported, TraceError> {
     }
     let mut meta = Meta { requests: true, ..Meta::new("blktrace") };
     let mut writer = TraceWriter::create(output, &meta, Limits::default())?;
-    let mut joiner = Joiner::new();
+    let mut joiner = Joiner::default();
     if let Err(error) = join(&mut sources, &mut joiner, &mut writer) {
         writer.abandon();
         return Err(error);
     }
-    if writer.events() == 0 {
-        writer.abandon();
-        let problem = "no request in it; give the binary files of blktrace".to_owned();
-        return Err(TraceError::Import { path: input.to_owned(), line: 1, problem });
-    }
     joiner.counts.damaged += sources.iter().filter(|source| source.damaged).count() as u64;
-    meta.duration_ns = Some(joiner.duration_ns());
-    meta.gaps = joiner.gaps();
     meta.gaps.push(
         "events that blktrace dropped are not in its files: it prints their number".to_owned(),
     );
-    writer.finish(&meta)?;
-    Ok(joiner.counts)
+    joiner.write(writer, meta, input, "give the binary files of blktrace")
 }
 
 /// Joins the records of all sources in the order of time.

@@ -2,8 +2,10 @@
 
 use super::Imported;
 use seekwell_trace::fast::FastMap;
+use seekwell_trace::meta::Meta;
 use seekwell_trace::{Operation, Request, RequestFlags, TraceError, TraceWriter};
 use std::hash::{Hash, Hasher};
+use std::path::Path;
 
 /// Steps that are kept until the first issue shows that a device has issues.
 const QUEUED: usize = 1 << 20;
@@ -85,6 +87,7 @@ enum Source {
 }
 
 /// Joins steps to requests: from issue to completion, or from queueing if nothing was issued.
+#[derive(Default)]
 pub(super) struct Joiner {
     first_ns: Option<u64>,
     last_ns: u64,
@@ -102,29 +105,7 @@ pub(super) struct Joiner {
 }
 
 impl Joiner {
-    pub(super) fn new() -> Self {
-        Self {
-            first_ns: None,
-            last_ns: 0,
-            devices: Vec::new(),
-            places: FastMap::default(),
-            current: 0,
-            waiting: 0,
-            started: FastMap::default(),
-            open: 0,
-            counts: Imported::default(),
-        }
-    }
-
-    /// Time from the first step to the last one.
-    pub(super) fn duration_ns(&self) -> u64 {
-        self.last_ns
-    }
-
     /// Adds a step; steps come in the order of time.
-    ///
-    /// # Errors
-    /// Those of the writer.
     pub(super) fn add(&mut self, step: Step, writer: &mut TraceWriter) -> Result<(), TraceError> {
         let first_ns = *self.first_ns.get_or_insert(step.time_ns);
         let step = Step { time_ns: step.time_ns.saturating_sub(first_ns), ..step };
@@ -265,9 +246,6 @@ impl Joiner {
     }
 
     /// Writes what is left.
-    ///
-    /// # Errors
-    /// Those of the writer.
     pub(super) fn finish(&mut self, writer: &mut TraceWriter) -> Result<(), TraceError> {
         self.settle(writer)?;
         self.write_open(writer)?;
@@ -275,8 +253,28 @@ impl Joiner {
         Ok(())
     }
 
+    /// Ends the trace of what was read from `input`; without a request in it `remedy` says what to
+    /// give instead.
+    pub(super) fn write(
+        self,
+        writer: TraceWriter,
+        mut meta: Meta,
+        input: &Path,
+        remedy: &str,
+    ) -> Result<Imported, TraceError> {
+        if writer.events() == 0 {
+            writer.abandon();
+            let problem = format!("no request in it; {remedy}");
+            return Err(TraceError::Import { path: input.to_owned(), line: 1, problem });
+        }
+        meta.duration_ns = Some(self.last_ns);
+        meta.gaps = [self.gaps(), meta.gaps].concat();
+        writer.finish(&meta)?;
+        Ok(self.counts)
+    }
+
     /// Kinds of load that these events cannot show.
-    pub(super) fn gaps(&self) -> Vec<String> {
+    fn gaps(&self) -> Vec<String> {
         let mut gaps = vec![
             "block requests alone: files, calls and think time of programs are not in it"
                 .to_owned(),

@@ -5,6 +5,7 @@ use super::strace_line::{Call as Said, Clock, Descriptor, call, descriptor, line
 use super::{Imported, lines};
 use seekwell_trace::calls::{Call, CallId};
 use seekwell_trace::meta::Meta;
+use seekwell_trace::path::plain;
 use seekwell_trace::{Event, FileEntry, FileId, Limits, ProcessEntry, TraceError, TraceWriter};
 use std::collections::HashMap;
 use std::io::{BufRead, Read};
@@ -337,7 +338,7 @@ impl Import {
     /// Absolute path of a name that is not empty.
     fn absolute(&self, process: u32, base: Option<Descriptor>, path: &str) -> String {
         if path.starts_with('/') {
-            return plain(path);
+            return plain(path.to_owned());
         }
         let of_base = base.and_then(|base| match base.path {
             Some(path) => Some(path),
@@ -348,8 +349,8 @@ impl Import {
         });
         let base = of_base.or_else(|| self.directories.get(&process).cloned());
         match base {
-            Some(base) => plain(&format!("{base}/{path}")),
-            None => format!("…{}", plain(path)),
+            Some(base) => plain(format!("{base}/{path}")),
+            None => format!("…{}", plain(path.to_owned())),
         }
     }
 
@@ -365,8 +366,8 @@ impl Import {
         let link = self.absolute(process, descriptor(directory), &link);
         let (folder, _) = link.rsplit_once('/')?;
         match target.starts_with('/') {
-            true => self.file(&plain(target)),
-            false => self.file(&plain(&format!("{folder}/{target}"))),
+            true => self.file(&plain(target.to_owned())),
+            false => self.file(&plain(format!("{folder}/{target}"))),
         }
     }
 
@@ -509,19 +510,6 @@ fn called<'a>(said: &Said<'a>) -> &'a str {
 pub(super) fn known(name: &str) -> Option<CallId> {
     let Some(digits) = name.strip_prefix("syscall_0x") else { return CallId::named(name) };
     CallId::numbered(u16::from_str_radix(digits, 16).ok()?)
-}
-
-/// The path without `.`, `..` and doubled slashes.
-fn plain(path: &str) -> String {
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => drop(parts.pop()),
-            name => parts.push(name),
-        }
-    }
-    format!("/{}", parts.join("/"))
 }
 
 #[cfg(test)]

@@ -95,7 +95,7 @@ fn clock(word: &str) -> Option<Clock> {
 }
 
 /// Decimal seconds as nanoseconds, without the rounding of floating point.
-fn seconds(text: &str) -> Option<u64> {
+pub(super) fn seconds(text: &str) -> Option<u64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if !digits(whole) || (text.contains('.') && !digits(fraction)) || fraction.len() > 9 {

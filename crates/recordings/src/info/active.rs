@@ -41,7 +41,7 @@ impl Active {
     /// `woken_by_silent` when a thread without a row so far ended the sleep before it: that one may have
     /// computed.
     pub(super) fn add(&mut self, event: &Event, since_ns: Option<u64>, woken_by_silent: bool) {
-        let end_ns = event.start_ns.saturating_add(event.duration_ns.unwrap_or(0));
+        let end_ns = event.end_ns();
         let rows = self.rows.get_or_insert((event.start_ns, end_ns));
         *rows = (rows.0.min(event.start_ns), rows.1.max(end_ns));
         let Some(cpu_ns) = event.cpu_ns else {
@@ -71,8 +71,7 @@ impl Active {
 
     /// Time asleep in a page fault of a mapped file.
     pub(super) fn asleep(&mut self, event: &Event) {
-        let duration_ns = event.duration_ns.unwrap_or(0);
-        self.computing.add(event.start_ns, event.start_ns.saturating_add(duration_ns));
+        self.computing.add(event.start_ns, event.end_ns());
     }
 
     /// The times of a load of this length with these calls in progress. Without computing times, or when page

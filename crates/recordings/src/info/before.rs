@@ -2,6 +2,7 @@
 //! could be seen.
 
 use super::per_file::PerFile;
+use seekwell_trace::path::rest;
 use seekwell_trace::{Event, FileEntry, FileId, Trace, TraceError};
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
@@ -76,23 +77,19 @@ impl Before {
         if std::mem::replace(self.seen.get(file), true) {
             return false;
         }
-        let at = files.binary_search_by_key(&file, |entry| entry.id).ok();
-        let path = at.and_then(|at| files[at].path.as_deref());
-        let hash = match path {
+        let path = FileEntry::find(files, file).and_then(|entry| entry.path.as_deref());
+        self.met.insert(match path {
             Some(path) => self.seed.hash_one(path),
             None => self.seed.hash_one(file),
-        };
-        self.met.insert(hash)
+        })
     }
 
     fn is_known(&self, file: FileId, files: &[FileEntry]) -> bool {
-        let Ok(at) = files.binary_search_by_key(&file, |entry| entry.id) else { return false };
-        let Some(path) = &files[at].path else { return false };
-        let below = |root: &String| {
-            let rest = path.strip_prefix(root.trim_end_matches('/'));
-            rest.is_some_and(|rest| rest.starts_with('/'))
-        };
-        self.walked.contains(&self.seed.hash_one(path.as_str())) || self.whole.iter().any(below)
+        let path = FileEntry::find(files, file).and_then(|entry| entry.path.as_deref());
+        path.is_some_and(|path| {
+            let below = |root: &String| rest(path, root).is_some_and(|rest| !rest.is_empty());
+            self.walked.contains(&self.seed.hash_one(path)) || self.whole.iter().any(below)
+        })
     }
 }
 

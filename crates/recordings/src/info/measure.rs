@@ -367,8 +367,7 @@ impl Calls {
 
     /// Adds a call; true when it can reach files.
     fn add(&mut self, event: &Event) -> bool {
-        let duration_ns = event.duration_ns.unwrap_or(0);
-        let end_ns = event.start_ns.saturating_add(duration_ns);
+        let (duration_ns, end_ns) = (event.duration_ns.unwrap_or(0), event.end_ns());
         if self.act(event) == Act::Fault {
             self.active.add(event, None, false);
             self.active.asleep(event);
@@ -534,10 +533,7 @@ impl Calls {
         summary.writes = self.writes.finish();
         summary.bytes_between_syncs = (syncs > 0).then(|| summary.writes.bytes / syncs.max(1));
         summary.peak_calls_per_tenth = self.tenths.iter().copied().max().unwrap_or(0).into();
-        let path = |id: FileId| {
-            let at = files.binary_search_by_key(&id, |file| file.id).ok()?;
-            files[at].path.clone()
-        };
+        let path = |id: FileId| FileEntry::find(files, id)?.path.clone();
         let mut directories: HashMap<String, Total> = HashMap::new();
         let mut named = Vec::new();
         for (id, OfFile { total, .. }) in self.files.iter().filter(|(_, of)| of.total.calls > 0) {
@@ -630,8 +626,7 @@ impl Requests {
     }
 
     fn add(&mut self, request: &Request) {
-        let duration_ns = request.duration_ns.unwrap_or(0);
-        let end_ns = request.start_ns.saturating_add(duration_ns);
+        let end_ns = request.end_ns();
         self.last_ns = self.last_ns.max(end_ns);
         self.busy.add(request.start_ns, end_ns);
         let major = u16::try_from(request.device >> 20).unwrap_or(u16::MAX);
@@ -642,7 +637,7 @@ impl Requests {
         of.count += 1;
         of.bytes += request.bytes;
         of.sizes.add(request.bytes);
-        if request.duration_ns.is_some() {
+        if let Some(duration_ns) = request.duration_ns {
             of.durations.add(duration_ns);
         }
         let end = request.sector.saturating_add(request.bytes / 512);

@@ -25,7 +25,7 @@ impl Draft {
         let mut operation = Operation::new(action, event.call);
         operation.start_ns = event.start_ns;
         operation.expected = event.result.unwrap_or(0);
-        let end_ns = event.start_ns.saturating_add(event.duration_ns.unwrap_or(0));
+        let end_ns = event.end_ns();
         Self {
             operation,
             me: Stamp { lane, number, end_ns },
@@ -47,6 +47,13 @@ impl Draft {
         self.needs.extend(other.needs);
         self.used |= other.used;
         reason
+    }
+
+    /// Makes it one that no call made, at this time of the recording.
+    pub(super) fn adds(&mut self, action: Action, at_ns: u64) {
+        let operation = &mut self.operation;
+        (operation.action, operation.added, operation.expected) = (action, true, 0);
+        operation.start_ns = at_ns;
     }
 
     pub(super) fn uses(&mut self, resource: &mut Resource, kind: Use) {

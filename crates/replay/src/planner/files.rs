@@ -1,6 +1,7 @@
 //! Files of a trace: which of them a replay reproduces, and their paths.
 
 use crate::plan::Reason;
+use seekwell_trace::path::{is_below, plain, rest};
 use seekwell_trace::{FileEntry, FileId};
 use std::collections::HashMap;
 use std::ffi::CString;
@@ -92,7 +93,7 @@ fn path(entry: &FileEntry, only: Option<&str>) -> Result<String, Reason> {
 /// The path in its plain form, below the folder that the replay is limited to, or the reason for which it is not
 /// reproduced. That folder becomes the root: filesystems place directories of the root unlike those below it.
 pub(super) fn below(path: &str, only: Option<&str>) -> Result<String, Reason> {
-    let path = plain(path)?;
+    let path = checked(path)?;
     if MACHINE.iter().any(|folder| is_below(&path, folder)) {
         return Err(Reason::NotAFile);
     }
@@ -106,38 +107,22 @@ pub(super) fn below(path: &str, only: Option<&str>) -> Result<String, Reason> {
 
 /// The folder that a replay is limited to, in its plain form.
 pub(super) fn folder(only: Option<&str>) -> Option<String> {
-    only.map(|only| plain(only).unwrap_or_else(|_| only.to_owned()))
+    only.map(|only| checked(only).unwrap_or_else(|_| only.to_owned()))
 }
 
-fn is_below(path: &str, folder: &str) -> bool {
-    rest(path, folder).is_some()
-}
-
-/// The part of a path after its folder, which begins with a slash if it is not empty.
-fn rest<'a>(path: &'a str, folder: &str) -> Option<&'a str> {
-    let rest = path.strip_prefix(folder.trim_end_matches('/'))?;
-    (rest.is_empty() || rest.starts_with('/')).then_some(rest)
-}
-
-/// The absolute path without `.`, `..` and doubled slashes. A path whose start is not known begins
+/// The path in its plain form, if a kernel takes it. A path whose start is not known begins
 /// with `…/` and gets a folder of that name.
-fn plain(path: &str) -> Result<String, Reason> {
+fn checked(path: &str) -> Result<String, Reason> {
     if path.len() > LONGEST_PATH {
         return Err(Reason::LongName);
     }
     if path.contains('\0') {
         return Err(Reason::UnknownFile);
     }
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => drop(parts.pop()),
-            name if name.len() > LONGEST_NAME => return Err(Reason::LongName),
-            name => parts.push(name),
-        }
+    if path.split('/').any(|name| name.len() > LONGEST_NAME) {
+        return Err(Reason::LongName);
     }
-    Ok(format!("/{}", parts.join("/")))
+    Ok(plain(path.to_owned()))
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ impl Flights {
             return event;
         }
         self.processes.insert(event.process);
-        let end_ns = event.start_ns.saturating_add(event.duration_ns.unwrap_or(0));
+        let end_ns = event.end_ns();
         let flights = self.of.entry((event.process, event.thread)).or_default();
         // Of those that are free the one that was busy last: then there are as few as possible.
         let free = flights.iter_mut().filter(|one| one.end_ns <= event.start_ns);

@@ -89,17 +89,14 @@ impl Planner {
         let Some(file) = event.file.filter(|_| !event.failed()) else { return };
         self.advised.map(event.process, file, range(event));
         self.handles.share(id);
-        let target = Target::Handle(id);
-        let before = self.handles.set(event.process, number(file), target, Some(file), true);
-        self.dropped(before);
+        self.set(event, number(file), Target::Handle(id), true);
     }
 
     /// A range was unmapped; of a file with several mappings a later page opens it again.
     pub(super) fn unmap(&mut self, event: &Event) {
         let Some(file) = event.file.filter(|_| self.faults && !event.failed()) else { return };
         if event.call.call().name == "munmap" {
-            let before = self.handles.take(event.process, number(file));
-            self.dropped(before);
+            self.drop_descriptor(event.process, number(file));
         }
     }
 

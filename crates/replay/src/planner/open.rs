@@ -90,10 +90,9 @@ impl Planner {
             Err(reason) => return Ok(Err(draft.instead_of(opening, reason))),
         };
         self.handles.share(id);
-        let before = self.handles.set(event.process, fd, Target::Handle(id), event.file, false);
+        self.set(event, fd, Target::Handle(id), false);
         opening.operation.path = self.files.path(event.file).map_or(0, |(number, _)| number);
         self.emit(opening)?;
-        self.dropped(before);
         draft.moved(self.lanes[draft.me.lane as usize].count + 1);
         Ok(Ok(id))
     }
@@ -203,9 +202,7 @@ impl Planner {
         let Some(fd) = event.result.and_then(|fd| i32::try_from(fd).ok()) else {
             return Ok(Ok(()));
         };
-        let (target, exec) = (Target::Handle(id), flags & O_CLOEXEC != 0);
-        let before = self.handles.set(event.process, fd, target, event.file, exec);
-        self.dropped(before);
+        self.set(event, fd, Target::Handle(id), flags & O_CLOEXEC != 0);
         Ok(Ok(()))
     }
 
@@ -223,9 +220,7 @@ impl Planner {
     fn opened_elsewhere(&mut self, event: &Event, flags: u64) {
         let fd = event.result.filter(|fd| *fd >= 0).and_then(|fd| i32::try_from(fd).ok());
         let Some(fd) = fd else { return };
-        let exec = flags & O_CLOEXEC != 0;
-        let before = self.handles.set(event.process, fd, Target::Other, event.file, exec);
-        self.dropped(before);
+        self.set(event, fd, Target::Other, flags & O_CLOEXEC != 0);
     }
 
     /// Uses of names by an opening that failed.
@@ -356,11 +351,23 @@ impl Planner {
         self.handles.closed(id, draft.me);
     }
 
-    /// A handle lost a descriptor to another file; the last one closes it after this call.
-    pub(super) fn dropped(&mut self, before: Option<HandleId>) {
-        if let Some(id) = before {
-            self.release_later(id);
+    /// Gives a descriptor its target, after a call with its file.
+    pub(super) fn set(&mut self, event: &Event, fd: i32, target: Target, close_on_exec: bool) {
+        let before = self.handles.set(event.process, fd, target, event.file, close_on_exec);
+        self.dropped(before);
+    }
+
+    /// A handle lost a descriptor; the last one closes it after this call.
+    fn dropped(&mut self, before: Option<HandleId>) {
+        if let Some(id) = before.filter(|id| self.handles.release(*id)) {
+            self.processes.drop_later(id);
         }
+    }
+
+    /// A descriptor is no more.
+    pub(super) fn drop_descriptor(&mut self, process: u32, fd: i32) {
+        let before = self.handles.take(process, fd);
+        self.dropped(before);
     }
 
     /// Closes handles that lost their descriptors, as operations of their own.
@@ -368,9 +375,7 @@ impl Planner {
         for id in self.processes.dropped() {
             let number = self.lanes[lane as usize].count + 1;
             let mut draft = Draft::new(event, Action::Close, lane, number);
-            draft.operation.added = true;
-            draft.operation.expected = 0;
-            draft.operation.start_ns = draft.me.end_ns;
+            draft.adds(Action::Close, draft.me.end_ns);
             self.close_handle(id, &mut draft);
             self.emit(draft)?;
         }
@@ -392,9 +397,7 @@ impl Planner {
         let id = match self.handle(event, draft)? {
             Ok(id) => id,
             Err(reason) => {
-                let other = Target::Other;
-                let before = self.handles.set(event.process, new, other, event.file, exec);
-                self.dropped(before);
+                self.set(event, new, Target::Other, exec);
                 return Ok(Err(reason));
             }
         };
@@ -408,9 +411,7 @@ impl Planner {
         draft.operation.to_slot = draft.operation.slot;
         draft.operation.slot = from;
         self.handles.share(copy);
-        let target = Target::Handle(copy);
-        let before = self.handles.set(event.process, new, target, event.file, exec);
-        self.dropped(before);
+        self.set(event, new, Target::Handle(copy), exec);
         Ok(Ok(()))
     }
 
@@ -423,28 +424,19 @@ impl Planner {
         };
         if !event.failed() && !keeps {
             for fd in self.handles.numbers(event.process, false) {
-                let within = u64::try_from(fd).is_ok_and(|fd| fd >= first && fd <= last);
-                if within && let Some(id) = self.handles.take(event.process, fd) {
-                    self.release_later(id);
+                if u64::try_from(fd).is_ok_and(|fd| fd >= first && fd <= last) {
+                    self.drop_descriptor(event.process, fd);
                 }
             }
         }
         Ok(Err(Reason::Process))
     }
 
-    fn release_later(&mut self, id: HandleId) {
-        if self.handles.release(id) {
-            self.processes.drop_later(id);
-        }
-    }
-
     /// Starts a program: its reading of the file is not reproduced, descriptors are closed.
     pub(super) fn execute(&mut self, event: &Event) -> Planned {
         if !event.failed() {
             for fd in self.handles.numbers(event.process, true) {
-                if let Some(id) = self.handles.take(event.process, fd) {
-                    self.release_later(id);
-                }
+                self.drop_descriptor(event.process, fd);
             }
         }
         Ok(Err(Reason::Process))
@@ -453,9 +445,7 @@ impl Planner {
     /// The end of a process: its descriptors are closed.
     pub(super) fn close_all(&mut self, event: &Event, lane: u32) -> Result<(), ReplayError> {
         for fd in self.handles.numbers(event.process, false) {
-            if let Some(id) = self.handles.take(event.process, fd) {
-                self.release_later(id);
-            }
+            self.drop_descriptor(event.process, fd);
         }
         self.handles.forget(event.process);
         self.close_dropped(event, lane)

@@ -157,18 +157,12 @@ impl Planner {
         let operation = &mut draft.operation;
         operation.wait_ns = pause.waited_ns.saturating_sub(slept_ns).min(own_ns - stalled_ns);
         operation.think_ns = own_ns - stalled_ns - operation.wait_ns;
-        operation.action = Action::Order;
-        operation.added = true;
-        operation.expected = 0;
-        operation.start_ns = at_ns;
         operation.pauses_first = own_ns > 0;
+        draft.adds(Action::Order, at_ns);
         draft.needs.extend_from_slice(others);
-        draft.operation.after = self.known.missing(lane, &draft.needs);
         draft.me.end_ns = at_ns;
-        self.put(&mut draft)?;
         let rest = Pause { stalled_ns: 0, waited_ns: left_ns, beside_ns: 0 };
-        self.processes.pauses(event.process, event.thread, rest);
-        Ok(())
+        self.put_before(draft, rest)
     }
 }
 

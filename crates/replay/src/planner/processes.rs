@@ -42,7 +42,7 @@ struct Process {
     ended: Vec<Stamp>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Thread {
     lane: u32,
     /// End of its last operation; of a new thread, of the operation that made it.
@@ -174,7 +174,7 @@ impl Processes {
     /// Adds the time before a call to the thread's pause.
     pub(super) fn pause(&mut self, event: &Event) {
         let Some(thread) = self.threads.get_mut(&(event.process, event.thread)) else { return };
-        let end_ns = event.start_ns.saturating_add(event.duration_ns.unwrap_or(0));
+        let end_ns = event.end_ns();
         let last_ns = thread.last_end_ns.replace(end_ns);
         let (Some(_), Some(waited_ns)) = (event.cpu_ns, event.waited_ns) else { return };
         thread.naps += u32::from(event.waker.is_none() && waited_ns > SHORT_NS);
@@ -349,16 +349,7 @@ impl Planner {
                 lane
             }
         };
-        let thread = Thread {
-            lane,
-            ready_ns: None,
-            begun: false,
-            works: false,
-            naps: 0,
-            last_end_ns: None,
-            pause: Pause::default(),
-        };
-        self.processes.threads.insert(key, thread);
+        self.processes.threads.insert(key, Thread { lane, ..Thread::default() });
         if self.processes.begins(event.process)
             && let Some(parent) = self.processes.parent(event.process)
         {

@@ -710,8 +710,8 @@ fn every_tenth_sync_is_repeated_and_the_others_take_no_time() {
     let plan = script.plan(&Choice { sync_every: 10, ..Choice::default() }).unwrap();
     let all = plan.operations(0);
     let syncs = all.iter().filter(|one| [Action::Sync, Action::SyncData].contains(&one.action));
-    assert_eq!((syncs.count(), plan.recorded().skipped[&Reason::Spared]), (3, 22));
-    assert!(!Reason::Spared.is_loss());
+    assert_eq!((syncs.count(), plan.recorded().skipped[&Reason::FewerSyncs]), (3, 22));
+    assert!(!Reason::FewerSyncs.is_loss());
     let think: u64 = all.iter().map(|one| one.think_ns).sum();
     assert_eq!(think, 26 * 1000, "between the 27 calls");
     let plan = script.plan(&Choice { sync_every: 1, ..Choice::default() }).unwrap();
@@ -729,7 +729,7 @@ fn a_sync_of_a_ring_that_is_left_out_takes_no_time() {
         script.now_ns += 499_000;
     }
     let plan = script.plan(&Choice { sync_every: 10, ..Choice::default() }).unwrap();
-    assert_eq!(plan.recorded().skipped[&Reason::Spared], 3);
+    assert_eq!(plan.recorded().skipped[&Reason::FewerSyncs], 3);
     let all = (0..plan.lanes()).flat_map(|lane| plan.operations(lane)).collect::<Vec<_>>();
     assert!(all.iter().all(|one| one.think_ns < 500_000), "{all:?}");
 }

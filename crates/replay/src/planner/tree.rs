@@ -16,9 +16,10 @@ pub(super) type NodeId = usize;
 const MOST_LINKS: u32 = 40;
 
 /// Type of a file, as far as calls have shown it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A file or a directory.
+    #[default]
     Unknown,
     File,
     Directory,
@@ -47,7 +48,7 @@ struct Name {
 }
 
 /// A file of the tree.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Node {
     pub(super) kind: Kind,
     names: HashMap<u32, Name>,
@@ -75,21 +76,7 @@ pub(super) struct Node {
 
 impl Node {
     fn new(kind: Kind, origin: Option<(NodeId, u32)>, mode: Option<u32>, bytes: u64) -> Self {
-        Self {
-            kind,
-            names: HashMap::new(),
-            origin,
-            mode,
-            bytes,
-            first_bytes: bytes,
-            bytes_known: false,
-            data: Resource::default(),
-            contents: Resource::default(),
-            locks: Resource::default(),
-            holds_unknown: false,
-            is_supposed: false,
-            row: None,
-        }
+        Self { kind, origin, mode, bytes, first_bytes: bytes, ..Self::default() }
     }
 
     /// Permissions for an access list of the file.

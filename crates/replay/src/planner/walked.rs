@@ -4,6 +4,7 @@ use super::files::below;
 use super::laid::Made;
 use super::tree::Kind;
 use crate::error::ReplayError;
+use seekwell_trace::path::is_below;
 use seekwell_trace::{Content, DataRange, InitialAttribute, InitialEntry, Trace};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -17,7 +18,7 @@ const SMALL_ROWS: usize = 100_000;
 const SMALL_BYTES: u64 = 256 << 20;
 
 /// A file of the walked tree.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Row {
     pub(super) directory: RowId,
     pub(super) name: u32,
@@ -36,16 +37,7 @@ pub(super) struct Row {
 impl Row {
     /// A name of which nothing else is known yet.
     fn new(directory: RowId, name: u32, first: RowId) -> Self {
-        Self {
-            directory,
-            name,
-            facts: None,
-            first,
-            is_whole: false,
-            target: None,
-            attributes: Vec::new(),
-            data: Vec::new(),
-        }
+        Self { directory, name, first, ..Self::default() }
     }
 }
 
@@ -104,7 +96,7 @@ fn target(entry: &InitialEntry, only: Option<&str>) -> Option<Rc<str>> {
 }
 
 /// Files and directories before the recording, by directory and name.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Walked {
     rows: Vec<Row>,
     by_name: HashMap<(RowId, u32), RowId>,
@@ -117,14 +109,7 @@ pub(super) struct Walked {
 impl Walked {
     /// Nothing but a root.
     pub(super) fn empty() -> Self {
-        let root = Row::new(0, u32::MAX, 0);
-        Self {
-            rows: vec![root],
-            by_name: HashMap::new(),
-            numbers: HashMap::new(),
-            names: Vec::new(),
-            inodes: HashMap::new(),
-        }
+        Self { rows: vec![Row::new(0, u32::MAX, 0)], ..Self::default() }
     }
 
     /// The walked trees of a trace, those below `only` alone when it is given.
@@ -161,14 +146,11 @@ impl Walked {
             self.rows[at].first = *self.inodes.entry((device, inode)).or_insert(at);
         }
         self.rows[at].facts = Some(Facts::of(entry));
-        let is_below = |root: &String| {
-            let rest = entry.path.strip_prefix(root.trim_end_matches('/'));
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
         self.rows[at].target = target(entry, only);
         self.rows[at].attributes.clone_from(&entry.attributes);
         self.rows[at].data.clone_from(&entry.data);
-        self.rows[at].is_whole = is_directory && whole.iter().any(is_below);
+        self.rows[at].is_whole =
+            is_directory && whole.iter().any(|root| is_below(&entry.path, root));
     }
 
     /// Number of a name, also of names that were not walked.

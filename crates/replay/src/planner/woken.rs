@@ -1,6 +1,7 @@
 //! Threads that waited for each other outside of calls on files, by locks and condition variables.
 
 use super::Planner;
+use super::draft::Draft;
 use super::processes::Pause;
 use crate::action::Action;
 use crate::error::ReplayError;
@@ -69,19 +70,21 @@ impl Planner {
         let operation = &mut draft.operation;
         operation.wait_ns = slept_ns;
         operation.think_ns = think_ns;
-        operation.action = Action::Order;
-        operation.added = true;
-        operation.expected = 0;
-        operation.start_ns = at_ns;
         operation.pauses_first = own_ns > 0;
+        draft.adds(Action::Order, at_ns);
         draft.needs.push(other);
-        draft.operation.after = self.known.missing(lane, &draft.needs);
         // From here on the thread had all that it waited for; the rest is work of either of them.
         draft.me.end_ns = other.end_ns.max(begin_ns.saturating_add(own_ns)).min(at_ns);
         let beside_ns = at_ns.saturating_sub(draft.me.end_ns);
-        self.put(&mut draft)?;
         let rest = Pause { stalled_ns: 0, waited_ns: later_ns, beside_ns };
-        self.processes.pauses(event.process, event.thread, rest);
+        self.put_before(draft, rest)
+    }
+
+    /// Puts an order, whose pauses are known, before a call of its thread. Of the pause, this is left for the call.
+    pub(super) fn put_before(&mut self, mut draft: Draft, rest: Pause) -> Result<(), ReplayError> {
+        draft.operation.after = self.known.missing(draft.me.lane, &draft.needs);
+        self.put(&mut draft)?;
+        self.processes.pauses(draft.process, draft.thread, rest);
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! Requests in the order of their issue, each with those that were complete before it.
 
-use crate::error::ReplayError;
+use crate::error::{ReplayError, rows};
 use seekwell_trace::{Operation, Request, RequestFlags, Trace, TraceError};
 use std::collections::BTreeMap;
 
@@ -95,8 +95,7 @@ pub fn plan_requests(trace: &Trace, choice: &RequestChoice) -> Result<RequestPla
         None => busiest(trace)?,
     };
     let mut kept = Kept::of(device);
-    let mut refused = None;
-    let read = trace.requests(|request| {
+    let add = |request: Request| {
         if request.device != device {
             return Ok(());
         }
@@ -104,17 +103,11 @@ pub fn plan_requests(trace: &Trace, choice: &RequestChoice) -> Result<RequestPla
             kept.recorded.left_out += 1;
             return Ok(());
         }
-        refused = too_much(&request, kept.all.len() as u64, choice.most);
-        if refused.is_some() {
-            return Err(stopped());
-        }
+        check(&request, kept.all.len() as u64, choice.most)?;
         kept.add(&request);
         Ok(())
-    });
-    if let Some(error) = refused {
-        return Err(error);
-    }
-    read?;
+    };
+    rows(|each| trace.requests(each), add)?;
     if kept.all.is_empty() {
         return Err(ReplayError::NoRequests);
     }
@@ -134,27 +127,16 @@ fn busiest(trace: &Trace) -> Result<u32, TraceError> {
     Ok(most.map_or(0, |(device, _)| *device))
 }
 
-fn too_much(request: &Request, kept: u64, most: u64) -> Option<ReplayError> {
+fn check(request: &Request, kept: u64, most: u64) -> Result<(), ReplayError> {
     let end = request.sector.checked_mul(SECTOR).and_then(|at| at.checked_add(request.bytes));
     let has_data = matches!(request.operation, Operation::Read | Operation::Write);
-    if end.is_none_or(|end| end > 1 << 62) {
-        return Some(ReplayError::WildRequest { sector: request.sector, bytes: request.bytes });
+    if end.is_none_or(|end| end > 1 << 62) || (has_data && request.bytes > LONGEST) {
+        return Err(ReplayError::WildRequest { sector: request.sector, bytes: request.bytes });
     }
-    if has_data && request.bytes > LONGEST {
-        return Some(ReplayError::WildRequest { sector: request.sector, bytes: request.bytes });
+    if kept >= most {
+        return Err(ReplayError::too_large("block requests", kept + 1, most));
     }
-    let remedy = "cut it with `seekwell trace filter`";
-    (kept >= most).then(|| ReplayError::TooLarge {
-        what: "block requests",
-        found: kept + 1,
-        limit: most,
-        remedy,
-    })
-}
-
-fn stopped() -> TraceError {
-    let source = std::io::Error::other("the plan ended");
-    TraceError::Io { what: "plan", path: std::path::PathBuf::new(), source }
+    Ok(())
 }
 
 /// A completion comes after its issue: times of no length would make a request wait for itself.

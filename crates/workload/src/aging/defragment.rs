@@ -1,6 +1,7 @@
 //! Puts the files of a mounted filesystem together again, with its own means.
 
 use crate::command::child::{Ended, Limits, run_program};
+use crate::command::last_lines;
 use crate::error::WorkloadError;
 use crate::mail::{Root, walk};
 use crate::outcome::StepOutcome;
@@ -12,9 +13,6 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::process::Command;
-
-/// Last lines of a tool's output that an error shows.
-const SHOWN_LINES: usize = 10;
 
 /// `F2FS_IOC_DEFRAGMENT` of linux/f2fs.h.
 const F2FS_IOC_DEFRAGMENT: libc::c_ulong = 0xC010_F508;
@@ -28,13 +26,10 @@ pub(super) fn run(
         kernel_type(directory).map_err(WorkloadError::file("find the filesystem of", directory))?;
     let Some(tool) = DEFRAGMENTERS.iter().find(|tool| tool.kernel_type == kind) else {
         let known: Vec<&str> = DEFRAGMENTERS.iter().map(|tool| tool.kernel_type).collect();
-        return Err(WorkloadError::Unfit {
-            step: step.to_owned(),
-            problem: format!(
-                "cannot defragment {kind}: it has no tool that works on a mounted filesystem"
-            ),
-            remedy: format!("use it on {}", known.join(", ")),
-        });
+        let problem =
+            format!("cannot defragment {kind}: it has no tool that works on a mounted filesystem");
+        let remedy = format!("use it on {}", known.join(", "));
+        return Err(WorkloadError::unfit(step, problem, &remedy));
     };
     match tool.command {
         [] => each_file(directory, context),
@@ -83,23 +78,16 @@ fn run_tool(
             ),
             _ => failed(format!("could not run {program}: {source}"), String::new()),
         })?;
-    let text = finished.output.text();
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    let shown = lines[lines.len().saturating_sub(SHOWN_LINES)..].join("\n");
-    match finished.ended {
-        Ended::Status(0) | Ended::Stopped => Ok(StepOutcome {
+    match finished.ended.failure("was not done in time") {
+        Some(problem) => {
+            Err(failed(format!("({program}) {problem}"), last_lines(&finished.output.text())))
+        }
+        None => Ok(StepOutcome {
             elapsed_ns: finished.elapsed_ns,
             cpu_ns: finished.cpu_ns,
             stopped: finished.ended == Ended::Stopped,
             ..StepOutcome::default()
         }),
-        Ended::Status(status) => {
-            Err(failed(format!("({program}) ended with status {status}"), shown))
-        }
-        Ended::Signal(signal) => {
-            Err(failed(format!("({program}) was ended by signal {signal}"), shown))
-        }
-        Ended::TimedOut => Err(failed(format!("({program}) was not done in time"), shown)),
     }
 }
 

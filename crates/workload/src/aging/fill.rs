@@ -1,7 +1,6 @@
 //! Fills a filesystem and churns it until it is as full and as fragmented as wanted.
 
 use super::layout::Layout;
-use super::mounted;
 use crate::error::WorkloadError;
 use crate::io::Place;
 use crate::outcome::StepOutcome;
@@ -172,14 +171,9 @@ impl<'a> Aging<'a> {
         if self.is_full()? {
             return Ok(());
         }
-        Err(WorkloadError::Unfit {
-            step: self.params.step.clone(),
-            problem: format!(
-                "cannot fill the filesystem to {} %: it is full before",
-                self.params.fullness
-            ),
-            remedy: "state a smaller fullness".to_owned(),
-        })
+        let fullness = self.params.fullness;
+        let problem = format!("cannot fill the filesystem to {fullness} %: it is full before");
+        Err(WorkloadError::unfit(&self.params.step, problem, "state a smaller fullness"))
     }
 
     /// Deletes some files, and lets others grow in their place, several at the same time, each
@@ -243,7 +237,7 @@ impl Step for Age {
     }
 
     fn run(&mut self, context: &StepContext<'_>) -> Result<StepOutcome, WorkloadError> {
-        let directory = mounted(&self.outline.name, context)?;
+        let directory = context.filesystem(&self.outline.name)?;
         let (begin_ns, cpu_before_ns) = (MonotonicClock.now_ns(), thread_cpu_ns());
         let root = directory.join(self.place.name("aged"));
         let mut aging = Aging::new(&root, &self.params, context.seed)?;

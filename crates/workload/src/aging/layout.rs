@@ -34,9 +34,6 @@ pub struct Layout {
 
 impl Layout {
     /// Looks at every file below a directory; what is not yet written back is written back first.
-    ///
-    /// # Errors
-    /// When the directory or a file in it cannot be read.
     pub fn of(directory: &Path) -> Result<Self, WorkloadError> {
         let root = Root::open(directory.to_owned())?;
         rustix::fs::syncfs(&root.directory).map_err(WorkloadError::file("sync", directory))?;
@@ -110,7 +107,7 @@ impl Layout {
     pub fn add_to(&self, outcome: &mut StepOutcome) {
         let free = self.free.as_ref();
         let below = |index: usize| free.map(|free| free.bytes[index] as f64);
-        let found = [
+        outcome.set([
             ("files", Some(self.files as f64)),
             ("extents_per_file", self.extents_per_file()),
             ("extents_p50", self.extents_p50().map(|extents| extents as f64)),
@@ -122,11 +119,6 @@ impl Layout {
             ("free_under_1m", below(1)),
             ("free_under_16m", below(2)),
             ("free_from_16m", below(3)),
-        ];
-        for (name, value) in found {
-            if let Some(value) = value {
-                outcome.metrics.insert(name.to_owned(), value);
-            }
-        }
+        ]);
     }
 }

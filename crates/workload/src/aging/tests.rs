@@ -5,7 +5,7 @@ use seekwell_model::field::{Value, Values};
 use seekwell_model::units::Bytes;
 use seekwell_model::workloads::aging::{AGE, DEFRAGMENT, LAYOUT};
 use seekwell_model::workloads::{WorkloadKind, WorkloadParams};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn params(kind: &WorkloadKind, pairs: &[(&'static str, Value)]) -> WorkloadParams {

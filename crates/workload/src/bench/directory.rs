@@ -91,15 +91,12 @@ fn fits(params: &WorkloadParams, directory: &Path) -> Result<(), WorkloadError> 
     let free = target::free_bytes(directory)
         .map_err(WorkloadError::file("find the free space of", directory))?;
     match params.data_set() {
-        Some(needed) if needed.0 > free => Err(WorkloadError::Unfit {
-            step: params.kind_name().to_owned(),
-            problem: format!(
-                "needs {} bytes and {} has {free} free",
-                needed.0,
-                directory.display()
-            ),
-            remedy: "use less data or a larger device".to_owned(),
-        }),
+        Some(needed) if needed.0 > free => {
+            let (needed, shown) = (needed.0, directory.display());
+            let problem = format!("needs {needed} bytes and {shown} has {free} free");
+            let remedy = "use less data or a larger device";
+            Err(WorkloadError::unfit(params.kind_name(), problem, remedy))
+        }
         _ => Ok(()),
     }
 }

@@ -236,36 +236,15 @@ fn visit(
     for directory in directories {
         let open =
             walk::open_directory(at.as_fd(), directory).map_err(failed("open", root, directory))?;
-        walk::list(open.as_fd(), buffer.spare_capacity_mut(), |entry| {
-            if context.is_stopped() {
-                found.stopped = true;
-                return Err(Ended::Early);
+        let path = root.join(directory.to_string_lossy().as_ref());
+        let listed = walk::list(open.as_fd(), &path, buffer.spare_capacity_mut(), |entry| {
+            found.stopped |= context.is_stopped();
+            if !found.stopped {
+                visit(found, &open, entry.name)?;
             }
-            Ok(visit(found, &open, entry.name)?)
-        })
-        .or_else(|ended| match ended {
-            Ended::Early => Ok(()),
-            Ended::Failed(error) => Err(error),
-            Ended::Listing(errno) => Err(failed("list", root, directory)(errno)),
-        })?;
+            Ok(!found.stopped)
+        });
+        listed?;
     }
     Ok(())
-}
-
-enum Ended {
-    Early,
-    Failed(WorkloadError),
-    Listing(Errno),
-}
-
-impl From<Errno> for Ended {
-    fn from(errno: Errno) -> Self {
-        Self::Listing(errno)
-    }
-}
-
-impl From<WorkloadError> for Ended {
-    fn from(error: WorkloadError) -> Self {
-        Self::Failed(error)
-    }
 }

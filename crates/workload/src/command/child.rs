@@ -41,6 +41,18 @@ pub enum Ended {
     Stopped,
 }
 
+impl Ended {
+    /// The problem of one that neither succeeded nor was stopped; `late` names its time limit.
+    pub(crate) fn failure(self, late: &str) -> Option<String> {
+        match self {
+            Self::Status(0) | Self::Stopped => None,
+            Self::Status(status) => Some(format!("ended with status {status}")),
+            Self::Signal(signal) => Some(format!("was ended by signal {signal}")),
+            Self::TimedOut => Some(late.to_owned()),
+        }
+    }
+}
+
 /// A command that has ended.
 #[derive(Debug)]
 pub struct Finished {
@@ -139,14 +151,17 @@ pub fn run_program(
     };
     rustix::io::ioctl_fionbio(&running.reader, true)?;
     let early = running.wait(begin_ns, limits)?;
-    let end = wait4(pid)?;
+    let (status, cpu_ns) = wait4(pid)?;
     let elapsed_ns = MonotonicClock.now_ns().saturating_sub(begin_ns);
     let left = end_group(pid);
     running.drain()?;
     let left_processes = left && early.is_none();
-    let ended = early.unwrap_or(end.ended);
+    let ended = early.unwrap_or(match libc::WIFSIGNALED(status) {
+        true => Ended::Signal(libc::WTERMSIG(status)),
+        false => Ended::Status(u8::try_from(libc::WEXITSTATUS(status)).unwrap_or(u8::MAX)),
+    });
     let output = running.output;
-    Ok(Finished { ended, elapsed_ns, cpu_ns: end.cpu_ns, output, left_processes })
+    Ok(Finished { ended, elapsed_ns, cpu_ns, output, left_processes })
 }
 
 /// Starts a program, and returns the time when it began: what its confinement takes is not its own.
@@ -261,13 +276,9 @@ fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-struct End {
-    ended: Ended,
-    cpu_ns: u64,
-}
-
-/// Waits for a child and takes its resource usage, which the standard library does not give.
-fn wait4(pid: Pid) -> io::Result<End> {
+/// Waits for a child: its status as the kernel gives it, and its CPU time, which the standard
+/// library does not give.
+pub(crate) fn wait4(pid: Pid) -> io::Result<(i32, u64)> {
     let mut status = 0;
     // SAFETY: rusage is plain data for which all zeroes is a value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -277,20 +288,16 @@ fn wait4(pid: Pid) -> io::Result<End> {
         let waited =
             unsafe { libc::wait4(pid.as_raw_nonzero().get(), &raw mut status, 0, &raw mut usage) };
         if waited >= 0 {
-            break;
+            let ns = |time: libc::timeval| {
+                time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000
+            };
+            return Ok((status, ns(usage.ru_utime) + ns(usage.ru_stime)));
         }
         let error = io::Error::last_os_error();
         if error.kind() != io::ErrorKind::Interrupted {
             return Err(error);
         }
     }
-    let ended = if libc::WIFSIGNALED(status) {
-        Ended::Signal(libc::WTERMSIG(status))
-    } else {
-        Ended::Status(u8::try_from(libc::WEXITSTATUS(status)).unwrap_or(u8::MAX))
-    };
-    let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
-    Ok(End { ended, cpu_ns: ns(usage.ru_utime) + ns(usage.ru_stime) })
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::error::WorkloadError;
 use crate::outcome::{StepOutcome, TRANSACTION};
-use crate::step::{Step, StepContext};
+use crate::step::{self, Step, StepContext};
 use rusqlite::{Connection, params};
 use seekwell_engine::clock::thread_cpu_ns;
 use seekwell_engine::{Clock, ClockCost, MonotonicClock};
@@ -14,10 +14,7 @@ use std::path::Path;
 /// The steps.
 #[must_use]
 pub fn steps(params: &SqliteParams) -> Vec<Box<dyn Step>> {
-    let step = |outline: StepOutline| -> Box<dyn Step> {
-        Box::new(Sqlite { outline, params: params.clone() })
-    };
-    params.steps().into_iter().map(step).collect()
+    step::each(params.steps(), |outline| Sqlite { outline, params: params.clone() })
 }
 
 /// Filling the table, or the measured transactions.
@@ -70,11 +67,9 @@ impl Sqlite {
             .query_row(&pragma, [], |row| row.get(0))
             .map_err(self.failed("set its journal mode"))?;
         if mode != *journal_mode {
-            return Err(WorkloadError::Unfit {
-                step: self.outline.name.clone(),
-                problem: format!("asked for journal_mode {journal_mode} and got {mode}"),
-                remedy: "choose another journal mode for this filesystem".to_owned(),
-            });
+            let problem = format!("asked for journal_mode {journal_mode} and got {mode}");
+            let remedy = "choose another journal mode for this filesystem";
+            return Err(WorkloadError::unfit(&self.outline.name, problem, remedy));
         }
         connection
             .execute_batch(&format!("PRAGMA synchronous={synchronous}"))
@@ -93,14 +88,10 @@ impl Sqlite {
         let word = usize::try_from(level).ok().and_then(|level| words.get(level));
         let synchronous = word.map_or_else(|| level.to_string(), |word| (*word).to_owned());
         if synchronous != self.params.synchronous {
-            return Err(WorkloadError::Unfit {
-                step: self.outline.name.clone(),
-                problem: format!(
-                    "asked for synchronous {} and got {synchronous}",
-                    self.params.synchronous
-                ),
-                remedy: "report this as a defect".to_owned(),
-            });
+            let asked = &self.params.synchronous;
+            let problem = format!("asked for synchronous {asked} and got {synchronous}");
+            let remedy = "report this as a defect";
+            return Err(WorkloadError::unfit(&self.outline.name, problem, remedy));
         }
         let version = rusqlite::version().to_owned();
         let all =

@@ -2,6 +2,7 @@
 
 use super::RECORD_BYTES;
 use super::tree::Tree;
+use crate::error::WorkloadError;
 use seekwell_engine::{Clock, DataShape, MonotonicClock};
 use seekwell_model::workloads::MailParams;
 use seekwell_stats::{Rng, derive_seed, seeded};
@@ -113,6 +114,22 @@ impl Content {
             }
         }
         passed()
+    }
+
+    /// The next file: gives its bytes to `take`, at most one record at a time.
+    pub(crate) fn file(
+        &mut self,
+        size: u64,
+        mut take: impl FnMut(&[u8]) -> Result<(), WorkloadError>,
+    ) -> Result<(), WorkloadError> {
+        self.begin_file();
+        let mut left = size;
+        while left > 0 {
+            let bytes = self.next_bytes(left);
+            left -= bytes.len() as u64;
+            take(bytes)?;
+        }
+        Ok(())
     }
 
     /// The next bytes of the file, at most one record.

@@ -1,15 +1,15 @@
 //! Reads every file, in the order of the archive or of the directories.
 
-use super::{Meter, RECORD_BYTES, Root, Shared, Totals, directory, walk};
+use super::{Mail, Meter, RECORD_BYTES, Root, Totals, walk};
 use crate::error::WorkloadError;
 use crate::outcome::StepOutcome;
-use crate::step::{Step, StepContext};
+use crate::step::StepContext;
 use rustix::fs::{Mode, OFlags};
 use seekwell_engine::buffer::Aligned;
 use seekwell_engine::clock::thread_cpu_ns;
-use seekwell_model::workloads::StepOutline;
 use std::io::{self, PipeWriter, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 use std::thread::JoinHandle;
 
 /// Kinds of calls, and their indices in [`KINDS`].
@@ -63,9 +63,9 @@ impl Counter {
 struct Failed(&'static str, rustix::io::Errno);
 
 impl Reader {
-    fn start(shared: &Shared, root: &Root) -> Result<Self, WorkloadError> {
+    fn start(step: &Mail, root: &Root) -> Result<Self, WorkloadError> {
         let buffer = Aligned::zeroed(RECORD_BYTES as u64);
-        let counter = shared.params.pipe.then(Counter::start).transpose();
+        let counter = step.shared.params.pipe.then(Counter::start).transpose();
         let counter = counter.map_err(WorkloadError::file("make a pipe for", &root.path))?;
         Ok(Self { meter: Meter::start(KINDS), totals: Totals::default(), buffer, counter })
     }
@@ -99,8 +99,7 @@ impl Reader {
 
     fn finish(
         self,
-        outline: &StepOutline,
-        shared: &Shared,
+        step: &Mail,
         context: &StepContext<'_>,
         root: &Root,
     ) -> Result<StepOutcome, WorkloadError> {
@@ -109,46 +108,30 @@ impl Reader {
         let mut outcome = self.meter.finish();
         if let Some((bytes, cpu_ns)) = counted {
             outcome.cpu_ns += cpu_ns;
-            Totals { bytes, ..self.totals }.check(&outline.name, self.totals)?;
+            Totals { bytes, ..self.totals }.check(&step.outline.name, self.totals)?;
         }
         outcome.ops = self.totals.files;
         outcome.app_bytes_read = self.totals.bytes;
         outcome.stopped = context.is_stopped();
         if !outcome.stopped {
-            self.totals.check(&outline.name, shared.tree(context.seed)?.totals())?;
+            let tree = step.shared.tree(context.seed)?;
+            self.totals.check(&step.outline.name, tree.totals())?;
         }
-        outcome.compute(&outline.metrics);
         Ok(outcome)
     }
 }
 
-/// Reads every file in the order in which it was unpacked.
-#[derive(Debug)]
-pub struct ReadArchive {
-    outline: StepOutline,
-    shared: Shared,
-}
-
-impl ReadArchive {
-    /// The step with its outline.
-    #[must_use]
-    pub fn new(outline: StepOutline, shared: Shared) -> Self {
-        Self { outline, shared }
-    }
-}
-
-impl Step for ReadArchive {
-    fn outline(&self) -> &StepOutline {
-        &self.outline
-    }
-
-    fn run(&mut self, context: &StepContext<'_>) -> Result<StepOutcome, WorkloadError> {
-        let name = &self.outline.name;
-        let mounted = directory(name, context)?;
+impl Mail {
+    /// Reads every file in the order in which it was unpacked.
+    pub(super) fn read_archive(
+        &self,
+        mounted: &Path,
+        context: &StepContext<'_>,
+    ) -> Result<StepOutcome, WorkloadError> {
         let tree = self.shared.tree(context.seed)?;
-        let root = Root::open(mounted.join(self.shared.newest_copy(name)?))?;
+        let root = Root::open(mounted.join(self.shared.newest_copy(&self.outline.name)?))?;
         let mut buffer = String::with_capacity(64);
-        let mut reader = Reader::start(&self.shared, &root)?;
+        let mut reader = Reader::start(self, &root)?;
         for file in 0..tree.len() {
             if context.is_stopped() {
                 break;
@@ -158,43 +141,25 @@ impl Step for ReadArchive {
                 .read(root.directory.as_fd(), path)
                 .map_err(|Failed(action, errno)| root.failed(action, path)(errno))?;
         }
-        reader.finish(&self.outline, &self.shared, context, &root)
-    }
-}
-
-/// Reads every file in the order in which the directories list them.
-#[derive(Debug)]
-pub struct ReadDirectory {
-    outline: StepOutline,
-    shared: Shared,
-}
-
-impl ReadDirectory {
-    /// The step with its outline.
-    #[must_use]
-    pub fn new(outline: StepOutline, shared: Shared) -> Self {
-        Self { outline, shared }
-    }
-}
-
-impl Step for ReadDirectory {
-    fn outline(&self) -> &StepOutline {
-        &self.outline
+        reader.finish(self, context, &root)
     }
 
-    fn run(&mut self, context: &StepContext<'_>) -> Result<StepOutcome, WorkloadError> {
-        let name = &self.outline.name;
-        let mounted = directory(name, context)?;
+    /// Reads every file in the order in which the directories list them.
+    pub(super) fn read_directory(
+        &self,
+        mounted: &Path,
+        context: &StepContext<'_>,
+    ) -> Result<StepOutcome, WorkloadError> {
         // Made before the clock starts, where this is the first step to ask.
         self.shared.tree(context.seed)?;
-        let root = Root::open(mounted.join(self.shared.newest_copy(name)?))?;
-        let mut reader = Reader::start(&self.shared, &root)?;
+        let root = Root::open(mounted.join(self.shared.newest_copy(&self.outline.name)?))?;
+        let mut reader = Reader::start(self, &root)?;
         walk::files(&root, |at, file| {
             reader.read(at, file).map_err(|Failed(action, errno)| {
                 root.failed(action, &file.to_string_lossy())(errno)
             })?;
             Ok(!context.is_stopped())
         })?;
-        reader.finish(&self.outline, &self.shared, context, &root)
+        reader.finish(self, context, &root)
     }
 }

@@ -1,21 +1,13 @@
 //! Removes the tree as `rm -r` does.
 
-use super::{Meter, Root, Shared, Totals, directory, walk};
+use super::{Mail, Meter, Root, Totals, walk};
 use crate::error::WorkloadError;
 use crate::outcome::StepOutcome;
-use crate::step::{Step, StepContext};
+use crate::step::StepContext;
 use rustix::fs::{AtFlags, FileType};
-use seekwell_model::workloads::StepOutline;
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
-
-/// The step.
-#[derive(Debug)]
-pub struct Remove {
-    outline: StepOutline,
-    shared: Shared,
-}
 
 /// Kinds of calls, and their indices in [`KINDS`].
 const KINDS: &[&str] = &["unlink", "rmdir", "readdir"];
@@ -26,14 +18,6 @@ const LIST: usize = 2;
 /// Directories with more entries than this are removed in the order of their inodes, as the `rm`
 /// of GNU coreutils does: their order in the directory may be that of a hash.
 const SORTED_ABOVE: usize = 10_000;
-
-impl Remove {
-    /// The step with its outline.
-    #[must_use]
-    pub fn new(outline: StepOutline, shared: Shared) -> Self {
-        Self { outline, shared }
-    }
-}
 
 struct Remover<'a, 'b> {
     meter: Meter,
@@ -61,15 +45,13 @@ impl Remover<'_, '_> {
         let open = walk::open_directory(at, name).map_err(WorkloadError::file("open", path))?;
         let mut entries: Vec<Found> = Vec::new();
         let buffer = self.buffer.spare_capacity_mut();
-        self.meter
-            .time(LIST, || {
-                walk::list(open.as_fd(), buffer, |entry| {
-                    let name = entry.name.to_owned();
-                    entries.push(Found { name, inode: entry.inode, kind: entry.kind });
-                    Ok::<(), rustix::io::Errno>(())
-                })
+        self.meter.time(LIST, || {
+            walk::list(open.as_fd(), path, buffer, |entry| {
+                let name = entry.name.to_owned();
+                entries.push(Found { name, inode: entry.inode, kind: entry.kind });
+                Ok(true)
             })
-            .map_err(WorkloadError::file("list", path))?;
+        })?;
         if entries.len() > SORTED_ABOVE {
             entries.sort_by_key(|entry| entry.inode);
         }
@@ -96,14 +78,13 @@ impl Remover<'_, '_> {
     }
 }
 
-impl Step for Remove {
-    fn outline(&self) -> &StepOutline {
-        &self.outline
-    }
-
-    fn run(&mut self, context: &StepContext<'_>) -> Result<StepOutcome, WorkloadError> {
+impl Mail {
+    pub(super) fn remove(
+        &self,
+        mounted: &Path,
+        context: &StepContext<'_>,
+    ) -> Result<StepOutcome, WorkloadError> {
         let step = &self.outline.name;
-        let mounted = directory(step, context)?;
         let tree = self.shared.tree(context.seed)?;
         let copy = self.shared.take_oldest_copy(step)?;
         let parent = Root::open(mounted.to_owned())?;
@@ -123,7 +104,6 @@ impl Step for Remove {
             let Totals { files, bytes } = tree.totals();
             Totals { files: outcome.ops, bytes }.check(step, Totals { files, bytes })?;
         }
-        outcome.compute(&self.outline.metrics);
         Ok(outcome)
     }
 }

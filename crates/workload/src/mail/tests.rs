@@ -1,6 +1,8 @@
 use super::*;
 use crate::fixture::context;
 use seekwell_model::units::Bytes;
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 fn params(files: u64, directories: u64) -> MailParams {

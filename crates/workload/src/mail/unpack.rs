@@ -2,20 +2,13 @@
 
 use super::content::Content;
 use super::tree::Tree;
-use super::{Meter, RECORD_BYTES, Root, Shared, Totals, archive, directory};
+use super::{Mail, Meter, Root, Totals, archive};
 use crate::error::WorkloadError;
 use crate::outcome::StepOutcome;
-use crate::step::{Step, StepContext};
+use crate::step::StepContext;
 use rustix::fs::{Mode, OFlags, Timespec, Timestamps};
-use seekwell_model::workloads::StepOutline;
 use std::os::fd::OwnedFd;
-
-/// The step.
-#[derive(Debug)]
-pub struct Unpack {
-    outline: StepOutline,
-    shared: Shared,
-}
+use std::path::Path;
 
 /// Kinds of calls, and their indices in [`KINDS`].
 const KINDS: &[&str] = &["mkdir", "create", "write", "utimens", "close", "link"];
@@ -28,14 +21,6 @@ const LINK: usize = 5;
 
 /// Time that files get, in seconds since 1970: like tar, unpacking sets it.
 const FILE_TIME_S: i64 = 1_262_304_000;
-
-impl Unpack {
-    /// The step with its outline.
-    #[must_use]
-    pub fn new(outline: StepOutline, shared: Shared) -> Self {
-        Self { outline, shared }
-    }
-}
 
 /// Writes into a copy, and counts and times every call.
 #[derive(Debug)]
@@ -164,26 +149,19 @@ fn unpack_seeded(
         let path = tree.path(file, &mut buffer);
         let size = tree.size(file);
         let descriptor = unpacker.create(path)?;
-        content.begin_file();
-        let mut left = size;
-        while left > 0 {
-            let bytes = content.next_bytes(left);
-            unpacker.write(&descriptor, path, bytes)?;
-            left -= left.min(RECORD_BYTES as u64);
-        }
+        content.file(size, |bytes| unpacker.write(&descriptor, path, bytes))?;
         unpacker.close(descriptor, path, size)?;
     }
     Ok(())
 }
 
-impl Step for Unpack {
-    fn outline(&self) -> &StepOutline {
-        &self.outline
-    }
-
-    fn run(&mut self, context: &StepContext<'_>) -> Result<StepOutcome, WorkloadError> {
+impl Mail {
+    pub(super) fn unpack(
+        &self,
+        mounted: &Path,
+        context: &StepContext<'_>,
+    ) -> Result<StepOutcome, WorkloadError> {
         let name = &self.outline.name;
-        let mounted = directory(name, context)?;
         let tree = self.shared.tree(context.seed)?;
         let copy = self.shared.new_copy();
         let path = mounted.join(&copy);
@@ -209,7 +187,6 @@ impl Step for Unpack {
             self.shared.complete_copy();
         }
         outcome.warnings.extend(archive::source_bound(name, source_ns, outcome.elapsed_ns));
-        outcome.compute(&self.outline.metrics);
         Ok(outcome)
     }
 }

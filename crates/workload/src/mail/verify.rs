@@ -1,41 +1,26 @@
 //! Reads a share of the unpacked files, after a remount, and compares each with its content, which
 //! the seed gives again.
 
+use super::Mail;
 use super::content::Content;
-use super::{RECORD_BYTES, Shared, directory};
 use crate::error::WorkloadError;
 use crate::outcome::StepOutcome;
-use crate::step::{Step, StepContext};
+use crate::step::StepContext;
 use crate::verify::Checked;
 use seekwell_engine::{Clock, MonotonicClock};
-use seekwell_model::workloads::StepOutline;
 use seekwell_stats::{derive_seed, seeded};
+use std::path::Path;
 
-/// The step.
-#[derive(Debug)]
-pub struct Verify {
-    outline: StepOutline,
-    shared: Shared,
-}
-
-impl Verify {
-    /// The step with its outline.
-    #[must_use]
-    pub fn new(outline: StepOutline, shared: Shared) -> Self {
-        Self { outline, shared }
-    }
-}
-
-impl Step for Verify {
-    fn outline(&self) -> &StepOutline {
-        &self.outline
-    }
-
-    fn run(&mut self, context: &StepContext<'_>) -> Result<StepOutcome, WorkloadError> {
+impl Mail {
+    pub(super) fn verify(
+        &self,
+        mounted: &Path,
+        context: &StepContext<'_>,
+    ) -> Result<StepOutcome, WorkloadError> {
         let name = &self.outline.name;
         let params = &self.shared.params;
         let copy = self.shared.newest_copy(name)?;
-        let root = directory(name, context)?.join(&copy);
+        let root = mounted.join(&copy);
         let tree = self.shared.tree(context.seed)?;
         let mut content = Content::of_copy(params, context.seed, &copy);
         let mut chance = seeded(derive_seed(context.seed, "verify"));
@@ -49,12 +34,10 @@ impl Step for Verify {
             }
             // Also of files that are not read: the content of each follows those before it.
             expected.clear();
-            content.begin_file();
-            let mut left = tree.size(file);
-            while left > 0 {
-                expected.extend_from_slice(content.next_bytes(left));
-                left -= left.min(RECORD_BYTES as u64);
-            }
+            content.file(tree.size(file), |bytes| {
+                expected.extend_from_slice(bytes);
+                Ok(())
+            })?;
             let is_chosen = chance.below(100) < u64::from(params.verify);
             // At least one, also of a few files.
             let is_last = ops == 0 && file + 1 == tree.len();

@@ -3,9 +3,11 @@
 use super::Root;
 use crate::error::WorkloadError;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir};
+use rustix::io::Errno;
 use std::ffi::{CStr, CString};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 
 /// Buffer for directory entries: what the C library of GNU uses.
 pub const LISTING_BYTES: usize = 32 * 1024;
@@ -28,26 +30,26 @@ pub struct Entry<'a> {
 }
 
 /// Opens a directory below another.
-///
-/// # Errors
-/// The kernel's error.
 pub fn open_directory(at: BorrowedFd<'_>, name: &CStr) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     rustix::fs::openat(at, name, flags, Mode::empty())
 }
 
-/// Calls `visit` with every entry of an open directory except `.` and `..`, in its order.
+/// Calls `visit` with every entry of an open directory except `.` and `..`, in its order, until it
+/// says `false`. `path` is for messages. Returns `false` when it did.
 ///
 /// # Errors
-/// The kernel's error, or the error of `visit`.
-pub fn list<E: From<rustix::io::Errno>>(
+/// When the directory cannot be read, or what `visit` fails with.
+pub fn list(
     directory: BorrowedFd<'_>,
+    path: &Path,
     buffer: &mut [MaybeUninit<u8>],
-    mut visit: impl FnMut(Entry<'_>) -> Result<(), E>,
-) -> Result<(), E> {
+    mut visit: impl FnMut(Entry<'_>) -> Result<bool, WorkloadError>,
+) -> Result<bool, WorkloadError> {
+    let failed = |errno: Errno| WorkloadError::file("list", path)(errno);
     let mut entries = RawDir::new(directory, buffer);
     while let Some(entry) = entries.next() {
-        let entry = entry?;
+        let entry = entry.map_err(failed)?;
         let name = entry.file_name();
         if name == c"." || name == c".." {
             continue;
@@ -55,14 +57,16 @@ pub fn list<E: From<rustix::io::Errno>>(
         let kind = match entry.file_type() {
             // Some filesystems do not keep the type in the directory.
             FileType::Unknown => {
-                let facts = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
-                FileType::from_raw_mode(facts.st_mode)
+                let facts = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW);
+                FileType::from_raw_mode(facts.map_err(failed)?.st_mode)
             }
             known => known,
         };
-        visit(Entry { name, inode: entry.ino(), kind })?;
+        if !visit(Entry { name, inode: entry.ino(), kind })? {
+            return Ok(false);
+        }
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Calls `visit` with every file of a copy and its open directory: a directory's files in its
@@ -77,48 +81,24 @@ pub fn files(
     let mut buffer = listing_buffer();
     let mut waiting: Vec<CString> = vec![c".".to_owned()];
     while let Some(path) = waiting.pop() {
-        let shown = || root.path.join(path.to_string_lossy().as_ref());
+        let shown = root.path.join(path.to_string_lossy().as_ref());
         let open = open_directory(root.directory.as_fd(), &path)
-            .map_err(WorkloadError::file("open", &shown()))?;
+            .map_err(WorkloadError::file("open", &shown))?;
         let mut below: Vec<CString> = Vec::new();
-        let mut going = true;
-        let listed = list(open.as_fd(), buffer.spare_capacity_mut(), |entry| {
+        let listed = list(open.as_fd(), &shown, buffer.spare_capacity_mut(), |entry| {
             match entry.kind {
                 FileType::Directory => below.push(joined(&path, entry.name)),
-                FileType::RegularFile => going = visit(open.as_fd(), entry.name)?,
+                FileType::RegularFile => return visit(open.as_fd(), entry.name),
                 _ => {}
             }
-            if going { Ok(()) } else { Err(Ended::Early) }
+            Ok(true)
         });
-        match listed {
-            Ok(()) => {}
-            Err(Ended::Early) => return Ok(()),
-            Err(Ended::Failed(error)) => return Err(error),
-            Err(Ended::Listing(errno)) => {
-                return Err(WorkloadError::file("list", &shown())(errno));
-            }
+        if !listed? {
+            return Ok(());
         }
         waiting.extend(below.into_iter().rev());
     }
     Ok(())
-}
-
-enum Ended {
-    Early,
-    Failed(WorkloadError),
-    Listing(rustix::io::Errno),
-}
-
-impl From<rustix::io::Errno> for Ended {
-    fn from(errno: rustix::io::Errno) -> Self {
-        Self::Listing(errno)
-    }
-}
-
-impl From<WorkloadError> for Ended {
-    fn from(error: WorkloadError) -> Self {
-        Self::Failed(error)
-    }
 }
 
 fn joined(directory: &CStr, name: &CStr) -> CString {

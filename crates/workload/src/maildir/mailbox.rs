@@ -174,17 +174,13 @@ fn write(
     content: &mut Content,
     size: u64,
 ) -> Result<(), WorkloadError> {
-    content.begin_file();
-    let mut left = size;
-    while left > 0 {
-        let mut bytes = content.next_bytes(left);
-        left -= bytes.len() as u64;
+    content.file(size, |mut bytes| {
         while !bytes.is_empty() {
             let written = retry_on_intr(|| rustix::io::write(file, bytes))
                 .and_then(|written| if written == 0 { Err(Errno::NOSPC) } else { Ok(written) })
                 .map_err(WorkloadError::file("write to", path))?;
             bytes = &bytes[written..];
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }

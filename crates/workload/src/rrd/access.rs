@@ -74,9 +74,6 @@ fn failed(action: Action) -> impl FnOnce(Errno) -> AccessError {
 }
 
 /// Applies one update to a file in an open directory.
-///
-/// # Errors
-/// [`AccessError`].
 pub fn update(
     directory: impl AsFd,
     name: &str,

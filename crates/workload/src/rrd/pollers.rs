@@ -4,6 +4,7 @@
 
 use super::access::{self, AccessError, Action};
 use super::{UpdateText, file_name};
+use crate::command::child::wait4;
 use crate::error::WorkloadError;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
@@ -57,9 +58,6 @@ const FINE: u64 = u64::MAX;
 
 impl Poller {
     /// Starts a process.
-    ///
-    /// # Errors
-    /// When there can be no more processes.
     pub fn start(share: &Share<'_>) -> Result<Self, WorkloadError> {
         let failed =
             |source: io::Error| WorkloadError::file("start a process for", share.path)(source);
@@ -87,9 +85,6 @@ impl Poller {
     }
 
     /// Tells it to begin a poll.
-    ///
-    /// # Errors
-    /// When it has ended.
     pub fn begin(&mut self, poll: u64) -> Result<(), WorkloadError> {
         match self.commands.write_all(&poll.to_le_bytes()) {
             Ok(()) => Ok(()),
@@ -200,28 +195,5 @@ fn serve(share: &Share<'_>, commands: &mut PipeReader, answers: &mut PipeWriter)
         }
         let bytes: Vec<u8> = answer.iter().flat_map(|number| number.to_le_bytes()).collect();
         answers.write_all(&bytes)?;
-    }
-}
-
-/// Waits for a child: its status as the kernel gives it, and its CPU time.
-fn wait4(pid: Pid) -> io::Result<(i32, u64)> {
-    let mut status = 0;
-    // SAFETY: rusage is plain data for which all zeroes is a value.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    loop {
-        // SAFETY: both pointers are valid for the kernel to write to; the child is ours and
-        // no other thread waits for it.
-        let waited =
-            unsafe { libc::wait4(pid.as_raw_nonzero().get(), &raw mut status, 0, &raw mut usage) };
-        if waited >= 0 {
-            let ns = |time: libc::timeval| {
-                time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000
-            };
-            return Ok((status, ns(usage.ru_utime) + ns(usage.ru_stime)));
-        }
-        let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
-        }
     }
 }
