@@ -10,7 +10,7 @@ mod traces;
 mod tried;
 
 pub use atlas::{AskArgs, AtlasCheckArgs, AtlasCommand, AtlasRunArgs, PublishArgs};
-pub use devices::{DeviceCommand, DeviceCompareArgs, DeviceServeArgs, ProbeArgs};
+pub use devices::{DeviceCheckArgs, DeviceCommand, DeviceCompareArgs, DeviceServeArgs, ProbeArgs};
 pub use elsewhere::{ClusterArgs, DoctorArgs, MergeArgs, WorkArgs};
 pub use files::{ExtractArgs, FileCommand, RepairArgs, VerifyArgs};
 pub use help::{command, documented, whole};

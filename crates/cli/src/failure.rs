@@ -16,7 +16,7 @@ pub enum Exit {
     Done,
     /// The evidence does not decide: 4.
     NotResolved,
-    /// A threshold that was given failed: 5.
+    /// A threshold that was given or a rule failed: 5.
     ThresholdFailed,
     /// The recorded command failed: 1.
     CommandFailed,

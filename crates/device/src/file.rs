@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use seekwell_model::FormatVersion;
 use seekwell_model::laws::{Law, LawSet};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 use crate::bus::{Bus, Link};
@@ -12,6 +13,7 @@ use crate::error::{DeviceError, refuse};
 use crate::fixed::{FixedParameters, RamParameters};
 use crate::flash::FlashParameters;
 use crate::presented::Presented;
+use crate::probed::Probed;
 use crate::published::Published;
 use crate::rotating::RotatingParameters;
 use crate::rotating::mechanics::Mechanics;
@@ -23,11 +25,16 @@ mod provenance;
 #[cfg(test)]
 mod tests;
 
+/// Version of the format of device files, which probes write. Other files need none.
+pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+
 /// A device file, read and checked. Only [`load`] and its own methods make one, so what it says holds together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceFile {
     name: String,
     title: String,
+    format: Option<FormatVersion>,
+    probed: Option<Probed>,
     pub(crate) presented: Presented,
     pub(crate) bus: Option<Bus>,
     pub(crate) parameters: Parameters,
@@ -83,6 +90,7 @@ struct Raw {
     #[serde(default)]
     withheld: Vec<Withheld>,
     measurements: Option<Measurements>,
+    probed: Option<Probed>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -129,12 +137,37 @@ pub fn load(text: &str) -> Result<DeviceFile, DeviceError> {
 
 /// The text of a device file with one more comparison. Everything else stays as it is, comments included.
 pub fn with_comparison(text: &str, compared: &Compared) -> Result<String, DeviceError> {
-    let written = toml::to_string(compared).map_err(|error| DeviceError::Syntax {
-        key: "compared".to_owned(),
+    with_table(text, "[[compared]]", compared)
+}
+
+/// The text of a device file with the version of its format and its origin.
+///
+/// # Errors
+///
+/// [`DeviceError`] when the text is no device file or has an origin, or the origin holds what no file may.
+pub fn with_origin(text: &str, probed: &Probed) -> Result<String, DeviceError> {
+    with_table(&format!("format = \"{FORMAT}\"\n{text}"), "[probed]", probed)
+}
+
+fn with_table(text: &str, header: &str, table: &impl Serialize) -> Result<String, DeviceError> {
+    let written = toml::to_string(table).map_err(|error| DeviceError::Syntax {
+        key: header.trim_matches(['[', ']']).to_owned(),
         reason: error.to_string(),
     })?;
-    let more = format!("{}\n\n[[compared]]\n{written}", text.trim_end());
+    let more = format!("{}\n\n{header}\n{written}", text.trim_end());
     load(&more).map(|_| more)
+}
+
+/// The version of a file's format; an error for a newer major one.
+fn known_format(written: &Value) -> Result<FormatVersion, DeviceError> {
+    let refused = |reason: String| refuse("format", written, reason);
+    let text = written.to_string();
+    let format: FormatVersion = text.trim_matches('"').parse().map_err(refused)?;
+    if format.major > FORMAT.major {
+        let reason = format!("is newer than {FORMAT}, which this version reads; update Seekwell");
+        return Err(refused(reason));
+    }
+    Ok(format)
 }
 
 fn line_of(text: &str, position: usize) -> usize {
@@ -154,7 +187,9 @@ pub fn is_name(text: &str) -> bool {
 
 impl DeviceFile {
     fn from_table(table: Table, bus: Option<&str>) -> Result<Self, DeviceError> {
-        let raw: Raw = serde_path_to_error::deserialize(Value::Table(table.clone())).map_err(
+        let mut values = table.clone();
+        let format = values.remove("format").as_ref().map(known_format).transpose()?;
+        let raw: Raw = serde_path_to_error::deserialize(Value::Table(values)).map_err(
             |error: serde_path_to_error::Error<toml::de::Error>| DeviceError::Syntax {
                 key: error.path().to_string(),
                 reason: first_line(error.inner().message()),
@@ -171,6 +206,8 @@ impl DeviceFile {
         let file = Self {
             name,
             title: raw.title.clone(),
+            format,
+            probed: raw.probed.clone(),
             presented: raw.presented.clone(),
             bus: chosen,
             sources: raw.sources.clone(),
@@ -198,6 +235,18 @@ impl DeviceFile {
     #[must_use]
     pub fn title(&self) -> &str {
         &self.title
+    }
+
+    /// Version of its format; `None` in a file that names none.
+    #[must_use]
+    pub const fn format(&self) -> Option<FormatVersion> {
+        self.format
+    }
+
+    /// Drive, day and method of the probe that made the file; `None` for other files, and those of earlier probes.
+    #[must_use]
+    pub const fn probed(&self) -> Option<&Probed> {
+        self.probed.as_ref()
     }
 
     /// Capacity and limits that the device presents to the block layer.
@@ -337,6 +386,7 @@ impl DeviceFile {
         let mut withheld = self.withheld.iter().enumerate();
         withheld.try_for_each(|(index, withheld)| withheld.check(index))?;
         self.measurements.map_or(Ok(()), Measurements::check)?;
+        self.probed.as_ref().map_or(Ok(()), Probed::check)?;
         let has_bus = matches!(
             self.parameters,
             Parameters::Rotating(_) | Parameters::Flash(_) | Parameters::Ssd(_)

@@ -42,6 +42,7 @@ pub mod accuracy;
 pub mod bus;
 pub mod catalogue;
 mod change;
+pub mod check;
 pub mod compared;
 pub mod draw;
 pub mod evidence;
@@ -50,6 +51,7 @@ pub mod fixed;
 pub mod flash;
 pub mod model;
 pub mod presented;
+pub mod probed;
 pub mod published;
 pub mod rotating;
 pub mod ssd;
@@ -71,7 +73,7 @@ pub use catalogue::catalogue;
 pub use change::Change;
 pub use draw::draw;
 pub use error::DeviceError;
-pub use file::{DeviceFile, load, with_comparison};
+pub use file::{DeviceFile, load, with_comparison, with_origin};
 pub use fingerprint::fingerprint;
 pub use model::{
     Completion, Geometry, Lba, LostRange, LostWrites, Model, Operation, Piece, Pieces, Refused,

@@ -41,6 +41,14 @@ impl Row {
         ratio.max(ratio.recip())
     }
 
+    /// Both figures in words.
+    pub(crate) fn sentence(&self) -> String {
+        let Published { value, .. } = self.published;
+        let (name, unit) = (self.published.name(), self.published.figure.unit());
+        let (modelled, percent) = (three_digits(self.modelled), self.error() * 100.0);
+        format!("{name}: {value} {unit}, model {modelled} ({percent:+.0} %)")
+    }
+
     /// True when the model is farther away than [`TOLERANCE`].
     #[must_use]
     pub fn is_off(&self) -> bool {
@@ -70,11 +78,21 @@ pub fn errors(rows: &[Row]) -> ModelErrors {
 /// Every published figure of a device that its model can be asked for.
 #[must_use]
 pub fn rows(file: &DeviceFile) -> Vec<Row> {
+    rows_of(file, file.published())
+}
+
+/// The row that is farthest away.
+pub(crate) fn worst<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<&'a Row> {
+    rows.max_by(|one, other| one.factor().total_cmp(&other.factor()))
+}
+
+/// These figures, such as those of another file, and the model's.
+pub(crate) fn rows_of(file: &DeviceFile, published: &[Published]) -> Vec<Row> {
     let row = |published: &Published| {
         let modelled = measure(file, published)?;
         Some(Row { published: published.clone(), modelled })
     };
-    file.published().iter().filter_map(row).collect()
+    published.iter().filter_map(row).collect()
 }
 
 /// The model's figure, in the unit of the published one; `None` if the model takes no such load.
@@ -288,18 +306,11 @@ pub fn lines(file: &DeviceFile) -> String {
     let mut text = "\nPublished figures and the model\n".to_owned();
     let summary = checks(&rows);
     for row in rows {
-        let Published { value, ref source, calibrates, .. } = row.published;
+        let Published { source, calibrates, .. } = &row.published;
         let mark = if row.is_off() { "  ! off by more than 10 %" } else { "" };
-        let note = if calibrates { " (used to choose the file's numbers)" } else { "" };
+        let note = if *calibrates { " (used to choose the file's numbers)" } else { "" };
         // Writing to a string cannot fail.
-        let _ = writeln!(
-            text,
-            "  {}: {value} {}, model {} ({:+.0} %){mark}{note}: {source}",
-            row.published.name(),
-            row.published.figure.unit(),
-            three_digits(row.modelled),
-            row.error() * 100.0,
-        );
+        let _ = writeln!(text, "  {}{mark}{note}: {source}", row.sentence());
     }
     text + "  " + &summary + "\n"
 }
@@ -349,7 +360,7 @@ pub fn warning(file: &DeviceFile, rows: &[Row]) -> Option<String> {
         return Some(format!("the model {name} {text}"));
     }
     let off: Vec<&Row> = rows.iter().filter(|row| row.is_off()).collect();
-    let worst = off.iter().max_by(|one, other| one.factor().total_cmp(&other.factor()))?;
+    let worst = worst(off.iter().copied())?;
     let Published { value, .. } = worst.published;
     Some(format!(
         "the model {name} misses {} of {} published figures by more than 10 %, most of all \"{}\": {value} {unit}, \

@@ -90,13 +90,21 @@ impl Withheld {
         Ok(())
     }
 
-    fn sentence(&self) -> String {
+    /// The class in words.
+    #[must_use]
+    pub fn sentence(&self) -> String {
         let Self { class, depth, device_ms, model_ms, demerit, .. } = self;
         let (percent, depths) = (demerit * 100.0, depths(class, *depth));
         format!(
             "{class} at {depths}: device {device_ms:.2} ms, model {model_ms:.2} ms, demerit {percent:.1} %"
         )
     }
+}
+
+/// The whole mixed trace, which no fit saw; `None` when nothing was withheld, or the time of the probe was over.
+#[must_use]
+pub fn mixed(all: &[Withheld]) -> Option<&Withheld> {
+    all.iter().find(|one| one.class == MIXED)
 }
 
 /// The share and the classes of a file as lines, with a heading; empty when there are none.

@@ -2,6 +2,7 @@
 
 use crate::added;
 use crate::device::Device;
+use crate::identity::Identity;
 use crate::memory;
 use crate::mounts;
 use crate::program;
@@ -67,6 +68,24 @@ pub struct Environment {
 pub fn device_size(system: &System, path: &Path) -> Option<Bytes> {
     let sectors = Device::by_path(system, path)?.attribute("size")?.parse::<u64>().ok()?;
     Some(Bytes(sectors * 512))
+}
+
+/// Model of a block device's disk, without opening it; `None` if there is none.
+#[must_use]
+pub fn disk_model(system: &System, path: &Path) -> Option<String> {
+    Identity::read(system, &Device::by_path(system, path)?, None).model
+}
+
+/// Serial numbers and world-wide names of the block devices of this machine.
+#[must_use]
+pub fn serials(system: &System) -> Vec<String> {
+    let names = sysfs::names(&system.sys.join("class/block"));
+    let devices = names.iter().filter_map(|name| Device::by_name(system, name));
+    let identities = devices.map(|device| Identity::read(system, &device, None));
+    identities
+        .flat_map(|one| [one.usable_serial().map(str::to_owned), one.wwid])
+        .flatten()
+        .collect()
 }
 
 /// Layers below a folder at most.

@@ -2,7 +2,9 @@
 
 use crate::error::SessionError;
 use crate::run::Planned;
-use seekwell_host::facts::device_size;
+use seekwell_device::DeviceFile;
+use seekwell_device::withheld::mixed;
+use seekwell_host::facts::{device_size, disk_model};
 use seekwell_host::queue;
 use seekwell_host::sysfs::System;
 use seekwell_model::laws::LawSet;
@@ -11,6 +13,7 @@ use seekwell_model::record::Record;
 use seekwell_recordings::info::Shape;
 use seekwell_virtual::Experiment;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -209,7 +212,7 @@ pub fn like(system: &System, path: &Path) -> Result<(&'static AtlasDevice, Strin
         ));
     }
     let turns = queue::read(system, &name).ok().and_then(|found| found.rotational);
-    let model = model_of(system, &name);
+    let model = disk_model(system, path).unwrap_or_default();
     let word = word_of(&name, &model, turns);
     let turning = match turns {
         Some(true) => "rotating",
@@ -229,12 +232,16 @@ fn is_no_disk(name: &str) -> bool {
         .any(|start| name.starts_with(start))
 }
 
-/// Name of a disk's model, of the disk of a partition too; empty if it has none.
-fn model_of(system: &System, name: &str) -> String {
-    let folder = system.sys.join("class/block").join(name);
-    let files = ["device/model", "../device/model", "device/name", "../device/name"];
-    let read = files.iter().filter_map(|file| std::fs::read_to_string(folder.join(file)).ok());
-    read.map(|text| text.trim().to_owned()).find(|text| !text.is_empty()).unwrap_or_default()
+/// The device that was probed on a drive of this model, and its accuracy, in words.
+#[must_use]
+pub fn probed_on(devices: &BTreeMap<String, DeviceFile>, model: &str) -> Option<String> {
+    let is_its = |file: &&DeviceFile| {
+        file.probed().and_then(|probed| probed.drive.as_deref()) == Some(model)
+    };
+    let file = devices.values().find(is_its)?;
+    let accuracy = mixed(file.withheld())
+        .map_or_else(|| "accuracy unknown".to_owned(), |class| class.sentence());
+    Some(format!(" (probed as {}, {accuracy}; run a lab on it with --on {0})", file.name()))
 }
 
 /// The word for a device of this kernel name, model and rotation.

@@ -67,8 +67,7 @@ impl Devices {
     pub(crate) fn named(&mut self, word: &str, directory: &Path) -> Result<String, SessionError> {
         let Some((path, rest)) = own_file(word) else { return Ok(word.to_owned()) };
         let path = directory.join(path);
-        let text = text_of(&path)
-            .map_err(|source| SessionError::ReadDevice { path: path.clone(), source })?;
+        let text = device_text(&path)?;
         let name = self.add(&text, &path)?;
         Ok(format!("{name}{rest}"))
     }
@@ -184,6 +183,14 @@ pub(crate) fn own_file(word: &str) -> Option<(&str, &str)> {
     let ends = word.match_indices(SUFFIX).map(|(at, _)| at + SUFFIX.len());
     ends.map(|end| word.split_at(end))
         .find(|(_, rest)| rest.is_empty() || rest.starts_with(['@', ',']))
+}
+
+/// The text of a device file.
+///
+/// # Errors
+/// [`SessionError::ReadDevice`].
+pub fn device_text(path: &Path) -> Result<String, SessionError> {
+    text_of(path).map_err(|source| SessionError::ReadDevice { path: path.to_owned(), source })
 }
 
 fn text_of(path: &Path) -> std::io::Result<String> {

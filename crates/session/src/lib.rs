@@ -57,6 +57,7 @@ mod worker;
 
 pub use advised::{Advice, Advised};
 pub use cuts::{AskedCuts, Case, FoundCuts};
+pub use devices::device_text;
 pub use earlier::Since;
 pub use effects::Effects;
 pub use error::{Kind, SessionError};

@@ -18,6 +18,8 @@ pub enum DeviceCommand {
     /// Compare a run on a device file with the same lab on the device itself, and keep the error in the
     /// file
     Compare(DeviceCompareArgs),
+    /// Check that a probed file can be given to others
+    Check(DeviceCheckArgs),
     /// Learn how a disk or card behaves, and write a device file that models it
     Probe(ProbeArgs),
     /// Allow Seekwell to destroy the contents of a disk
@@ -40,6 +42,15 @@ pub struct DeviceCompareArgs {
     /// Only show the comparison
     #[arg(long)]
     pub dry_run: bool,
+}
+
+/// Arguments of `device check`.
+#[derive(Args, Debug)]
+pub struct DeviceCheckArgs {
+    /// Device file that a probe wrote
+    pub file: PathBuf,
+    /// That of another probe of the same drive, which has to agree
+    pub other: Option<PathBuf>,
 }
 
 /// Arguments of `device serve`.

@@ -337,7 +337,22 @@ Exit status: 0 nothing lost, 5 synced data lost or the filesystem damaged, 1 err
   seekwell device show wd-raptor-wd740gd    seeks, bandwidth, latency, writes
   sudo seekwell device probe /dev/sdb -o mine.toml
   seekwell device replicate --quick         published studies on the models
+  seekwell device check mine.toml again.toml
   seekwell device compare mine.toml predicted.seekwell real.seekwell"#,
+    ),
+    (
+        "device check",
+        r#"Examples:
+  sudo seekwell device probe /dev/sdb -o mine.toml
+  sudo seekwell device probe /dev/sdb --seed 2 -o again.toml
+  seekwell device check mine.toml again.toml
+
+A line for each rule. Schema: a known version of the format. Provenance: drive model, size, version, day
+and method of the probe. Accuracy: the model is off by at most 20 % in the mixed trace and by 10 % in the
+withheld rates. Agreement: each model meets the other probe's rates within 10 %. Privacy: no name of a
+person or host, no serial number, no home folder. What is `open` was not checked.
+
+Exit status: 0 no rule failed, 5 a rule failed, 1 error."#,
     ),
     (
         "device probe",

@@ -6,12 +6,13 @@ use crate::commands::init::Asker;
 use crate::failure::{Exit, Failure};
 use crate::{foreign, output, terminal};
 use seekwell_host::confine::Reach;
+use seekwell_host::facts::disk_model;
 use seekwell_host::output::Kind;
 use seekwell_recordings::info::Summary;
 use seekwell_report::{Asked, atlas_lines, shell_word};
 use seekwell_session::Session;
 use seekwell_session::atlas::{
-    AtlasDevice, DEVICES, LOADS, NEAR, device, like, load, nearest, own_lab,
+    AtlasDevice, DEVICES, LOADS, NEAR, device, like, load, nearest, own_lab, probed_on,
 };
 use seekwell_spec::draft::Question;
 use seekwell_trace::Trace;
@@ -194,9 +195,11 @@ fn no_load(word: &str) -> Failure {
 /// The device for a word, a model or a path; with a path the reason for the choice.
 fn found(session: &Session, word: &str) -> Result<(&'static AtlasDevice, Option<String>), Failure> {
     if word.starts_with('/') {
-        let (device, reason) =
-            like(&session.machine().system, Path::new(word)).map_err(Failure::Error)?;
-        return Ok((device, Some(reason)));
+        let (system, path) = (&session.machine().system, Path::new(word));
+        let (device, reason) = like(system, path).map_err(Failure::Error)?;
+        let model = disk_model(system, path).unwrap_or_default();
+        let own = probed_on(session.devices()?, &model).unwrap_or_default();
+        return Ok((device, Some(reason + &own)));
     }
     let known: Vec<&str> = DEVICES.iter().map(|one| one.word).collect();
     let device = device(word).ok_or_else(|| {

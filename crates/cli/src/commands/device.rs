@@ -1,25 +1,24 @@
 //! `seekwell device`: the modelled devices, and what they do, drawn.
 
-use crate::args::{DeviceCommand, DeviceCompareArgs};
+use crate::args::{DeviceCheckArgs, DeviceCommand, DeviceCompareArgs};
 use crate::commands::compare::Run;
 use crate::failure::{Exit, Failure};
 use crate::{foreign, output, terminal};
 use seekwell_device::compared::Compared;
-use seekwell_device::{DeviceFile, catalogue};
+use seekwell_device::{DeviceFile, catalogue, check};
 use seekwell_host::confine::Reach;
+use seekwell_host::facts::serials;
 use seekwell_host::output::Kind;
 use seekwell_model::comparison::Prediction;
 use seekwell_model::stack::Backing;
 use seekwell_runner::compare::{Side, predicted};
-use seekwell_session::Session;
+use seekwell_session::{Session, System, device_text};
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::io::Read as _;
-use std::path::Path;
 
 mod serve;
 
-/// Lists the modelled devices, draws one, serves or probes one, or compares a prediction with the device.
+/// Lists the modelled devices, draws one, serves, probes or checks one, or compares a prediction with the device.
 ///
 /// # Errors
 /// When there is no such device, or a file is wrong or cannot be read or written.
@@ -37,6 +36,9 @@ pub fn run(session: &Session, command: &DeviceCommand) -> Result<Exit, Failure> 
         }
         DeviceCommand::Serve(arguments) => serve::run(session, arguments)?,
         DeviceCommand::Compare(arguments) => compare(arguments)?,
+        DeviceCommand::Check(arguments) => {
+            return checked(&session.machine().system, arguments);
+        }
         DeviceCommand::Claim(arguments) => {
             return super::claim::claim(session.machine(), arguments);
         }
@@ -49,13 +51,38 @@ pub fn run(session: &Session, command: &DeviceCommand) -> Result<Exit, Failure> 
     Ok(Exit::Done)
 }
 
+/// Checks a file by the rules for those that are given to others, and says a line about each.
+fn checked(system: &System, arguments: &DeviceCheckArgs) -> Result<Exit, Failure> {
+    let DeviceCheckArgs { file, other } = arguments;
+    let private = private(system);
+    let reach = Reach::default().reading(file);
+    foreign::confine(&other.iter().fold(reach, |reach, other| reach.reading(other)));
+    let other = other.as_deref().map(device_text).transpose()?;
+    let rules = check::check(&device_text(file)?, other.as_deref(), &private);
+    let text = terminal::harmless(&check::lines(&rules));
+    terminal::data(&terminal::fitted(&text, 0, terminal::columns()));
+    match rules.iter().any(|rule| rule.passed == Some(false)) {
+        true => Ok(Exit::ThresholdFailed),
+        false => Ok(Exit::Done),
+    }
+}
+
+/// Names of this machine, its user and its disks, each with its kind for people.
+fn private(system: &System) -> Vec<(&'static str, String)> {
+    let users = ["USER", "LOGNAME", "SUDO_USER"].map(std::env::var);
+    let users =
+        users.into_iter().flatten().map(|name| ("the name of a user of this machine", name));
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let serials = serials(system).into_iter().map(|serial| ("the serial number of a disk", serial));
+    users.chain([("the name of this host", host)]).chain(serials).collect()
+}
+
 /// Compares a prediction on a device file with a run on the device, and keeps the error in the file.
 fn compare(arguments: &DeviceCompareArgs) -> Result<(), Failure> {
     let DeviceCompareArgs { file: path, predicted, real, dry_run } = arguments;
     let reach = Reach::default().reading(path).reading_database(predicted).reading_database(real);
     foreign::confine(&if *dry_run { reach } else { reach.writing(path) });
-    let text = own_text(path)
-        .map_err(|error| Failure::Error(format!("cannot read {}: {error}", path.display())))?;
+    let text = device_text(path)?;
     let device = seekwell_device::load(&text)
         .map_err(|error| Failure::Error(format!("{}: {error}", path.display())))?;
     let (model, disk) = (Run::read(predicted)?, Run::read(real)?);
@@ -129,15 +156,4 @@ fn kept(lab: &str, found: &Prediction) -> Compared {
         predicted_best,
         best,
     }
-}
-
-/// The text of a device file that will be written again.
-fn own_text(path: &Path) -> std::io::Result<String> {
-    const MOST_BYTES: u64 = 1 << 20;
-    let mut text = String::new();
-    seekwell_trust::open(path, u64::MAX)?.take(MOST_BYTES + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > MOST_BYTES {
-        return Err(std::io::Error::other("longer than 1 MiB"));
-    }
-    Ok(text)
 }

@@ -3,6 +3,9 @@
 use crate::args::ProbeArgs;
 use crate::failure::{Exit, Failure};
 use crate::{output, terminal};
+use chrono::{DateTime, Utc};
+use seekwell_device::probed::Probed;
+use seekwell_host::facts::disk_model;
 use seekwell_host::guard::Context;
 use seekwell_host::output::Kind;
 use seekwell_probe::{
@@ -10,6 +13,7 @@ use seekwell_probe::{
     Volume, WriteTarget,
 };
 use seekwell_session::{ProbedDevice, ProbedError, ProbedWrites, Session};
+use std::time::SystemTime;
 
 /// Seed of what is withheld, so that it differs from the requests of the experiments.
 const WITHHELD: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -23,7 +27,7 @@ pub fn run(session: &Session, arguments: &ProbeArgs) -> Result<Exit, Failure> {
     if let Some(path) = &arguments.output {
         output::refuse_existing(path)?;
     }
-    let (mut opened, title) = opened(session, arguments)?;
+    let (mut opened, title, drive) = opened(session, arguments)?;
     let begun_ns = opened.target().now_ns();
     let probed = learn(&mut opened, arguments);
     if let Some(disturbance) = opened.target().disturbance() {
@@ -35,8 +39,14 @@ pub fn run(session: &Session, arguments: &ProbeArgs) -> Result<Exit, Failure> {
     terminal::talk(&format!("{:<22}{took_s} s", "time of the device"));
     let source = format!("probe of {title}");
     let label = Label { name: &arguments.name, title: &title, source: &source };
+    let origin = Probed {
+        drive,
+        seekwell: env!("CARGO_PKG_VERSION").to_owned(),
+        date: DateTime::<Utc>::from(SystemTime::now()).date_naive().to_string(),
+        method: if arguments.write { "reads and writes" } else { "reads" }.to_owned(),
+    };
     let file = learned.file(label, &accuracy);
-    seekwell_device::load(&file).map_err(|error| {
+    let file = seekwell_device::with_origin(&file, &origin).map_err(|error| {
         Failure::Error(format!("the findings make no device that can be modelled: {error}"))
     })?;
     match &arguments.output {
@@ -185,8 +195,12 @@ fn check_name(name: &str) -> Result<(), Failure> {
     )))
 }
 
-/// The device to probe, and its title for people.
-fn opened(session: &Session, arguments: &ProbeArgs) -> Result<(Opened, String), Failure> {
+/// The device to probe, its title for people, and the model of a drive that has one. Neither is the path, which may hold
+/// the serial number.
+fn opened(
+    session: &Session,
+    arguments: &ProbeArgs,
+) -> Result<(Opened, String, Option<String>), Failure> {
     if let Some(name) = &arguments.model {
         let file = session.device(name)?;
         let model = Simulated::new(seekwell_device::build(&file, arguments.seed));
@@ -194,7 +208,7 @@ fn opened(session: &Session, arguments: &ProbeArgs) -> Result<(Opened, String), 
             true => Opened::Writes(Box::new(model)),
             false => Opened::Reads(Box::new(model)),
         };
-        return Ok((opened, format!("the model {name}")));
+        return Ok((opened, format!("the model {name}"), None));
     }
     let Some(path) = &arguments.device else {
         return Err(Failure::Error("no device is named; give a disk or --model".to_owned()));
@@ -211,7 +225,9 @@ fn opened(session: &Session, arguments: &ProbeArgs) -> Result<(Opened, String), 
         warn_of(disk.scheduler());
         Opened::Reads(Box::new(disk))
     };
-    Ok((opened, path.display().to_string()))
+    let drive = disk_model(system, path);
+    let node = || path.canonicalize().unwrap_or_else(|_| path.clone()).display().to_string();
+    Ok((opened, drive.clone().unwrap_or_else(node), drive))
 }
 
 fn warn_of(scheduler: Option<&str>) {

@@ -1,6 +1,7 @@
 //! `seekwell device probe` from outside, on models: a model of a disk, and devices that cannot be probed.
 
 use super::{data, seekwell, talk};
+use std::path::Path;
 
 #[test]
 fn a_probed_disk_is_a_device_that_can_be_shown() {
@@ -108,6 +109,48 @@ fn a_volume_of_a_cloud_is_probed_without_a_write() {
     let shown = show.args(["device", "show", "volume.toml"]).output().unwrap();
     assert_eq!(shown.status.code(), Some(0), "{}", talk(&shown));
     assert!(!data(&shown).contains("off by more than"), "{}", data(&shown));
+    is_checked(directory.path());
+}
+
+/// `volume.toml` fails the check because no drive was probed, and passes it with one; `mine` is a user's name.
+fn is_checked(directory: &Path) {
+    let mut probe = seekwell(directory);
+    probe.args(["probe", "--model", "cloud-gp3-100gb", "--seed", "2", "-o", "again.toml"]);
+    assert_eq!(probe.output().unwrap().status.code(), Some(0));
+    let check = |words: &[&str], user: &str| {
+        let mut check = seekwell(directory);
+        check.env("USER", user).args(["device", "check"]).args(words).output().unwrap()
+    };
+    let checked = check(&["volume.toml", "again.toml"], "me");
+    let words: Vec<String> =
+        data(&checked).lines().map(|line| line.chars().take(16).collect()).collect();
+    assert_eq!(
+        words,
+        [
+            "pass  schema    ",
+            "fail  provenance",
+            "pass  accuracy  ",
+            "pass  agreement ",
+            "pass  privacy   "
+        ]
+    );
+    assert_eq!(checked.status.code(), Some(5));
+    for name in ["volume.toml", "again.toml"] {
+        let path = directory.join(name);
+        let text = std::fs::read_to_string(&path).unwrap();
+        let named = text.replace("[probed]\n", "[probed]\ndrive = \"MINE GP3\"\n");
+        std::fs::write(&path, named).unwrap();
+    }
+    let checked = check(&["volume.toml", "again.toml"], "me");
+    assert_eq!(checked.status.code(), Some(0), "{}", data(&checked));
+    let checked = check(&["volume.toml"], "mine");
+    let said = data(&checked);
+    assert!(said.contains("open  agreement   not checked"), "{said}");
+    assert!(said.contains("the name of a user of this machine in line "), "{said}");
+    assert_eq!(checked.status.code(), Some(5));
+    let none = check(&["none.toml"], "me");
+    assert_eq!(none.status.code(), Some(1));
+    assert!(talk(&none).contains("cannot read the device file none.toml"), "{}", talk(&none));
 }
 
 #[test]

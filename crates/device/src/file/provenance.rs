@@ -7,7 +7,8 @@ use toml::{Table, Value};
 use crate::error::{DeviceError, refuse, within};
 
 /// Tables and keys that say what the file is rather than how the device behaves.
-const TALK: [&str; 9] = [
+const TALK: [&str; 11] = [
+    "format",
     "name",
     "title",
     "kind",
@@ -17,6 +18,7 @@ const TALK: [&str; 9] = [
     "compared",
     "withheld",
     "measurements",
+    "probed",
 ];
 
 /// Checks `[sources]` and `[ranges]` against the values.

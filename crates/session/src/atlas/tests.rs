@@ -90,3 +90,17 @@ fn each_load_has_a_shape_and_is_nearest_to_itself() {
     }
     assert_eq!(SHAPES.lines().count(), LOADS.len());
 }
+
+#[test]
+fn a_drive_that_was_probed_is_known_by_its_model() {
+    let probed = include_str!("../../../../testdata/probed/mine.toml");
+    let file = seekwell_device::load(probed).unwrap();
+    let devices = BTreeMap::from([(file.name().to_owned(), file)]);
+    assert_eq!(
+        probed_on(&devices, "Amazon Elastic Block Store").unwrap(),
+        " (probed as mine, mixed trace at depths up to 32: device 2.97 ms, model 2.97 ms, demerit 0.0 %; run a lab on it with --on mine)"
+    );
+    assert_eq!(probed_on(&devices, "Amazon"), None);
+    let devices = seekwell_device::catalogue().unwrap();
+    assert_eq!(probed_on(&devices, ""), None);
+}
