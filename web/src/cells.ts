@@ -1,7 +1,16 @@
 // Numbers in a table that show how to get them again: one place of the table is in the order of Tab, the arrow keys
 // move it, and a click or Enter chooses. A button for each number would be thousands of them.
 
+import { el } from './dom';
+
 const CELLS = 'td.command';
+
+/** A cell with a value of a metric. */
+export function numberCell(path: string, text: string): HTMLTableCellElement {
+  const cell = el('td', { class: 'number command', tabindex: -1, title: 'how to get this number again' }, text);
+  cell.dataset['metric'] = path;
+  return cell;
+}
 
 /** Makes the cells with this class of a table choosable. */
 export function choosable(table: HTMLElement, choose: (cell: HTMLTableCellElement) => void): void {

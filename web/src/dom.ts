@@ -65,13 +65,13 @@ export function select(
   chosen: string,
   changed: (value: string) => void,
 ): HTMLLabelElement {
-  const list = el('select', { on: { change: () => changed(list.value) } });
-  for (const [value, text] of options) list.append(option(value, text));
+  const list = el('select', { on: { change: () => changed(list.value) } }, options.map(([value, text]) => option(value, text)));
   list.value = chosen;
   return el('label', { class: 'choice' }, el('span', {}, label), list);
 }
 
-function option(value: string, text: string): HTMLOptionElement {
+/** A choice of a list. */
+export function option(value: string, text: string): HTMLOptionElement {
   const one = document.createElement('option');
   one.value = value;
   one.textContent = harmless(text) || '\u2014';

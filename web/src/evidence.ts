@@ -1,7 +1,7 @@
 // The evidence: every trial as a point, linked to what happened in it.
 
 import { byId, el, fill, harmless } from './dom';
-import { duration, quantity, scaleOf } from './number';
+import { duration, extent, quantity, scaleOf, threeDigits } from './number';
 import { draw, Frame, legend, linear, logarithmic, margin, named, nearest, type Shape } from './plot';
 import { STATUS, type TrialRow } from './summary';
 import type { App } from './main';
@@ -38,9 +38,9 @@ export class EvidencePlot {
     const points = shown.flatMap((stack, row) => app.candidates(stack).flatMap((candidate) => app.trials(candidate)
       .flatMap((trial) => (trial[4] === null ? [] : [{ trial, row, value: trial[4] }]))));
     const values = points.map((point) => point.value);
-    const [low, high] = [values.reduce((a, b) => Math.min(a, b), Infinity), values.reduce((a, b) => Math.max(a, b), -Infinity)];
+    const [low, high] = extent(values);
     const scale = scaleOf(unit, values);
-    const say = (value: number): string => Number((value / scale.divisor).toPrecision(3)).toString();
+    const say = (value: number): string => threeDigits(value / scale.divisor);
     const pad = (high - low) * 0.03;
     const across = points.length === 0 ? linear(0, 1, say) : low > 0 && high / low > 5 ? logarithmic(low * 0.95, high * 1.05, say) : linear(low - pad, high + pad, say);
     const up = named(shown.map((stack) => harmless(app.label(stack))).reverse());

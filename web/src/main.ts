@@ -64,11 +64,6 @@ export class App {
     return null;
   }
 
-  medianOf(candidate: number, path: string): number | null {
-    const metric = this.#metricIndex.get(path);
-    return metric === undefined ? null : this.summary.medians[candidate]?.[metric] ?? null;
-  }
-
   unit(path: string): string {
     const index = this.#metricIndex.get(path);
     return (index === undefined ? undefined : this.summary.metrics[index]?.unit) ?? '';

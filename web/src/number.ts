@@ -46,10 +46,6 @@ export function duration(ns: number): string {
   return quantity('ns', ns);
 }
 
-export function ratio(value: number | null | undefined): string {
-  return value === null || value === undefined || !Number.isFinite(value) ? '-' : value.toFixed(3);
-}
-
 /** Binary sizes of labs: `4KiB`. */
 export function binary(bytes: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
@@ -62,21 +58,12 @@ export function binary(bytes: number): string {
   return `${Number.isInteger(value) ? value : value.toFixed(1)} ${units[index]}`;
 }
 
-export function median(values: number[]): number | null {
-  const sorted = values.filter(Number.isFinite).sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  if (sorted.length === 0) return null;
-  if (sorted.length % 2 === 1) return sorted[middle] ?? null;
-  return ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2;
+/** A number with three digits. */
+export function threeDigits(value: number): string {
+  return Number(value.toPrecision(3)).toString();
 }
 
-/** Round numbers between two: 1, 2 and 5 times powers of ten, the ones just outside included. */
-export function roundNumbers(low: number, high: number): number[] {
-  const found: number[] = [];
-  for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++) {
-    for (const one of [1, 2, 5]) found.push(Number((one * 10 ** power).toPrecision(1)));
-  }
-  const first = found.filter((number) => number <= low).length - 1;
-  const last = found.findIndex((number) => number >= high);
-  return found.slice(Math.max(first, 0), last < 0 ? found.length : last + 1);
+/** The smallest and the largest of these values. */
+export function extent(values: number[]): [number, number] {
+  return [values.reduce((a, b) => Math.min(a, b), Infinity), values.reduce((a, b) => Math.max(a, b), -Infinity)];
 }

@@ -3,7 +3,7 @@
 import { colour, Frame, linear, margin, nearest, svg, type Drawing } from './plot';
 import type { Events } from './columns';
 import { heatMap } from './heat';
-import { duration, quantity } from './number';
+import { duration, quantity, threeDigits } from './number';
 import type { SingleIo } from './run';
 
 export interface HeatSource {
@@ -56,7 +56,7 @@ export function heatOption(source: HeatSource, [from, to]: [number, number]): Dr
   }
   const slot = (row: number): number => 10 ** ((row + first) / PER_DECADE);
   return heatMap({
-    columns: Array.from({ length: COLUMNS }, (_, index) => `${Number((from + (index * width) / COLUMNS).toPrecision(3))} s`),
+    columns: Array.from({ length: COLUMNS }, (_, index) => `${threeDigits(from + (index * width) / COLUMNS)} s`),
     rows: Array.from({ length: rows }, (_, row) => duration(slot(row))),
     cells: [...counts].map(([key, count]) => [key % COLUMNS, Math.floor(key / COLUMNS), count] as const),
     say: (count) => (count === 1 ? '1 operation' : `${count} operations`),
@@ -82,7 +82,7 @@ export function seekDrawing(events: Events, [from, to]: [number, number]): { dra
   }).filter((one) => one.requests.length > 0);
   const all = series.flatMap((one) => one.requests);
   const up = linear(0, end || 1, (value) => (value === 0 ? '0' : quantity('B', value)));
-  const across = linear(from, to, (value) => `${Number(value.toPrecision(3))} s`);
+  const across = linear(from, to, (value) => `${threeDigits(value)} s`);
   let frame: Frame | undefined;
   const drawing: Drawing = {
     height: 280,

@@ -2,7 +2,7 @@
 // what waits, and what was done so far. The still pictures are there without it.
 
 import { byId, el, fill, harmless } from './dom';
-import { duration, quantity } from './number';
+import { duration, extent, quantity } from './number';
 import { svg } from './plot';
 import type { Group, Traffic, Why } from './summary';
 
@@ -107,7 +107,7 @@ export class Race {
     // Both have one scale of places, as in the still pictures.
     const places = [better, worse].flatMap((traffic) => requestsOf(traffic)
       .filter((one) => traffic.groups[one.group]?.kind !== 'flush').map((one) => one.place));
-    const range: [number, number] = [places.reduce((a, b) => Math.min(a, b), Infinity), places.reduce((a, b) => Math.max(a, b), 0)];
+    const range = extent(places);
     const sides = [new Side(better, figures[0], longest, range), new Side(worse, figures[1], longest, range)];
     const slider = el('input', { type: 'range', value: '0', label: 'time', on: { input: () => { stop(); show(); } } });
     slider.max = String(STEPS);

@@ -23,7 +23,6 @@ export interface TrialRecord {
   status: string | { failed: { stage: string; reason: string } };
   in_force: Record<string, unknown>;
   steps: Step[];
-  clock_cost_ns: number | null;
   smart: { before: unknown; after: unknown } | null;
   fingerprint: string | null;
   elapsed_ns: number;

@@ -2,8 +2,8 @@
 // it is there without this program.
 
 import { choosable, enter } from './cells';
-import { byId, el, fill } from './dom';
-import { AXES, valuesOf, type Axis, type Summary } from './summary';
+import { byId, el, fill, option } from './dom';
+import { AXES, valuesOf, type Axis } from './summary';
 import type { App } from './main';
 import { ofRatio, ofStack } from './reproduce';
 
@@ -12,10 +12,6 @@ const MOST_ROWS = 30;
 
 /** Values of an axis up to which each has a button from the start. */
 const MOST_CHIPS = 16;
-
-const AXIS_TITLES: Record<Axis, string> = {
-  device: 'device', journal: 'journal', filesystem: 'filesystem', scheduler: 'scheduler', memory: 'memory',
-};
 
 export class StacksTable {
   /** Values that are switched off, by axis. */
@@ -92,7 +88,7 @@ export class StacksTable {
       this.#off.set(axis, new Set());
       const group = el('div', { class: 'axis-filter', role: 'group', label: `filter by ${axis}` });
       if (values.length <= MOST_CHIPS) {
-        fill(group, el('span', { class: 'faint' }, AXIS_TITLES[axis]), this.#axisChips(axis, values));
+        fill(group, el('span', { class: 'faint' }, axis), this.#axisChips(axis, values));
         box.append(group);
         continue;
       }
@@ -100,7 +96,7 @@ export class StacksTable {
       const fold = el('details', { on: { toggle: () => {
         if (!group.hasChildNodes()) fill(group, this.#axisChips(axis, values));
         this.#show();
-      } } }, el('summary', {}, `${AXIS_TITLES[axis]}: ${values.length} values`), group);
+      } } }, el('summary', {}, `${axis}: ${values.length} values`), group);
       box.append(fold);
     }
     return box;
@@ -131,12 +127,7 @@ export class StacksTable {
     const options: [string, string][] = [['verdict', 'verdict'], ['stack', 'name'], ['median', 'median'], ['width', 'width of the interval']];
     for (const axis of AXES) if (this.#off.has(axis)) options.push([axis, axis]);
     for (const metric of this.#columns()) options.push([metric, metric]);
-    for (const [value, text] of options) {
-      const one = document.createElement('option');
-      one.value = value;
-      one.textContent = text;
-      list.append(one);
-    }
+    list.append(...options.map(([value, text]) => option(value, text)));
     const judged = summary.verdict.metric;
     return el('label', { class: 'choice', title: `the verdict's order is that of the ratio on ${judged}` }, el('span', {}, 'sort by'), list);
   }
@@ -276,15 +267,11 @@ export class StacksTable {
   #addHeads(): void {
     for (const head of document.querySelectorAll<HTMLElement>('#stacks thead th[data-sort], #stacks thead th[data-metric]')) {
       const key = head.dataset['sort'] ?? head.dataset['metric'] ?? '';
-      const name = key === summaryMetric(this.app.summary) ? 'median' : key;
+      const name = key === this.app.summary.verdict.metric ? 'median' : key;
       const text = head.textContent ?? '';
       const button = el('button', { type: 'button', class: 'plain', title: 'sort by this column; again: the other way', on: { click: () => this.#sortBy(name, true) } }, text);
       this.#head.set(name, button);
       fill(head, button);
     }
   }
-}
-
-function summaryMetric(summary: Summary): string {
-  return summary.verdict.metric;
 }

@@ -1,6 +1,6 @@
 // Fragmentation and wear: what each stack did to the device.
 
-import { choosable, enter } from './cells';
+import { choosable, enter, numberCell } from './cells';
 import { byId, el, fill } from './dom';
 import { inScale, scaleOf } from './number';
 import { ofStack } from './reproduce';
@@ -40,10 +40,7 @@ export class StateOfStorage {
       el('thead', {}, el('tr', {}, el('th', { scope: 'col' }, 'stack'), columns.map(({ path, scale }) => el('th', { class: 'number', scope: 'col' }, `${path} ${scale.symbol}`)))),
       el('tbody', {}, stacks.map((stack, row) => el('tr', {}, el('th', { class: 'label', scope: 'row' }, app.label(stack)), columns.map(({ path, values, scale }) => {
         const text = inScale(scale, values[row]);
-        if (text === '-') return el('td', { class: 'number' }, text);
-        const cell = el('td', { class: 'number command', tabindex: -1, title: 'how to get this number again' }, text);
-        cell.dataset['metric'] = path;
-        return cell;
+        return text === '-' ? el('td', { class: 'number' }, text) : numberCell(path, text);
       })))));
     enter(this.#table);
   }

@@ -1,39 +1,13 @@
 // What a page knows at once: everything but the trials' details.
 
-export interface Named { name: string; [key: string]: unknown }
-
-export interface Stack {
-  label: string;
-  device: Named;
-  journal: Named;
-  filesystem: Named;
-  scheduler: Named;
-  memory: Named;
-}
-
 export const AXES = ['device', 'journal', 'filesystem', 'scheduler', 'memory'] as const;
 export type Axis = (typeof AXES)[number];
+export type Stack = { label: string } & Record<Axis, { name: string }>;
 
-export interface Ratio {
-  stack: string;
-  ratio: number | null;
-  low: number | null;
-  high: number | null;
-  median: number | null;
-  pairs: number;
-}
-
+/** The part of a verdict that the page's program needs. */
 export interface Verdict {
-  kind: 'winner' | 'tie' | 'unresolved';
-  stacks: string[];
-  baseline: string | null;
-  ratios: Ratio[];
-  reason: string;
+  ratios: { stack: string; low: number | null; high: number | null }[];
   metric: string;
-  better: 'lower' | 'higher';
-  confidence: number;
-  tie: number;
-  rounds: number;
 }
 
 export interface Group { kind: string; name: string; requests: number }
@@ -47,18 +21,12 @@ export interface Why { traffic?: Traffic[] }
 export type TrialRow = [number, number, number, number, number | null, number, number];
 
 export interface Summary {
-  format: string;
-  lab: string;
-  question: string;
-  place: string;
-  environment: Record<string, unknown>;
   stacks: Stack[];
   verdict: Verdict;
-  warnings: { code: string; text: string; remedy: string }[];
   workloads: Workload[];
   /** [stack, workload], indices. */
   candidates: [number, number][];
-  metrics: { path: string; unit: string; better: string | null }[];
+  metrics: { path: string; unit: string }[];
   /** Median by candidate and metric over the trials that ended well. */
   medians: (number | null)[][];
   trials: TrialRow[];
@@ -69,7 +37,6 @@ export interface Summary {
 export interface Workload {
   name: string;
   parts: Record<string, Record<string, unknown>>[];
-  beside: Record<string, Record<string, unknown>>[];
 }
 
 export const STATUS = ['ok', 'marked', 'failed'] as const;

@@ -4,7 +4,7 @@
 import { colour, draw, forget, Frame, legend, linear, logarithmic, margin, nearest, SHAPES } from './plot';
 import { byId, el, fill, select } from './dom';
 import { heatMap } from './heat';
-import { binary, quantity } from './number';
+import { binary, extent, quantity } from './number';
 import type { App } from './main';
 import type { Workload } from './summary';
 
@@ -147,9 +147,8 @@ export class Sweeps {
     const unit = this.#unit();
     const series = [...groups].map(([name, data], index) => ({ name, data: data.sort((a, b) => a[0] - b[0]), css: colour(index), shape: SHAPES[index % SHAPES.length]! }));
     const all = series.flatMap((one) => one.data.map(([x, y]) => ({ name: one.name, x, y })));
-    const ends = (values: number[]): [number, number] => [values.reduce((a, b) => Math.min(a, b), Infinity), values.reduce((a, b) => Math.max(a, b), -Infinity)];
-    const [low, high] = ends(all.map(({ x }) => x));
-    const [least, most] = ends(all.map(({ y }) => y));
+    const [low, high] = extent(all.map(({ x }) => x));
+    const [least, most] = extent(all.map(({ y }) => y));
     const positive = low > 0 && least > 0;
     const sayX = (value: number): string => this.#say(this.#x, value);
     const sayY = (value: number): string => quantity(unit, value);

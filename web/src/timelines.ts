@@ -3,7 +3,7 @@
 import { draw, Frame, linear, svg } from './plot';
 import type { Timeline } from './columns';
 import { harmless } from './dom';
-import { duration } from './number';
+import { duration, threeDigits } from './number';
 import type { TrialRecord } from './run';
 
 interface Line { name: string; column: keyof Timeline; factor: number }
@@ -36,10 +36,6 @@ export function tops(timelines: Timeline[]): number[] {
     }
     return group.title === '%util' ? 100 : most > 0 ? most : 1;
   });
-}
-
-function rounded(value: number): string {
-  return Number(value.toPrecision(3)).toString();
 }
 
 /**
@@ -116,10 +112,10 @@ export class TimelineChart {
     const { timeline, span, most } = this;
     const time = Array.from(timeline.at_ns, (ns) => ns / 1e9);
     const [low, high] = [(span * this.#zoom[0]) / 100, (span * this.#zoom[1]) / 100];
-    const across = linear(low, Math.max(high, low + 1e-9), (value) => `${rounded(value)} s`);
+    const across = linear(low, Math.max(high, low + 1e-9), (value) => `${threeDigits(value)} s`);
     this.#frames = GROUPS.map((_, index) => {
       const top = TOP + index * (HEIGHT + GAP);
-      const up = linear(0, most[index] ?? 1, rounded, 2);
+      const up = linear(0, most[index] ?? 1, threeDigits, 2);
       return new Frame(52, width - 12, top, top + HEIGHT, across, up);
     });
     const inside = svg('svg', { x: 52, y: 0, width: width - 64, height: '100%', viewBox: `52 0 ${width - 64} ${TOP + GROUPS.length * (HEIGHT + GAP)}` });
@@ -178,7 +174,7 @@ export class TimelineChart {
     for (const place of this.canvas.querySelectorAll<SVGElement>('.read')) {
       const column = place.dataset['column'] as keyof Timeline;
       const value = shown && row >= 0 ? (this.timeline[column][row] ?? NaN) * (factors.get(column) ?? 1) : NaN;
-      place.textContent = Number.isFinite(value) ? rounded(value) : '';
+      place.textContent = Number.isFinite(value) ? threeDigits(value) : '';
     }
   }
 }

@@ -1,10 +1,10 @@
 // Two trials side by side: what happened in each, on the same scales and at the same time.
 
-import { choosable, enter } from './cells';
+import { choosable, enter, numberCell } from './cells';
 import type { Events, Timeline } from './columns';
 import { byId, el, fill, select } from './dom';
 import { curve, merge, percentiles, type Histogram } from './hdr';
-import { binary, duration, quantity } from './number';
+import { binary, duration, extent, quantity } from './number';
 import { ofTrial } from './reproduce';
 import type { Latencies, SingleIo, TrialRecord } from './run';
 import { STATUS, type TrialRow } from './summary';
@@ -144,15 +144,14 @@ export class TrialView {
       this.app.summary.stacks.forEach((stack, place) => {
         if (!stacks.some(([value]) => value === String(place))) stacks.push([String(place), stack.label]);
       });
-      const redo = (): void => this.#chosen();
       const chosen = select(one.name, stacks, one.stack === null ? '' : String(one.stack), (value) => {
         this.#set(index as 0 | 1, value === '' ? null : Number(value));
-        redo();
+        this.#chosen();
       });
       const candidates = one.stack === null ? [] : this.app.candidates(one.stack);
       const workloads = candidates.length < 2 ? null : select('workload', candidates.map((candidate): [string, string] => [String(candidate), this.app.workload(candidate)]), String(one.candidate), (value) => {
         this.#setCandidate(one, Number(value), one.trial?.[1]);
-        redo();
+        this.#chosen();
       });
       const trials = this.app.trials(one.candidate);
       const unit = this.app.unit(this.app.summary.verdict.metric);
@@ -161,12 +160,12 @@ export class TrialView {
         return [String(place), `${trial[1] + 1}: ${quantity(unit, trial[4])}${status}`];
       }), String(one.trial ? trials.indexOf(one.trial) : 0), (value) => {
         one.trial = trials[Number(value)] ?? null;
-        redo();
+        this.#chosen();
       });
       const move = (by: number): void => {
         const at = one.trial ? trials.indexOf(one.trial) : 0;
         one.trial = trials[(at + by + trials.length) % trials.length] ?? null;
-        redo();
+        this.#chosen();
       };
       const steps = trials.length < 2 ? null : [
         el('button', { type: 'button', class: 'small', label: `earlier round of ${one.name}`, on: { click: () => move(-1) } }, '\u2039'),
@@ -239,9 +238,7 @@ export class TrialView {
     const trial = side.trial[0];
     const rows = record.steps.flatMap((step) => Object.entries(step.metrics).map(([name, value]) => {
       const path = `${step.name}.${name}`;
-      const cell = el('td', { class: 'number command', tabindex: -1, title: 'how to get this number again' }, quantity(this.app.unit(path), value));
-      cell.dataset['metric'] = path;
-      return el('tr', {}, el('td', {}, step.name), el('td', {}, name), cell);
+      return el('tr', {}, el('td', {}, step.name), el('td', {}, name), numberCell(path, quantity(this.app.unit(path), value)));
     }));
     const table = el('table', {}, el('tbody', {}, rows));
     enter(table);
@@ -267,7 +264,7 @@ export class TrialView {
     const lines = this.#loaded.map(pick);
     const journal = this.#loaded.some((one) => one?.journal);
     const range = (label: string, id: string, index: 0 | 1): HTMLElement => {
-      const input = el('input', { type: 'range', id, value: String(this.#zoom[index]), on: { input: () => {
+      const input = el('input', { type: 'range', id, on: { input: () => {
         const zoom: [number, number] = [...this.#zoom];
         zoom[index] = Number(input.value);
         if (zoom[1] - zoom[0] >= 1) this.#zoomTo(zoom[0], zoom[1]);
@@ -400,7 +397,7 @@ function curvePicture(series: Curve[]): HTMLElement[] {
   const operations = [...new Set(series.map((one) => one.operation))].sort();
   const lines = series.map((one) => ({ ...one, css: `${colour(operations.indexOf(one.operation)).split(' ')[0]} d${one.side}`, data: curve(one.histogram) }));
   const all = lines.flatMap((line) => line.data.map(([, ns]) => ns));
-  const [low, high] = [all.reduce((a, b) => Math.min(a, b), Infinity), all.reduce((a, b) => Math.max(a, b), 0)];
+  const [low, high] = extent(all);
   const up = logarithmic(low, high, duration);
   const across = { ...linear(0, 5, (nine: number) => NINES[nine] ?? ''), ticks: [0, 1, 2, 3, 4, 5] };
   let frame: Frame | undefined;

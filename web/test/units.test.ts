@@ -8,7 +8,7 @@ import { harmless } from '../src/dom';
 import { curve, decode, merge, percentiles } from '../src/hdr';
 import { share } from '../src/heat';
 import { inflate } from '../src/inflate';
-import { binary, inScale, median, quantity, scaleOf } from '../src/number';
+import { binary, inScale, quantity, scaleOf } from '../src/number';
 import { heatSource } from '../src/pictures';
 import { linear, logarithmic } from '../src/plot';
 import { ofTrial, shell } from '../src/reproduce';
@@ -59,8 +59,6 @@ test('numbers have the unit and the digits of the rest of the report', () => {
   const scale = scaleOf('s', [0.412, 0.731, 0.031]);
   assert.deepEqual([inScale(scale, 0.412), inScale(scale, 0.031), scale.symbol], ['412.0', '31.0', 'ms']);
   assert.equal(binary(65536), '64 KiB');
-  assert.equal(median([3, 1, 2, 10]), 2.5);
-  assert.equal(median([]), null);
 });
 
 test('a command stays one command whatever a name holds', () => {

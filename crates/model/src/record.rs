@@ -182,6 +182,45 @@ pub struct Sample {
     pub memory_pressure_percent: Option<f64>,
 }
 
+/// The field of a column of a [`Sample`].
+#[derive(Clone, Copy, Debug)]
+pub enum SampleField {
+    /// A whole number.
+    Whole(fn(&mut Sample) -> &mut u64),
+    /// A whole number that may be unknown.
+    MaybeWhole(fn(&mut Sample) -> &mut Option<u64>),
+    /// A number.
+    Number(fn(&mut Sample) -> &mut f64),
+    /// A number that may be unknown.
+    MaybeNumber(fn(&mut Sample) -> &mut Option<f64>),
+}
+
+/// The columns of a [`Sample`] in the order of a run file's timelines, which only grows.
+pub const SAMPLE_COLUMNS: [(&str, SampleField); 19] = {
+    use SampleField::{MaybeNumber, MaybeWhole, Number, Whole};
+    [
+        ("at_ns", Whole(|sample| &mut sample.at_ns)),
+        ("r/s", Number(|sample| &mut sample.reads_per_s)),
+        ("w/s", Number(|sample| &mut sample.writes_per_s)),
+        ("rkB/s", Number(|sample| &mut sample.read_kib_per_s)),
+        ("wkB/s", Number(|sample| &mut sample.written_kib_per_s)),
+        ("rrqm/s", Number(|sample| &mut sample.reads_merged_per_s)),
+        ("wrqm/s", Number(|sample| &mut sample.writes_merged_per_s)),
+        ("r_await", MaybeNumber(|sample| &mut sample.read_await_ms)),
+        ("w_await", MaybeNumber(|sample| &mut sample.write_await_ms)),
+        ("aqu-sz", Number(|sample| &mut sample.queue_size)),
+        ("rareq-sz", MaybeNumber(|sample| &mut sample.read_request_kib)),
+        ("wareq-sz", MaybeNumber(|sample| &mut sample.write_request_kib)),
+        ("f/s", MaybeNumber(|sample| &mut sample.flushes_per_s)),
+        ("%util", Number(|sample| &mut sample.utilisation_percent)),
+        ("dirty_bytes", MaybeWhole(|sample| &mut sample.dirty_bytes)),
+        ("writeback_bytes", MaybeWhole(|sample| &mut sample.writeback_bytes)),
+        ("io_pressure_percent", MaybeNumber(|sample| &mut sample.io_pressure_percent)),
+        ("cpu_pressure_percent", MaybeNumber(|sample| &mut sample.cpu_pressure_percent)),
+        ("memory_pressure_percent", MaybeNumber(|sample| &mut sample.memory_pressure_percent)),
+    ]
+};
+
 /// Totals of a block device over a step, from its counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceTotals {

@@ -269,6 +269,7 @@ impl Claim {
         let id = self.id.get_ref();
         let lacks = |key: &str| format!("{id} has form {} but no `{key}`", self.form.get_ref());
         let within = self.within.unwrap_or(WITHIN);
+        let text = |key: &str, text: &Option<String>| text.clone().ok_or_else(|| lacks(key));
         let values = |least: usize| {
             let values = self.values.clone().filter(|values| values.len() >= least);
             values.ok_or_else(|| lacks("values"))
@@ -277,8 +278,8 @@ impl Claim {
             "order" => Form::Order { values: values(2)?, best: self.best },
             "equal" => Form::Equal { values: values(2)?, within },
             "ratio" => Form::Ratio {
-                of: self.of.clone().ok_or_else(|| lacks("of"))?,
-                over: self.over.clone().ok_or_else(|| lacks("over"))?,
+                of: text("of", &self.of)?,
+                over: text("over", &self.over)?,
                 published: self.published.ok_or_else(|| lacks("published"))?,
                 within,
             },
@@ -287,12 +288,8 @@ impl Claim {
                 high: self.high.ok_or_else(|| lacks("high"))?,
             },
             "cross" => Form::Cross { curves: self.curves.clone().ok_or_else(|| lacks("curves"))? },
-            "sign" => Form::Sign {
-                confirmed_if: self.confirmed_if.clone().ok_or_else(|| lacks("confirmed_if"))?,
-            },
-            "cannot" => {
-                Form::Cannot { because: self.because.clone().ok_or_else(|| lacks("because"))? }
-            }
+            "sign" => Form::Sign { confirmed_if: text("confirmed_if", &self.confirmed_if)? },
+            "cannot" => Form::Cannot { because: text("because", &self.because)? },
             other => {
                 return Err(format!(
                     "{id} has the unknown form '{other}'; use order, ratio, equal, range, cross, sign or cannot"
@@ -382,6 +379,7 @@ impl FitValues {
     }
 }
 
-fn belongs(id: &str, study: &str) -> bool {
+/// Returns true if a name is that of a value or claim of the study.
+pub(crate) fn belongs(id: &str, study: &str) -> bool {
     id.strip_prefix(study).is_some_and(|rest| rest.starts_with('.'))
 }

@@ -3,7 +3,7 @@
 
 use crate::judge::Run;
 use seekwell_model::plan::{Plan, PlannedTrial};
-use seekwell_model::stack::Backing;
+use seekwell_model::stack::{AXES, Backing};
 use std::collections::{BTreeMap, BTreeSet};
 use toml::{Table, Value};
 
@@ -11,7 +11,7 @@ use toml::{Table, Value};
 mod tests;
 
 /// Axes whose values are devices.
-const AXES: [&str; 2] = ["device", "journal"];
+const DEVICES: [&str; 2] = ["device", "journal"];
 
 /// The lab's text with the stacks of one modelled device alone; `None` when the lab does not name it.
 /// A lab that has it as a disk and as a journal stays as it is. Comments are lost.
@@ -20,7 +20,7 @@ const AXES: [&str; 2] = ["device", "journal"];
 /// When the text is not TOML.
 pub fn narrowed(text: &str, device: &str) -> Result<Option<String>, toml::de::Error> {
     let mut lab: Table = text.parse()?;
-    let named = AXES.map(|axis| names(&lab, axis, device));
+    let named = DEVICES.map(|axis| names(&lab, axis, device));
     match named {
         [none, nor] if none.is_empty() && nor.is_empty() => return Ok(None),
         [of_disk, none] if none.is_empty() => keep(&mut lab, "device", &of_disk),
@@ -89,19 +89,11 @@ pub fn merged(base: &Run, end: &Run, device: &str) -> Run {
     Run { records, again, file: end.file.clone(), ..base.clone() }
 }
 
-/// Names on all axes.
-fn axes(plan: &Plan, trial: &PlannedTrial) -> [String; 7] {
+/// Names on all axes, and of the workload.
+fn axes(plan: &Plan, trial: &PlannedTrial) -> Vec<String> {
     let (stack, workload) = plan.pair(trial);
-    [
-        &stack.device.name,
-        &stack.layers.name,
-        &stack.journal.name,
-        &stack.filesystem.name,
-        &stack.scheduler.name,
-        &stack.memory.name,
-        &workload.name,
-    ]
-    .map(Clone::clone)
+    let names = AXES.iter().map(|(_, of)| of(stack));
+    names.chain([workload.name.as_str()]).map(str::to_owned).collect()
 }
 
 /// Returns true if a trial's disk or journal is this model.

@@ -6,7 +6,7 @@ mod measured;
 mod page;
 mod tested;
 
-use crate::claims::{Claims, Form, Judgeable};
+use crate::claims::{Claims, Form, Judgeable, belongs};
 use crate::study::Study;
 use measured::{Measures, quantity};
 use seekwell_model::plan::{Plan, PlannedTrial};
@@ -109,10 +109,7 @@ pub fn measured(study: &Study, runs: &[Run], id: &str) -> Option<Quantity> {
 }
 
 fn errata(claims: &Claims, study: &str) -> Vec<String> {
-    let of_study = claims
-        .errata
-        .iter()
-        .filter(|erratum| erratum.id.strip_prefix(study).is_some_and(|rest| rest.starts_with('.')));
+    let of_study = claims.errata.iter().filter(|erratum| belongs(&erratum.id, study));
     of_study
         .map(|erratum| format!("{} ({}): {}", erratum.id, erratum.date, erratum.reason))
         .collect()

@@ -302,8 +302,8 @@ struct File {
 struct RawMeasure {
     id: Spanned<String>,
     lab: Option<String>,
-    #[serde(default)]
-    stack: Axes,
+    #[serde(default, with = "Axes")]
+    stack: Match,
     value: Formula,
     #[serde(default)]
     sets: Vec<Set>,
@@ -317,8 +317,8 @@ struct RawMeasure {
 struct RawGrid {
     id: Spanned<String>,
     lab: Option<String>,
-    #[serde(default)]
-    stack: Axes,
+    #[serde(default, with = "Axes")]
+    stack: Match,
     over: Over,
     value: Spanned<String>,
 }
@@ -344,15 +344,16 @@ struct Over {
 struct RawCurve {
     name: Spanned<String>,
     lab: Option<String>,
-    #[serde(default)]
-    stack: Axes,
+    #[serde(default, with = "Axes")]
+    stack: Match,
     value: Spanned<String>,
     /// Name of the point and the text that replaces `$` in the formula.
     points: Vec<[String; 2]>,
 }
 
-#[derive(Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// A [`Match`] in which a misspelt axis is an error.
+#[derive(Deserialize)]
+#[serde(remote = "Match", deny_unknown_fields)]
 struct Axes {
     device: Option<String>,
     layer: Option<String>,
@@ -368,20 +369,6 @@ struct Axes {
 struct Said {
     of: Spanned<String>,
     text: String,
-}
-
-impl From<Axes> for Match {
-    fn from(axes: Axes) -> Self {
-        Self {
-            device: axes.device,
-            layer: axes.layer,
-            journal: axes.journal,
-            filesystem: axes.filesystem,
-            scheduler: axes.scheduler,
-            memory: axes.memory,
-            workload: axes.workload,
-        }
-    }
 }
 
 /// Reads how a study is measured, and checks it against the claims.
@@ -472,7 +459,7 @@ impl Reader<'_> {
         }
         let measure = Measure {
             lab: raw.lab,
-            stack: raw.stack.into(),
+            stack: raw.stack,
             formula: raw.value,
             sets: raw.sets,
             because: raw.because,
@@ -498,7 +485,7 @@ impl Reader<'_> {
         for cell in cells {
             let formula = formula::parse(&cell.value)
                 .map_err(|error| self.source.wrong(raw.value.span().start, error.to_string()))?;
-            let measure = Measure::new(raw.lab.clone(), cell.stack.into(), formula);
+            let measure = Measure::new(raw.lab.clone(), cell.stack, formula);
             self.add(&raw.id, cell.name, measure)?;
         }
         Ok(())
@@ -512,7 +499,7 @@ impl Reader<'_> {
                 .map_err(|error| self.source.wrong(raw.value.span().start, error.to_string()))?;
             let name = format!("{}.{point}", raw.name.get_ref());
             names.push(name.clone());
-            let measure = Measure::new(raw.lab.clone(), raw.stack.clone().into(), formula);
+            let measure = Measure::new(raw.lab.clone(), raw.stack.clone(), formula);
             self.add(&raw.name, name, measure)?;
         }
         self.study.curves.insert(raw.name.get_ref().clone(), names);
@@ -631,7 +618,7 @@ impl Reader<'_> {
 /// One measure of a grid.
 struct Cell {
     name: String,
-    stack: Axes,
+    stack: Match,
     value: String,
 }
 
@@ -641,7 +628,7 @@ fn along(
     cells: Vec<Cell>,
     word: &str,
     values: &[String],
-    axis: fn(&mut Axes) -> Option<&mut Option<String>>,
+    axis: fn(&mut Match) -> Option<&mut Option<String>>,
 ) -> Vec<Cell> {
     if values.is_empty() {
         return cells;

@@ -200,6 +200,13 @@ impl AnswerText {
             axes: said.axis_lines(),
         }
     }
+
+    /// What is close, what is out, and the basis; empty if nothing is said of them.
+    pub(crate) fn others(&self) -> String {
+        let spans = self.close.iter().chain(&self.out).map(|spans| joined(spans));
+        let texts = spans.chain([self.basis.clone()]).filter(|text| !text.is_empty());
+        texts.collect::<Vec<_>>().join(" ")
+    }
 }
 
 /// The answer of the verdict; of verdicts made before there was one what follows from them.
@@ -599,7 +606,7 @@ impl Said<'_> {
             (left, Some(within)) if within > UNRESOLVED => {
                 let who = match axis.out.as_slice() {
                     [] => String::new(),
-                    _ => format!("{} are ", alternatives_and(left)),
+                    _ => format!("{} are ", by_name(left).text),
                 };
                 let apart = match within {
                     // Trials that vary by so much set no bound worth a number.
@@ -622,7 +629,7 @@ impl Said<'_> {
                 percent(within),
                 single(within)
             ),
-            (left, None) => format!("{} are too close to call", alternatives_and(left)),
+            (left, None) => format!("{} are too close to call", by_name(left).text),
         }
     }
 
@@ -753,11 +760,6 @@ pub(crate) fn alternatives(values: &[String]) -> String {
         [rest @ .., last] if values.len() <= VALUES => format!("{} or {last}", rest.join(", ")),
         _ => format!("{} or {} others", values[..VALUES - 1].join(", "), values.len() - VALUES + 1),
     }
-}
-
-/// `ext4 and xfs`.
-fn alternatives_and(values: &[String]) -> String {
-    by_name(values).text
 }
 
 /// The share of the judged step in which the device was busy: `22 to 30 %`.

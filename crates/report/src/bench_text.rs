@@ -14,7 +14,7 @@ const WIDTH: usize = 80;
 #[must_use]
 pub fn bench_text(result: &BenchResult) -> String {
     let title = format!("{} on {}", result.workload, result.target);
-    let mut out = paragraph("", &harmless(&title), WIDTH);
+    let mut out = paragraph("", &title, WIDTH);
     let drawn = !result.curves.is_empty() || !result.surfaces.is_empty();
     match result.steps.as_slice() {
         [] if result.curves.is_empty() => out.push_str("  no step was run\n"),
@@ -114,9 +114,7 @@ fn one(step: &BenchStep) -> String {
 fn several(steps: &[BenchStep]) -> String {
     let mut table = Table::default();
     table.column("step", "", false);
-    for title in ["ops", "time", "rate", "MB/s", "p50", "p99", "max"] {
-        table.column(title, "", true);
-    }
+    table.numbers(["ops", "time", "rate", "MB/s", "p50", "p99", "max"]);
     for step in steps {
         let latency = |pick: fn(&seekwell_model::bench::LatencySummary) -> u64| {
             step.latency_ns.as_ref().map_or(DASH.to_owned(), |all| nanoseconds(pick(all) as f64))
@@ -136,8 +134,7 @@ fn several(steps: &[BenchStep]) -> String {
             ],
         );
     }
-    let (text, _) = table.render(WIDTH - 2, 8, Palette { colour: false });
-    text.lines().map(|line| format!("  {line}\n")).collect()
+    curves::indented(&table)
 }
 
 #[cfg(test)]

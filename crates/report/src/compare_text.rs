@@ -4,7 +4,7 @@ use crate::markdown::{self, escape};
 use crate::number::{DASH, Scale, exact_percent, ratio, unit_of};
 use crate::stack_table::direction;
 use crate::terminal::warnings_below;
-use crate::text::{Ink, Palette, Table, harmless, paragraph};
+use crate::text::{Ink, Palette, Table, bullets, harmless, paragraph};
 use seekwell_model::comparison::{Change, Difference, RunComparison, StackComparison, Threshold};
 
 /// Labels listed of a difference before "and N more".
@@ -22,7 +22,7 @@ pub fn compare_text(found: &RunComparison, width: usize, colour: bool) -> String
     for (only, name) in [(&found.only_first, &found.first), (&found.only_second, &found.second)] {
         if !only.is_empty() {
             let text = format!("Only in {name}, so not compared: {}.", only.join(", "));
-            out.push_str(&paragraph("", &harmless(&text), width));
+            out.push_str(&paragraph("", &text, width));
         }
     }
     out.push_str(&differences(&found.differences, width, palette));
@@ -41,9 +41,9 @@ fn head(found: &RunComparison, width: usize, palette: Palette) -> String {
         side(&found.first_runs, &found.first),
         side(&found.second_runs, &found.second)
     );
-    let mut out = palette.paint(Ink::Heading, paragraph("", &harmless(&title), width).trim_end());
+    let mut out = palette.paint(Ink::Heading, paragraph("", &title, width).trim_end());
     out.push('\n');
-    out + &paragraph("", &harmless(&about(found)), width)
+    out + &paragraph("", &about(found), width)
 }
 
 /// Metric, design and confidence of the comparison.
@@ -110,9 +110,7 @@ fn table(found: &RunComparison) -> Table {
     table.column("stack", "", false);
     table.column("first", scale.symbol(), true);
     table.column("second", scale.symbol(), true);
-    for title in ["ratio", "interval", "trials"] {
-        table.column(title, "", true);
-    }
+    table.numbers(["ratio", "interval", "trials"]);
     table.column("finding", "", false);
     found.stacks.iter().for_each(|stack| table.row(ink(stack), cells(stack, scale).to_vec()));
     table
@@ -214,8 +212,8 @@ fn conclusion(found: &RunComparison) -> String {
 fn cause(found: &RunComparison) -> String {
     match (found.has_several_runs(), &found.reference) {
         (true, _) => {
-            " It is larger than the ups and downs from run to run: if the runs were made in \
-                      turn, the change caused it."
+            " It is larger than the ups and downs from run to run: if the runs were made in turn, \
+             the change caused it."
                 .to_owned()
         }
         (false, Some(reference)) => format!(
@@ -241,12 +239,9 @@ fn differences(all: &[Difference], width: usize, palette: Palette) -> String {
             width,
         );
     }
-    let title = "Not the same in both runs, so a part of every ratio";
-    let mut out = format!("\n{}\n", palette.paint(Ink::Doubt, title));
-    for one in all {
-        out.push_str(&paragraph("  ! ", &harmless(&difference(one)), width));
-    }
-    out
+    let title = (Ink::Doubt, "Not the same in both runs, so a part of every ratio");
+    let texts: Vec<String> = all.iter().map(difference).collect();
+    bullets(title, "  ! ", &texts, width, palette)
 }
 
 pub(crate) fn difference(difference: &Difference) -> String {

@@ -1,7 +1,7 @@
 //! Curves and surfaces of a bench as tables.
 
 use crate::number::{DASH, quantity};
-use crate::text::{Palette, Table, harmless, paragraph};
+use crate::text::{Palette, Table, paragraph};
 use seekwell_model::bench::{Curve, CurveAxis, Surface};
 use seekwell_model::metrics::Unit;
 use seekwell_model::units::Bytes;
@@ -23,9 +23,7 @@ pub(crate) fn curve_table(curve: &Curve) -> String {
         CurveAxis::Threads => "threads",
     };
     table.column(title, "", false);
-    for title in ["IOPS", "MB/s", "access"] {
-        table.column(title, "", true);
-    }
+    table.numbers(["IOPS", "MB/s", "access"]);
     for point in &curve.points {
         let at = match curve.axis {
             CurveAxis::BlockBytes => Bytes(point.at).to_string(),
@@ -52,7 +50,8 @@ pub(crate) fn curve_table(curve: &Curve) -> String {
     out
 }
 
-fn indented(table: &Table) -> String {
+/// The table behind two blanks.
+pub(crate) fn indented(table: &Table) -> String {
     let (text, _) = table.render(WIDTH - 2, usize::MAX, Palette { colour: false });
     text.lines().map(|line| format!("  {line}\n")).collect()
 }
@@ -60,7 +59,7 @@ fn indented(table: &Table) -> String {
 /// Throughput over file and record size, as many columns at a time as fit.
 pub(crate) fn surface_table(surface: &Surface) -> String {
     let title = format!("{}: MB/s, file size down, record size across", surface.pass);
-    let mut out = paragraph("  ", &harmless(&title), WIDTH);
+    let mut out = paragraph("  ", &title, WIDTH);
     for first in (0..surface.records.len()).step_by(COLUMNS) {
         let columns = first..(first + COLUMNS).min(surface.records.len());
         let mut head = format!("  {:>8}", "");

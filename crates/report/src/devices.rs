@@ -4,7 +4,7 @@
 use crate::answer_text::{Effect, Measure};
 use crate::factor::{benefit, factor, list};
 use crate::view::RunView;
-use seekwell_model::stack::Stack;
+use seekwell_model::stack::{Stack, ValueName};
 use seekwell_model::verdict::{Basis, Ratio};
 
 #[cfg(test)]
@@ -12,9 +12,6 @@ mod tests;
 
 /// From this ratio on a factor says more than per cent.
 const FACTOR: f64 = 1.5;
-
-/// The value of a stack on an axis.
-type Axis = fn(&Stack) -> &str;
 
 /// One device with its stacks that have a ratio, best first.
 struct OfDevice<'a> {
@@ -105,14 +102,14 @@ fn choice(view: &RunView, other: &OfDevice<'_>, moved: Option<(f64, f64)>) -> Op
 
 /// The axes in which stacks of one device differ.
 fn varied(rows: &[(&Ratio, &Stack)]) -> Vec<String> {
-    let names: [(&str, Axis); 5] = [
+    let names: [(&str, ValueName); 5] = [
         ("settings of the device", |stack| &stack.device.name),
         ("journal", |stack| &stack.journal.name),
         ("filesystem", |stack| &stack.filesystem.name),
         ("scheduler", |stack| &stack.scheduler.name),
         ("memory", |stack| &stack.memory.name),
     ];
-    let differs = |of: Axis| rows.windows(2).any(|pair| of(pair[0].1) != of(pair[1].1));
+    let differs = |of: ValueName| rows.windows(2).any(|pair| of(pair[0].1) != of(pair[1].1));
     names.into_iter().filter(|(_, of)| differs(*of)).map(|(name, _)| name.to_owned()).collect()
 }
 

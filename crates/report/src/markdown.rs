@@ -5,7 +5,7 @@ use crate::evidence_text::sections;
 use crate::next_step::repeat_command;
 use crate::permanent::permanent;
 use crate::sentence::verdict_sentences;
-use crate::stack_table::{CUTS, StackTable, direction};
+use crate::stack_table::{StackTable, direction};
 use crate::terminal::forest::Forest;
 use crate::terminal::{grouped, medians};
 use crate::text::{Palette, Table, harmless};
@@ -83,13 +83,7 @@ fn everything(view: &RunView, out: &mut String) {
     warnings(view, out);
     list("What was not controlled", &uncontrolled(view), out);
     permanents(view, out);
-    let left_out: Vec<String> = view
-        .plan
-        .left_out
-        .iter()
-        .map(|one| format!("{} ({}): {}", one.what, one.count, one.reason))
-        .collect();
-    list("Left out of the plan", &left_out, out);
+    list("Left out of the plan", &view.left_out(), out);
 }
 
 fn stacks(view: &RunView, out: &mut String) {
@@ -107,9 +101,7 @@ fn stacks(view: &RunView, out: &mut String) {
         "interval".to_owned(),
         "trials".to_owned(),
     ];
-    titles.extend(stacks.power_cut.then(|| "power cut".to_owned()));
-    titles.extend(stacks.cuts.then(|| CUTS.to_owned()));
-    titles.extend(stacks.price.then(|| "price".to_owned()));
+    titles.extend(stacks.extra.iter().map(|extra| extra.title.to_owned()));
     let others =
         stacks.others.iter().map(|(column, scale)| format!("{} {}", column.metric, scale.symbol()));
     titles.extend(others);
@@ -119,10 +111,7 @@ fn stacks(view: &RunView, out: &mut String) {
     for row in &stacks.rows {
         let mut cells =
             vec![&row.ratio.stack, &row.median, &row.ratio_text, &row.interval, &row.trials];
-        cells.extend(stacks.power_cut.then_some(&row.power_cut));
-        cells.extend(stacks.cuts.then_some(&row.cuts));
-        cells.extend(stacks.price.then_some(&row.price));
-        cells.extend(&row.others);
+        cells.extend(row.extra.iter().chain(&row.others));
         line(cells.into_iter().map(String::as_str), out);
     }
     out.push('\n');

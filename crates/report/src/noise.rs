@@ -37,25 +37,24 @@ struct Trial {
     place: f64,
 }
 
-/// A source of noise, with the variance that goes with it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Source {
-    name: &'static str,
-    /// Share of the variance of one stack's trials.
-    share: f64,
-    remedy: &'static str,
-}
-
-const CPU: (&str, &str) = (
-    "follows the load on the CPUs",
-    "stop other programs on this machine, or keep the trials off their CPUs with [trial] cpus",
-);
-const DEVICE: (&str, &str) = (
-    "follows the time that the device takes per request",
-    "use a device that nothing else writes to, or an image in RAM",
-);
-const ORDER: (&str, &str) =
-    ("follows the place of the trial in its round", "let the device rest between trials");
+/// Possible sources: the name, the remedy, and what was seen of it in a trial.
+const SOURCES: [(&str, &str, fn(&Trial) -> Option<f64>); 3] = [
+    (
+        "follows the load on the CPUs",
+        "stop other programs on this machine, or keep the trials off their CPUs with [trial] cpus",
+        |trial| trial.cpu,
+    ),
+    (
+        "follows the time that the device takes per request",
+        "use a device that nothing else writes to, or an image in RAM",
+        |trial| trial.device,
+    ),
+    (
+        "follows the place of the trial in its round",
+        "let the device rest between trials",
+        |trial| Some(trial.place),
+    ),
+];
 
 /// Returns the sentences about noise and cost; none for modelled devices and short runs.
 pub(crate) fn noise(view: &RunView) -> Vec<String> {
@@ -137,22 +136,15 @@ fn budget(trials: &[Trial], step_s: Option<f64>) -> Vec<String> {
         ));
     }
     let within = (squares(&rest) / squares(&of_stack)).clamp(0.0, 1.0);
-    let mut sources: Vec<Source> = [
-        (CPU, Trial::cpu as fn(&Trial) -> Option<f64>),
-        (DEVICE, Trial::device),
-        (ORDER, Trial::in_round),
-    ]
-    .into_iter()
-    .filter_map(|((name, remedy), read)| {
-        let share = within * explained(trials, &rest, read)?;
-        Some(Source { name, share, remedy })
-    })
-    .collect();
-    sources.sort_by(|a, b| b.share.total_cmp(&a.share));
-    for source in &sources {
-        said.push(format!("{} of the variance {}", percent(source.share), source.name));
+    let found = SOURCES.iter().filter_map(|(name, remedy, read)| {
+        Some((within * explained(trials, &rest, read)?, *name, *remedy))
+    });
+    let mut sources: Vec<(f64, &str, &str)> = found.collect();
+    sources.sort_by(|a, b| b.0.total_cmp(&a.0));
+    for (share, name, _) in &sources {
+        said.push(format!("{} of the variance {name}", percent(*share)));
     }
-    let most = sources.first().map(|source| source.remedy.to_owned());
+    let most = sources.first().map(|(.., remedy)| (*remedy).to_owned());
     said.push(format!("To reduce the noise: {}", most.unwrap_or_else(|| otherwise(step_s))));
     said
 }
@@ -166,20 +158,6 @@ fn otherwise(step_s: Option<f64>) -> String {
             seconds * 1e3
         ),
         None => "run more rounds; no cause of the noise was found".to_owned(),
-    }
-}
-
-impl Trial {
-    fn cpu(&self) -> Option<f64> {
-        self.cpu
-    }
-
-    fn device(&self) -> Option<f64> {
-        self.device
-    }
-
-    fn in_round(&self) -> Option<f64> {
-        Some(self.place)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::factor::{benefit, factor, list};
 use crate::markdown::{escape, table};
 use crate::number::{exact_percent, percent};
 use crate::stack_table::direction;
-use crate::text::{Ink, Palette, Table, harmless, paragraph};
+use crate::text::{Ink, Palette, Table, bullets, paragraph};
 use crate::view::{RunView, count};
 use seekwell_model::comparison::{Change, RunComparison, StackComparison};
 
@@ -127,29 +127,25 @@ impl<'a> OverTime<'a> {
         let mut out = palette.paint(Ink::Heading, paragraph("", &self.head(), width).trim_end());
         out.push_str("\n\n");
         let ink = if self.is_worse() { Ink::Doubt } else { Ink::Good };
-        let said = paragraph("  ", &harmless(&self.sentence()), width);
+        let said = paragraph("  ", &self.sentence(), width);
         said.lines().for_each(|line| out.push_str(&(palette.paint(ink, line) + "\n")));
         for more in self.others().into_iter().chain([self.basis()]) {
-            out.push_str(&paragraph("  ", &harmless(&more), width));
+            out.push_str(&paragraph("  ", &more, width));
         }
         if let Some(doubt) = self.doubt() {
-            out.push_str(&format!("\n{}", paragraph("  Main doubt: ", &harmless(&doubt), width)));
+            out.push_str(&format!("\n{}", paragraph("  Main doubt: ", &doubt, width)));
         }
         out.push_str(&format!("\n{}\n", self.run_table().render(width, 4, palette).0));
         let rows = self.rows();
         let shown = if all { rows.len() } else { rows.len().min(ROWS) };
-        out.push_str(&paragraph("", &harmless(&self.heading()), width));
+        out.push_str(&paragraph("", &self.heading(), width));
         out.push_str(&self.table(&rows[..shown]).render(width, 5, palette).0);
         if shown < rows.len() {
             let more = count(rows.len() - shown, "more stack");
             out.push_str(&paragraph("", &format!("{more}: --all shows them"), width));
         }
-        for (number, text) in self.differences().iter().enumerate() {
-            let title = palette.paint(Ink::Doubt, "Not the same as in the first run");
-            out.push_str(&if number == 0 { format!("\n{title}\n") } else { String::new() });
-            out.push_str(&paragraph("  ! ", &harmless(text), width));
-        }
-        out
+        let title = (Ink::Doubt, "Not the same as in the first run");
+        out + &bullets(title, "  ! ", &self.differences(), width, palette)
     }
 
     /// The same as Markdown. No text of a run becomes markup.
@@ -283,10 +279,8 @@ impl<'a> OverTime<'a> {
     /// The other stacks that changed, the largest change first.
     fn others(&self) -> Option<String> {
         let pick = self.latest().label();
-        let changed = |stack: &&StackComparison| {
-            matches!(stack.change, Change::Better | Change::Worse)
-                && Some(stack.stack.as_str()) != pick
-        };
+        let changed =
+            |stack: &&StackComparison| is_changed(stack) && Some(stack.stack.as_str()) != pick;
         let mut others: Vec<&StackComparison> = self.last.stacks.iter().filter(changed).collect();
         others.sort_by(|one, other| size_of(other).total_cmp(&size_of(one)));
         let said = |stack: &&StackComparison| {
@@ -318,8 +312,6 @@ impl<'a> OverTime<'a> {
         if let Some(why) = self.changes.iter().rev().find_map(|change| change.withheld.as_ref()) {
             return Some(format!("{why}: that alone makes runs differ."));
         }
-        let is_changed =
-            |stack: &StackComparison| matches!(stack.change, Change::Better | Change::Worse);
         let any = self.changes.iter().flat_map(|change| &change.stacks).any(is_changed);
         (any && self.last.backend != "virtual").then(|| {
             "One run before and one after cannot separate a change of the setup from a change of the machine. \
@@ -377,9 +369,7 @@ impl<'a> OverTime<'a> {
         for title in ["first", "last"] {
             table.column(title, scale.symbol(), true);
         }
-        for title in ["ratio", "interval"] {
-            table.column(title, "", true);
-        }
+        table.numbers(["ratio", "interval"]);
         table.column("finding", "", false);
         let reach = reach(rows, self.last.tie).min(TALLEST.ln());
         for row in rows {
@@ -402,6 +392,10 @@ impl<'a> OverTime<'a> {
         }
         said
     }
+}
+
+fn is_changed(stack: &StackComparison) -> bool {
+    matches!(stack.change, Change::Better | Change::Worse)
 }
 
 /// The size of a change, whatever its direction.

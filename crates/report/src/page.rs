@@ -164,6 +164,32 @@ impl Page {
         self.raw(close);
     }
 
+    /// The title of a column.
+    pub(crate) fn column(&mut self, title: &str, is_number: bool) {
+        let open =
+            if is_number { "<th scope=\"col\" class=\"number\">" } else { "<th scope=\"col\">" };
+        self.element(open, title, "</th>");
+    }
+
+    /// A cell of a table.
+    pub(crate) fn cell(&mut self, text: &str, is_number: bool) {
+        self.element(if is_number { "<td class=\"number\">" } else { "<td>" }, text, "</td>");
+    }
+
+    /// A part of a drawing with its places in percent of the width; `open` is the start of its tag.
+    pub(crate) fn shape(&mut self, open: &'static str, places: &[(&'static str, f64)]) {
+        self.raw(open);
+        places.iter().for_each(|(name, value)| self.percent(name, *value));
+        self.raw("/>");
+    }
+
+    /// A list with an item for each text.
+    pub(crate) fn list(&mut self, texts: &[String]) {
+        self.raw("<ul>\n");
+        texts.iter().for_each(|text| self.element("<li>", text, "</li>\n"));
+        self.raw("</ul>\n");
+    }
+
     /// Data that is not run: JSON in which no character can end the element.
     pub(crate) fn data(&mut self, id: &'static str, value: &Value) {
         self.raw("<script type=\"application/json\"");

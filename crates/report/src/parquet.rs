@@ -9,7 +9,7 @@ use crate::view::RunView;
 use seekwell_model::plan::PlannedTrial;
 use seekwell_model::record::Record;
 use std::io::{self, Write};
-use table::{Kind, Table};
+use table::Table;
 
 /// Parts of records that a table needs, besides their text and metrics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,19 +29,32 @@ pub struct ParquetTable {
     pub name: &'static str,
     /// Parts of records that it needs.
     pub parts: TableParts,
-    columns: fn() -> Vec<(&'static str, Kind)>,
+    columns: fn() -> rows::Columns,
     rows: Rows,
 }
+
+/// Adds the rows of a trial.
+type RowsOfTrial = fn(&mut Table<'_>, &RunView, &PlannedTrial, &Record);
 
 /// Rows of a table.
 #[derive(Debug)]
 enum Rows {
-    OfTrial(fn(&mut Table<'_>, &RunView, &PlannedTrial, &Record)),
+    OfTrial(RowsOfTrial),
     OfRun(fn(&mut Table<'_>, &RunView)),
 }
 
 /// Text and metrics alone.
 const TEXT: TableParts = TableParts { histograms: false, series: false, timeline: false };
+
+/// A table with rows of each trial.
+const fn of_trial(
+    name: &'static str,
+    parts: TableParts,
+    columns: fn() -> rows::Columns,
+    rows: RowsOfTrial,
+) -> ParquetTable {
+    ParquetTable { name, parts, columns, rows: Rows::OfTrial(rows) }
+}
 
 /// The tables of a run:
 ///
@@ -53,42 +66,27 @@ const TEXT: TableParts = TableParts { histograms: false, series: false, timeline
 /// - `operations.parquet`, `events.parquet`: single operations and block events, where kept.
 /// - `run.parquet`: one row: plan, environment, verdict and warnings as JSON.
 pub const PARQUET_TABLES: [ParquetTable; 7] = [
-    ParquetTable {
-        name: "trials.parquet",
-        parts: TableParts { histograms: true, series: true, timeline: false },
-        columns: rows::of_trials,
-        rows: Rows::OfTrial(rows::trial),
-    },
-    ParquetTable {
-        name: "samples.parquet",
-        parts: TEXT,
-        columns: rows::of_samples,
-        rows: Rows::OfTrial(rows::samples),
-    },
-    ParquetTable {
-        name: "timelines.parquet",
-        parts: TableParts { histograms: false, series: true, timeline: true },
-        columns: rows::of_timelines,
-        rows: Rows::OfTrial(rows::timelines),
-    },
-    ParquetTable {
-        name: "histograms.parquet",
-        parts: TableParts { histograms: true, ..TEXT },
-        columns: rows::of_histograms,
-        rows: Rows::OfTrial(rows::histograms),
-    },
-    ParquetTable {
-        name: "operations.parquet",
-        parts: TEXT,
-        columns: rows::of_operations,
-        rows: Rows::OfTrial(rows::operations),
-    },
-    ParquetTable {
-        name: "events.parquet",
-        parts: TableParts { series: true, ..TEXT },
-        columns: rows::of_events,
-        rows: Rows::OfTrial(rows::events),
-    },
+    of_trial(
+        "trials.parquet",
+        TableParts { histograms: true, series: true, timeline: false },
+        rows::of_trials,
+        rows::trial,
+    ),
+    of_trial("samples.parquet", TEXT, rows::of_samples, rows::samples),
+    of_trial(
+        "timelines.parquet",
+        TableParts { histograms: false, series: true, timeline: true },
+        rows::of_timelines,
+        rows::timelines,
+    ),
+    of_trial(
+        "histograms.parquet",
+        TableParts { histograms: true, ..TEXT },
+        rows::of_histograms,
+        rows::histograms,
+    ),
+    of_trial("operations.parquet", TEXT, rows::of_operations, rows::operations),
+    of_trial("events.parquet", TableParts { series: true, ..TEXT }, rows::of_events, rows::events),
     ParquetTable {
         name: "run.parquet",
         parts: TEXT,

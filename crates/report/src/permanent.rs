@@ -1,6 +1,7 @@
 //! Commands that make a stack permanent, and those that undo it, for the user to read and run by hand.
 //! Seekwell never runs them.
 
+use crate::next_step::shell_word;
 use crate::view::RunView;
 use seekwell_model::filesystems::{BLOCK_SIZE, FilesystemDefinition, filesystem};
 use seekwell_model::lab::Eligible;
@@ -99,7 +100,9 @@ struct Names {
 impl Names {
     fn of(stack: &Stack, record: &Record) -> Self {
         let name = |backing: &Backing, stand_in: &str| match backing {
-            Backing::Disk { path } | Backing::Partition { path } => quote(&path.to_string_lossy()),
+            Backing::Disk { path } | Backing::Partition { path } => {
+                shell_word(&path.to_string_lossy())
+            }
             Backing::Loop { .. } | Backing::Ram { .. } | Backing::Model { .. } => {
                 stand_in.to_owned()
             }
@@ -134,18 +137,15 @@ fn layers(stack: &Stack, record: &Record) -> Option<(Vec<Lasting>, String)> {
         sectors: size.unwrap_or_default().0 / 512,
     };
     let count = stack.layers.devices() as usize;
-    let device = |position: usize| match count {
-        1 => below(lowest.or(sectors(position)), DISK.to_owned()),
-        _ => below(lowest.or(sectors(position)), format!("{DISK}-{}", position + 1)),
+    let numbered = |name: &str, position: usize, count: usize| match count {
+        1 => name.to_owned(),
+        _ => format!("{name}-{}", position + 1),
     };
+    let device = |at: usize| below(lowest.or(sectors(at)), numbered(DISK, at, count));
     let devices: Vec<Below> = (0..count).map(device).collect();
     let fast = stack.layers.fast().len();
-    let fast: Vec<Below> = (0..fast)
-        .map(|position| match fast {
-            1 => below(sectors(first_fast), FAST_DISK.to_owned()),
-            _ => below(sectors(first_fast + position), format!("{FAST_DISK}-{}", position + 1)),
-        })
-        .collect();
+    let cache = |at: usize| below(sectors(first_fast + at), numbered(FAST_DISK, at, fast));
+    let fast: Vec<Below> = (0..fast).map(cache).collect();
     seekwell_model::layers::lasting(&stack.layers, &devices, &fast)
 }
 
@@ -230,7 +230,7 @@ fn mkfs_lines(stack: &Stack, definition: &FilesystemDefinition, names: &Names) -
     } else if let Some(journal) = journal.filter(|_| stack.journal.size.is_some()) {
         line.extend(words(journal.internal_mkfs));
     }
-    line.extend(stack.filesystem.mkfs.iter().map(|word| quote(word)));
+    line.extend(stack.filesystem.mkfs.iter().map(|word| shell_word(word)));
     line.extend(words(definition.target));
     lines.push(line.join(" "));
     lines
@@ -335,11 +335,8 @@ fn mount_steps(
 
 /// The line that mounts a directory of another machine.
 fn of_export(stack: &Stack, export: &Export) -> Permanent {
-    let sizes = [("rsize", export.rsize), ("wsize", export.wsize)];
-    let sizes = sizes.iter().filter_map(|(name, size)| Some(format!("{name}={}", (*size)?.0)));
-    let first = ["hard".to_owned(), format!("vers={}", export.version)];
-    let options = first.into_iter().chain(sizes).chain(stack.filesystem.mount.iter().cloned());
-    let options = options.collect::<Vec<_>>().join(",");
+    let options = nfs_options(&export.version, export.rsize, export.wsize);
+    let options = [&[options], stack.filesystem.mount.as_slice()].concat().join(",");
     let mut permanent = Permanent { stack: stack.label.clone(), ..Permanent::default() };
     let line = format!("{} {MOUNT_POINT} nfs {options} 0 0", export.from);
     permanent.steps.push((FSTAB[0], vec![line]));
@@ -351,12 +348,17 @@ fn of_export(stack: &Stack, export: &Export) -> Permanent {
     permanent
 }
 
+/// The options that mount an export.
+fn nfs_options(version: &str, rsize: Option<Bytes>, wsize: Option<Bytes>) -> String {
+    let sizes = [("rsize", rsize), ("wsize", wsize)];
+    let sizes = sizes.iter().filter_map(|(name, size)| Some(format!(",{name}={}", (*size)?.0)));
+    format!("hard,vers={version}{}", sizes.collect::<String>())
+}
+
 /// The lines of server and client.
 fn export_lines(nfs: &Nfs, server: String) -> Vec<(&'static str, Vec<String>)> {
     let commit = if nfs.is_async { "async" } else { "sync" };
-    let sizes = [("rsize", nfs.rsize), ("wsize", nfs.wsize)];
-    let sizes = sizes.iter().filter_map(|(name, size)| Some(format!(",{name}={}", (*size)?.0)));
-    let options = format!("hard,vers={}{}", nfs.version, sizes.collect::<String>());
+    let options = nfs_options(&nfs.version, nfs.rsize, nfs.wsize);
     vec![
         ("line for /etc/fstab of the server", vec![server]),
         (
@@ -502,16 +504,6 @@ fn set_limits(settings: &DeviceSettings, set: &mut impl FnMut(&str, &str)) {
 fn udev_value(text: &str) -> String {
     let safe = |c: &char| !c.is_control() && *c != '"' && *c != '\\';
     text.chars().filter(safe).collect::<String>().replace('$', "$$").replace('%', "%%")
-}
-
-/// A word of a shell command line.
-fn quote(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/_-.:,=+@%".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
-    }
 }
 
 fn notes(stack: &Stack) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use crate::factor::list;
 use crate::terminal::warnings;
-use crate::text::{self, Palette, Table, harmless, paragraph};
+use crate::text::{self, Ink, Palette, Table, bullets, harmless, paragraph};
 use crate::view::count;
 use seekwell_model::lab::Effort;
 use seekwell_model::plan::{Plan, PlannedTrial};
@@ -25,15 +25,16 @@ const LEFT_OUT: usize = 30;
 #[must_use]
 pub fn plan_text(plan: &Plan, effects: &[String], width: usize) -> String {
     let width = width.max(60);
-    let mut out =
-        paragraph("", &harmless(&format!("{}: {}", plan.lab.name, plan.lab.question)), width);
+    let mut out = paragraph("", &format!("{}: {}", plan.lab.name, plan.lab.question), width);
     out.push_str(&paragraph("", &size(plan), width));
     out.push_str(&paragraph("", &cost(plan), width));
     out.push('\n');
     out.push_str(&order(plan, width));
     out.push_str(&left_out(plan, width));
     out.push_str(&warnings(&plan.warnings, width, Palette { colour: false }));
-    out.push_str(&effects_text(effects, width));
+    let (title, palette) =
+        ((Ink::Heading, "A run of this lab, as root:"), Palette { colour: false });
+    out.push_str(&bullets(title, "  - ", effects, width, palette));
     out.push_str("Nothing was touched.\n");
     out
 }
@@ -200,17 +201,6 @@ fn in_columns(table: &str, room: usize) -> Vec<String> {
     all.map(|line| line.trim_end().to_owned()).collect()
 }
 
-fn effects_text(effects: &[String], width: usize) -> String {
-    if effects.is_empty() {
-        return String::new();
-    }
-    let mut out = "\nA run of this lab, as root:\n".to_owned();
-    for line in effects {
-        out.push_str(&paragraph("  - ", &harmless(line), width));
-    }
-    out
-}
-
 fn left_out(plan: &Plan, width: usize) -> String {
     if plan.left_out.is_empty() {
         return String::new();
@@ -221,7 +211,7 @@ fn left_out(plan: &Plan, width: usize) -> String {
     for one in plan.left_out.iter().take(LEFT_OUT) {
         let times = if one.count == 1 { String::new() } else { format!(" ({} pairs)", one.count) };
         let text = format!("{}{times}: {}", one.what, one.reason);
-        out.push_str(&paragraph("  - ", &harmless(&text), width));
+        out.push_str(&paragraph("  - ", &text, width));
     }
     if plan.left_out.len() > LEFT_OUT {
         out.push_str(&format!("  and {} more reasons\n", plan.left_out.len() - LEFT_OUT));

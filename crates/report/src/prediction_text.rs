@@ -1,23 +1,20 @@
 //! A prediction and what came of it.
 
 use crate::number::{Scale, ratio, unit_of};
-use crate::text::{Palette, Table, harmless, paragraph};
+use crate::stack_table::direction;
+use crate::text::{Palette, Table, paragraph};
 use seekwell_model::comparison::Prediction;
-use seekwell_model::lab::Better;
 
 /// A prediction with the run on the device, for a terminal of `width` columns (at least 60 are used).
 #[must_use]
 pub fn prediction_text(found: &Prediction, width: usize, colour: bool) -> String {
     let width = width.max(60);
-    let direction = match found.better {
-        Better::Lower => "lower is better",
-        Better::Higher => "higher is better",
-    };
     let head = format!(
-        "{} ({direction}); medians, and the ratio of the device to its prediction",
-        found.metric
+        "{} ({}); medians, and the ratio of the device to its prediction",
+        found.metric,
+        direction(found.better)
     );
-    let mut out = paragraph("", &harmless(&head), width);
+    let mut out = paragraph("", &head, width);
     out.push_str(&table(found, width, Palette { colour }));
     out.push('\n');
     let [predicted, real] = found.best();
@@ -32,11 +29,11 @@ pub fn prediction_text(found: &Prediction, width: usize, colour: bool) -> String
         ratio(Some(found.lowest)),
         ratio(Some(found.highest))
     );
-    out.push_str(&paragraph("", &harmless(&format!("{ratios} {order}")), width));
+    out.push_str(&paragraph("", &format!("{ratios} {order}"), width));
     if !found.without_value.is_empty() {
         let text =
             format!("Without a value in one of the runs: {}.", found.without_value.join(", "));
-        out.push_str(&paragraph("", &harmless(&text), width));
+        out.push_str(&paragraph("", &text, width));
     }
     out
 }

@@ -5,7 +5,7 @@ mod tables;
 
 use crate::markdown::escape;
 use crate::number::percent;
-use crate::text::{capital, harmless, wrap};
+use crate::text::{capital, harmless, paragraph};
 use picture::title;
 use seekwell_model::replication::{
     Agreement, Bar, ClaimOutcome, ClaimVerdict, Miss, Quantity, Replication, StudyOutcome,
@@ -30,14 +30,14 @@ const MISSES: usize = 2;
 /// The comparison for a terminal.
 #[must_use]
 pub fn replication_text(found: &Replication, width: usize, colour: bool) -> String {
-    let mut out = String::new();
-    for line in first_lines(found) {
-        wrapped(&mut out, "", &line, width);
-    }
+    // The longest lead leaves room for words.
+    let width = width.max(43);
+    let lines = first_lines(found);
+    let mut out: String = lines.iter().map(|line| paragraph("", line, width)).collect();
     for study in &found.studies {
         let (key, heading) = (&study.key, format!("{} ({})", study.title, study.author));
         out.push_str(&format!("\n{} {}\n", harmless(key), harmless(&heading)));
-        wrapped(&mut out, "  ", &score(study), width);
+        out.push_str(&paragraph("  ", &score(study), width));
         for panel in study.page.panels.iter().filter(|panel| !panel.bars.is_empty()) {
             out.push_str(&format!("  {}\n", harmless(&title(panel))));
             panel.bars.iter().for_each(|bar| out.push_str(&bar_text(bar)));
@@ -46,13 +46,13 @@ pub fn replication_text(found: &Replication, width: usize, colour: bool) -> Stri
             claim_text(claim, width, colour, &mut out);
         }
         for finding in &study.page.findings {
-            wrapped(&mut out, "  - ", finding, width);
+            out.push_str(&paragraph("  - ", finding, width));
         }
         for suspected in &study.page.suspected {
-            wrapped(&mut out, "  - ", &suspected_words(suspected), width);
+            out.push_str(&paragraph("  - ", &suspected_words(suspected), width));
         }
         for miss in study.page.misses.iter().take(MISSES) {
-            wrapped(&mut out, "  miss: ", &miss_words(miss), width);
+            out.push_str(&paragraph("  miss: ", &miss_words(miss), width));
         }
     }
     out
@@ -75,9 +75,7 @@ fn claim_text(claim: &ClaimOutcome, width: usize, colour: bool, out: &mut String
     if claim.not_counted.is_some() {
         return;
     }
-    let lead = format!("  {:<20} ", result(claim));
-    let mut lines = String::new();
-    wrapped(&mut lines, &lead, &claim.says, width);
+    let lines = paragraph(&format!("  {:<20} ", result(claim)), &claim.says, width);
     let red = colour && claim.agreement.is_some_and(Agreement::differs);
     let lines = if red { format!("\u{1b}[31m{lines}\u{1b}[0m") } else { lines };
     out.push_str(&lines);
@@ -134,15 +132,6 @@ fn counted(agreements: &BTreeMap<Agreement, u32>) -> String {
 /// The result of a claim in words.
 fn result(claim: &ClaimOutcome) -> &'static str {
     claim.agreement.map_or(claim.verdict.words(), Agreement::words)
-}
-
-/// Appends a text after a lead, broken between words.
-fn wrapped(out: &mut String, lead: &str, text: &str, width: usize) {
-    let room = width.max(40).saturating_sub(lead.len());
-    for (index, line) in wrap(&harmless(text), room).iter().enumerate() {
-        let lead = if index == 0 { lead.to_owned() } else { " ".repeat(lead.len()) };
-        out.push_str(&format!("{lead}{line}\n"));
-    }
 }
 
 /// Returns the name of a file next to a page, whose file name without its extension this is: a study's picture or a

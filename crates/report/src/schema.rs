@@ -32,28 +32,33 @@ pub fn json_schema() -> String {
 fn registry() -> serde_reflection::Result<Registry> {
     let mut tracer = Tracer::new(TracerConfig::default());
     let samples = Samples::new();
+    macro_rules! trace {
+        ($($kind:ty),+ $(,)?) => { $(tracer.trace_type::<$kind>(&samples)?;)+ };
+    }
     // Each enumeration by itself: of one inside another type only one variant would be seen.
-    tracer.trace_type::<Backing>(&samples)?;
-    tracer.trace_type::<WriteCache>(&samples)?;
-    tracer.trace_type::<DataMode>(&samples)?;
-    tracer.trace_type::<WriteBack>(&samples)?;
-    tracer.trace_type::<MemoryLimit>(&samples)?;
-    tracer.trace_type::<VerdictKind>(&samples)?;
-    tracer.trace_type::<Decision>(&samples)?;
-    tracer.trace_type::<Better>(&samples)?;
-    tracer.trace_type::<Basis>(&samples)?;
-    tracer.trace_type::<DurabilityClass>(&samples)?;
-    tracer.trace_type::<NodeStanding>(&samples)?;
-    tracer.trace_type::<OriginKind>(&samples)?;
-    tracer.trace_type::<Stack>(&samples)?;
-    tracer.trace_type::<Verdict>(&samples)?;
-    tracer.trace_type::<Warning>(&samples)?;
-    tracer.trace_type::<LeftOut>(&samples)?;
-    tracer.trace_type::<Why>(&samples)?;
-    tracer.trace_type::<OffPart>(&samples)?;
-    tracer.trace_type::<ReplayComparison>(&samples)?;
-    tracer.trace_type::<InForce>(&samples)?;
-    tracer.trace_type::<DeviceTotals>(&samples)?;
+    trace!(
+        Backing,
+        WriteCache,
+        DataMode,
+        WriteBack,
+        MemoryLimit,
+        VerdictKind,
+        Decision,
+        Better,
+        Basis,
+        DurabilityClass,
+        NodeStanding,
+        OriginKind,
+        Stack,
+        Verdict,
+        Warning,
+        LeftOut,
+        Why,
+        OffPart,
+        ReplayComparison,
+        InForce,
+        DeviceTotals,
+    );
     tracer.registry()
 }
 

@@ -13,19 +13,15 @@ pub(crate) fn verdict_sentences(view: &RunView) -> Vec<String> {
         return vec![recording()];
     }
     let text = AnswerText::of(view);
+    let others = text.others();
     let pick = [joined(&text.pick)].into_iter().chain(text.cause).collect::<Vec<_>>().join(" ");
-    let others = text.close.iter().chain(&text.out).map(|spans| joined(spans));
-    let others: Vec<String> = others.chain([text.basis]).filter(|text| !text.is_empty()).collect();
     let mut said = vec![pick];
-    said.extend(Some(others.join(" ")).filter(|text| !text.is_empty()));
+    said.extend(Some(others).filter(|text| !text.is_empty()));
     said.extend(text.weaker);
     said.extend(grouped_values(view));
     said.extend(earlier(view));
-    said.extend(
-        text.doubt.map(|doubt| {
-            format!("Main doubt: {} {}", doubt.text, doubt.remedy).trim_end().to_owned()
-        }),
-    );
+    let doubt = text.doubt.map(|doubt| format!("Main doubt: {} {}", doubt.text, doubt.remedy));
+    said.extend(doubt.map(|doubt| doubt.trim_end().to_owned()));
     said
 }
 

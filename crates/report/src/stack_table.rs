@@ -1,11 +1,14 @@
 //! The table of stacks: its columns and cells as every report shows them.
 
+use crate::answer_text::{Standing, standing};
 use crate::clusters;
 use crate::number::{DASH, Scale, ratio, unit_of};
 use crate::view::{ByStack, Counts, RunView, StepColumn};
+use seekwell_model::answer::Answer;
 use seekwell_model::lab::Better;
-use seekwell_model::power_cut::CutCounts;
 use seekwell_model::verdict::{Basis, Ratio};
+use std::borrow::Borrow;
+use std::collections::BTreeMap;
 
 /// One row per stack, best first.
 pub(crate) struct StackTable {
@@ -13,15 +16,18 @@ pub(crate) struct StackTable {
     pub(crate) scale: Scale,
     /// Metrics of the other steps, each with its scale.
     pub(crate) others: Vec<(StepColumn, Scale)>,
-    /// True if the durability classes differ: each row shows its class.
-    pub(crate) power_cut: bool,
-    /// True if the power of a stack was cut: each row shows how many cuts it survived.
-    pub(crate) cuts: bool,
-    /// True if the price of a device is known: each row shows that of its device.
-    pub(crate) price: bool,
+    /// Columns that only some runs have.
+    pub(crate) extra: Vec<Extra>,
     /// True if a ratio is an estimate from the screen of a race.
     pub(crate) estimates: bool,
     pub(crate) rows: Vec<StackRow>,
+}
+
+/// A column that only some runs have.
+pub(crate) struct Extra {
+    pub(crate) title: &'static str,
+    pub(crate) is_number: bool,
+    cell: fn(&RunView, &str) -> String,
 }
 
 /// The cells of one stack as text.
@@ -35,11 +41,22 @@ pub(crate) struct StackRow {
     /// `1.087–1.190`; the leader has none to itself.
     pub(crate) interval: String,
     pub(crate) trials: String,
-    pub(crate) power_cut: String,
-    /// `99 of 100`.
-    pub(crate) cuts: String,
-    pub(crate) price: String,
+    pub(crate) extra: Vec<String>,
     pub(crate) others: Vec<String>,
+}
+
+/// Rows by the place of their stack in the answer.
+pub(crate) fn by_standing<R: Borrow<StackRow>>(
+    view: &RunView,
+    answer: &Answer,
+    rows: impl IntoIterator<Item = R>,
+) -> BTreeMap<Standing, Vec<R>> {
+    let mut groups: BTreeMap<Standing, Vec<R>> = BTreeMap::new();
+    for row in rows {
+        let place = standing(answer, &view.verdict.evidence, &row.borrow().ratio);
+        groups.entry(place).or_default().push(row);
+    }
+    groups
 }
 
 impl StackTable {
@@ -49,9 +66,8 @@ impl StackTable {
         let ratios = trials.rows();
         let scale =
             Scale::fit(unit_of(&verdict.metric), ratios.iter().filter_map(|row| row.median));
-        let cuts = verdict.evidence.has_cuts();
         // Next to the losses.
-        let wear = view.wear().into_iter().filter(|_| cuts);
+        let wear = view.wear().into_iter().filter(|_| verdict.evidence.has_cuts());
         let others: Vec<(StepColumn, Scale)> = wear
             .chain(view.other_steps())
             .filter_map(|column| {
@@ -63,47 +79,52 @@ impl StackTable {
             .collect();
         let estimates = ratios.iter().any(|row| row.basis == Basis::Screen);
         let pick = crate::answer_text::answer(view).pick.clone();
-        let rows = ratios
-            .into_iter()
-            .map(|row| {
-                let best = pick.as_ref() == Some(&row.stack);
-                StackRow::of(&trials, row, scale, &others, best)
-            })
-            .collect();
-        let power_cut = verdict.evidence.durability_differs();
-        let price = view.plan.stacks.iter().any(|stack| stack.device.price.is_some());
-        Self { scale, others, power_cut, cuts, price, estimates, rows }
+        let extra = extra(view);
+        let row = |row: Ratio| {
+            let median_of = |(column, scale): &(StepColumn, Scale)| {
+                scale.number(trials.median(&row.stack, &column.metric))
+            };
+            StackRow {
+                best: pick.as_ref() == Some(&row.stack),
+                median: median(&trials, &row, scale),
+                ratio_text: ratio(row.ratio),
+                interval: interval(&row, verdict.baseline.as_deref()),
+                trials: trials_text(trials.counts(&row.stack)),
+                extra: extra.iter().map(|extra| (extra.cell)(view, &row.stack)).collect(),
+                others: others.iter().map(median_of).collect(),
+                ratio: row,
+            }
+        };
+        let rows = ratios.into_iter().map(row).collect();
+        Self { scale, others, extra, estimates, rows }
     }
 }
 
-impl StackRow {
-    fn of(
-        all: &ByStack<'_>,
-        row: Ratio,
-        scale: Scale,
-        others: &[(StepColumn, Scale)],
-        best: bool,
-    ) -> Self {
-        let view = all.view;
-        let verdict = &view.verdict;
-        let medians = others
-            .iter()
-            .map(|(column, scale)| scale.number(all.median(&row.stack, &column.metric)));
-        let class = verdict.evidence.durability_of(&row.stack);
-        let price = view.stack(&row.stack).and_then(|stack| stack.device.price);
-        Self {
-            best,
-            median: median(all, &row, scale),
-            ratio_text: ratio(row.ratio),
-            interval: interval(&row, verdict.baseline.as_deref()),
-            trials: trials(all.counts(&row.stack)),
-            power_cut: class.map_or(DASH, |stack| stack.class.word()).to_owned(),
-            cuts: class.and_then(|stack| stack.cuts).map_or(DASH.to_owned(), survived),
-            price: price.map_or(DASH.to_owned(), |price| price.to_string()),
-            others: medians.collect(),
-            ratio: row,
-        }
-    }
+/// The class where they differ, the cuts survived where power was cut, and prices where one is known.
+fn extra(view: &RunView) -> Vec<Extra> {
+    let evidence = &view.verdict.evidence;
+    let has_price = view.plan.stacks.iter().any(|stack| stack.device.price.is_some());
+    let class: fn(&RunView, &str) -> String = |view, stack| {
+        let found = view.verdict.evidence.durability_of(stack);
+        found.map_or(DASH, |found| found.class.word()).to_owned()
+    };
+    let cuts: fn(&RunView, &str) -> String = |view, stack| {
+        let counts = view.verdict.evidence.durability_of(stack).and_then(|found| found.cuts);
+        counts.map_or(DASH.to_owned(), |counts| format!("{} of {}", counts.survived, counts.cuts))
+    };
+    let price: fn(&RunView, &str) -> String = |view, stack| {
+        let price = view.stack(stack).and_then(|stack| stack.device.price);
+        price.map_or(DASH.to_owned(), |price| price.to_string())
+    };
+    let all = [
+        (evidence.durability_differs(), "power cut", false, class),
+        (evidence.has_cuts(), "cuts survived", true, cuts),
+        (has_price, "price", true, price),
+    ];
+    all.into_iter()
+        .filter(|(is_shown, ..)| *is_shown)
+        .map(|(_, title, is_number, cell)| Extra { title, is_number, cell })
+        .collect()
 }
 
 /// The median, or the medians of two groups of values.
@@ -114,13 +135,6 @@ fn median(all: &ByStack<'_>, row: &Ratio, scale: Scale) -> String {
         }
         None => scale.number(row.median),
     }
-}
-
-/// Title of the column with the power cuts.
-pub(crate) const CUTS: &str = "cuts survived";
-
-fn survived(counts: CutCounts) -> String {
-    format!("{} of {}", counts.survived, counts.cuts)
 }
 
 /// The direction of the judged metric.
@@ -145,7 +159,7 @@ fn interval(row: &Ratio, baseline: Option<&str>) -> String {
 }
 
 /// `8`, `6 + 2 marked`, `0 + 8 failed`.
-pub(crate) fn trials(counts: Counts) -> String {
+pub(crate) fn trials_text(counts: Counts) -> String {
     let mut text = counts.ok.to_string();
     let others =
         [(counts.marked, "marked"), (counts.failed, "failed"), (counts.without, "without a value")];

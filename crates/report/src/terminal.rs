@@ -5,12 +5,12 @@ pub(crate) mod medians;
 mod time;
 
 use crate::answer_text::{AnswerText, Axes, answer, is_by_workload, joined};
-use crate::evidence_text::{sections, weaker_leader};
+use crate::evidence_text::{Section, sections, weaker_leader};
 use crate::next_step::{next_step, shell_word};
 use crate::permanent::{Permanent, permanent};
 use crate::sentence::{earlier, grouped_values, recording};
-use crate::stack_table::{CUTS, StackTable, direction};
-use crate::text::{Ink, Palette, Table, facts, harmless, paragraph, width as columns};
+use crate::stack_table::{StackTable, direction};
+use crate::text::{Ink, Palette, Table, bullets, facts, harmless, paragraph, width as columns};
 use crate::uncontrolled::uncontrolled;
 use crate::view::{RunView, count};
 use crate::why_text::WhyText;
@@ -72,7 +72,8 @@ pub fn terminal(view: &RunView, screen: &Screen<'_>) -> String {
         out.push_str(&table(view, width, palette));
         out.push_str(&evidence(view, width, palette));
         out.push_str(&warnings(&view.warnings, width, palette));
-        out.push_str(&not_controlled(view, width, palette));
+        let title = (Ink::Heading, "What was not controlled");
+        out.push_str(&bullets(title, "  - ", &uncontrolled(view), width, palette));
         out.push_str(&make_permanent(&permanent(view), width, palette));
     }
     if screen.height.is_some_and(|height| out.lines().count() >= height) {
@@ -120,7 +121,7 @@ fn first(
 
 fn head(view: &RunView, width: usize, palette: Palette) -> String {
     let lab = &view.plan.lab;
-    let out = paragraph("", &harmless(&format!("{}: {}", lab.name, lab.question)), width);
+    let out = paragraph("", &format!("{}: {}", lab.name, lab.question), width);
     if palette.colour {
         return out.lines().map(|line| palette.paint(Ink::Heading, line) + "\n").collect();
     }
@@ -139,7 +140,7 @@ fn ink(view: &RunView, text: &AnswerText) -> Ink {
 
 /// A paragraph whose start, the text itself, has a colour.
 fn said(text: &str, more: &str, ink: Ink, width: usize, palette: Palette) -> String {
-    let whole = paragraph("  ", &harmless(format!("{text} {more}").trim()), width);
+    let whole = paragraph("  ", format!("{text} {more}").trim(), width);
     if !palette.colour {
         return whole;
     }
@@ -162,20 +163,16 @@ fn verdict(view: &RunView, text: &AnswerText, width: usize, palette: Palette) ->
         codes.iter().any(|code| code.definition().code == warning.code)
     };
     let marked = |warning: &Warning| {
-        paragraph("  ! ", &harmless(&format!("{}: {}", warning.code, warning.text)), width)
+        paragraph("  ! ", &format!("{}: {}", warning.code, warning.text), width)
     };
     view.warnings.iter().filter(is_of_file).for_each(|warning| out.push_str(&marked(warning)));
     let cause = text.cause.as_deref().unwrap_or_default();
     out.push_str(&said(&joined(&text.pick), cause, ink(view, text), width, palette));
-    let others = text.close.iter().chain(&text.out).map(|spans| joined(spans));
-    let others: Vec<String> =
-        others.chain([text.basis.clone()]).filter(|text| !text.is_empty()).collect();
-    if !others.is_empty() {
-        out.push_str(&paragraph("  ", &harmless(&others.join(" ")), width));
-    }
-    let more = [text.weaker.clone(), weaker_leader(view), grouped_values(view), earlier(view)];
+    let others = Some(text.others()).filter(|text| !text.is_empty());
+    let more =
+        [others, text.weaker.clone(), weaker_leader(view), grouped_values(view), earlier(view)];
     for more in more.into_iter().flatten() {
-        out.push_str(&paragraph("  ", &harmless(&more), width));
+        out.push_str(&paragraph("  ", &more, width));
     }
     if let Some(doubt) = &text.doubt {
         let doubt = format!("Main doubt: {} {}", doubt.text, doubt.remedy);
@@ -202,11 +199,8 @@ fn matters(
     let mut block = |title: &str, lines: Vec<String>, is_prose: bool| {
         for (number, line) in lines.iter().enumerate() {
             let first = if number == 0 { format!("{title:<17}") } else { " ".repeat(17) };
-            let text = if is_prose {
-                paragraph(&first, &harmless(line), width)
-            } else {
-                format!("{first}{line}\n")
-            };
+            let text =
+                if is_prose { paragraph(&first, line, width) } else { format!("{first}{line}\n") };
             out.push_str(&text.replacen(title, &palette.paint(Ink::Heading, title), 1));
         }
     };
@@ -225,7 +219,7 @@ fn matters(
             out.push_str(&format!("{}{}\n", " ".repeat(17), harmless(&line)));
         }
         if let Some(mechanism) = &why.mechanism {
-            out.push_str(&paragraph(&" ".repeat(17), &harmless(mechanism), width));
+            out.push_str(&paragraph(&" ".repeat(17), mechanism, width));
         }
     } else if let Some(untested) = WhyText::untested(view, path) {
         // Not broken, so that the command can be copied.
@@ -238,7 +232,7 @@ fn matters(
 fn next(view: &RunView, screen: &Screen<'_>, width: usize, palette: Palette) -> String {
     let Some(next) = next_step(view, screen.path) else { return String::new() };
     let command = palette.paint(Ink::Heading, &next.command);
-    format!("\n{}  {command}\n", paragraph("", &harmless(&next.why), width))
+    format!("\n{}  {command}\n", paragraph("", &next.why, width))
 }
 
 /// The number of things that the first screen leaves out, and the command that shows them.
@@ -270,17 +264,9 @@ fn table(view: &RunView, width: usize, palette: Palette) -> String {
     let mut table = Table::default();
     table.column("stack", "", false);
     table.column("median", stacks.scale.symbol(), true);
-    table.column("ratio", "", true);
-    table.column("interval", "", true);
-    table.column("trials", "", true);
-    if stacks.power_cut {
-        table.column("power cut", "", false);
-    }
-    if stacks.cuts {
-        table.column(CUTS, "", true);
-    }
-    if stacks.price {
-        table.column("price", "", true);
+    table.numbers(["ratio", "interval", "trials"]);
+    for extra in &stacks.extra {
+        table.column(extra.title, "", extra.is_number);
     }
     for (column, scale) in &stacks.others {
         table.column(column.title(), scale.symbol(), true);
@@ -293,17 +279,12 @@ fn table(view: &RunView, width: usize, palette: Palette) -> String {
             row.interval.clone(),
             row.trials.clone(),
         ];
-        cells.extend(stacks.power_cut.then(|| row.power_cut.clone()));
-        cells.extend(stacks.cuts.then(|| row.cuts.clone()));
-        cells.extend(stacks.price.then(|| row.price.clone()));
-        cells.extend(row.others.iter().cloned());
+        cells.extend(row.extra.iter().chain(&row.others).cloned());
         table.row(row.best.then_some(Ink::Good), cells);
     }
-    let extra = [stacks.power_cut, stacks.cuts, stacks.price];
-    let fixed = FIXED_COLUMNS + extra.into_iter().filter(|shown| *shown).count();
-    let (text, left_out) = table.render(width, fixed, palette);
+    let (text, left_out) = table.render(width, FIXED_COLUMNS + stacks.extra.len(), palette);
     let title = title(view, &stacks, left_out < stacks.others.len());
-    let mut out = paragraph("", &harmless(&title), width);
+    let mut out = paragraph("", &title, width);
     out.push_str(&text);
     if left_out > 0 {
         let more = format!(
@@ -334,14 +315,10 @@ fn title(view: &RunView, stacks: &StackTable, more: bool) -> String {
 }
 
 fn evidence(view: &RunView, width: usize, palette: Palette) -> String {
-    let mut out = String::new();
-    for section in sections(view) {
-        out.push_str(&format!("\n{}\n", palette.paint(Ink::Heading, section.title)));
-        for sentence in &section.sentences {
-            out.push_str(&paragraph("  - ", &harmless(sentence), width));
-        }
-    }
-    out
+    let text = |section: Section| {
+        bullets((Ink::Heading, section.title), "  - ", &section.sentences, width, palette)
+    };
+    sections(view).into_iter().map(text).collect()
 }
 
 /// Warnings that share code and remedy, in the order in which they first come.
@@ -378,25 +355,13 @@ pub(crate) fn warnings_below(
     for (warning, texts) in grouped(warnings) {
         for (number, text) in texts.iter().take(TEXTS_OF_A_GROUP).enumerate() {
             let code = if number == 0 { format!("{}: ", warning.code) } else { String::new() };
-            out.push_str(&paragraph("  ! ", &harmless(&format!("{code}{text}")), width));
+            out.push_str(&paragraph("  ! ", &format!("{code}{text}"), width));
         }
         if texts.len() > TEXTS_OF_A_GROUP {
             let more = format!("and {} more like these", texts.len() - TEXTS_OF_A_GROUP);
             out.push_str(&paragraph("    ", &more, width));
         }
-        out.push_str(&paragraph("    -> ", &harmless(&warning.remedy), width));
-    }
-    out
-}
-
-fn not_controlled(view: &RunView, width: usize, palette: Palette) -> String {
-    let said = uncontrolled(view);
-    if said.is_empty() {
-        return String::new();
-    }
-    let mut out = format!("\n{}\n", palette.paint(Ink::Heading, "What was not controlled"));
-    for sentence in said {
-        out.push_str(&paragraph("  - ", &harmless(&sentence), width));
+        out.push_str(&paragraph("    -> ", &warning.remedy, width));
     }
     out
 }
@@ -443,10 +408,10 @@ fn remarks<'a>(
 ) -> String {
     let mut out = String::new();
     for note in notes {
-        out.push_str(&paragraph(&format!("{indent}note: "), &harmless(note), width));
+        out.push_str(&paragraph(&format!("{indent}note: "), note, width));
     }
     for line in back {
-        out.push_str(&paragraph(&format!("{indent}to go back: "), &harmless(line), width));
+        out.push_str(&paragraph(&format!("{indent}to go back: "), line, width));
     }
     out
 }

@@ -142,20 +142,31 @@ pub(crate) fn facts(facts: &[String], width: usize) -> String {
     out + &paragraph("", &line, width)
 }
 
-/// A paragraph: the first line begins with `first`, the others with as many blanks.
+/// A paragraph of [`harmless`] text: the first line begins with `first`, the others with as many blanks.
 pub(crate) fn paragraph(first: &str, text: &str, width: usize) -> String {
     let indent = self::width(first);
-    let lines = wrap(text, width.saturating_sub(indent).max(20));
+    let lines = wrap(&harmless(text), width.saturating_sub(indent).max(20));
     let mut out = String::new();
     for (index, line) in lines.iter().enumerate() {
-        out.push_str(if index == 0 { first } else { "" });
-        if index > 0 {
-            out.push_str(&" ".repeat(indent));
-        }
-        out.push_str(line);
-        out.push('\n');
+        let start = if index == 0 { first.to_owned() } else { " ".repeat(indent) };
+        out.push_str(&format!("{start}{line}\n"));
     }
     out
+}
+
+/// Texts below a title, each behind a mark; nothing without a text.
+pub(crate) fn bullets(
+    (ink, title): (Ink, &str),
+    mark: &str,
+    texts: &[String],
+    width: usize,
+    palette: Palette,
+) -> String {
+    if texts.is_empty() {
+        return String::new();
+    }
+    let items = texts.iter().map(|text| paragraph(mark, text, width));
+    format!("\n{}\n{}", palette.paint(ink, title), items.collect::<String>())
 }
 
 /// One column of a [`Table`].
@@ -183,6 +194,11 @@ impl Table {
     /// Adds a column with a title and, below it, a unit that may be empty.
     pub(crate) fn column(&mut self, title: &str, unit: &str, numbers: bool) {
         self.columns.push(Column { title: harmless(title), unit: harmless(unit), numbers });
+    }
+
+    /// Adds columns of numbers without a unit.
+    pub(crate) fn numbers<const COLUMNS: usize>(&mut self, titles: [&str; COLUMNS]) {
+        titles.iter().for_each(|title| self.column(title, "", true));
     }
 
     /// Adds a row of as many cells as there are columns.

@@ -173,12 +173,7 @@ impl Range {
         let (low, high) =
             placed.fold((u32::MAX, 0), |(low, high), place| (low.min(place), high.max(place)));
         Self {
-            elapsed_ns: sides
-                .iter()
-                .map(|(_, traffic)| traffic.elapsed_ns)
-                .max()
-                .unwrap_or(1)
-                .max(1),
+            elapsed_ns: sides.map(|(_, traffic)| traffic.elapsed_ns).into_iter().fold(1, u64::max),
             places: [low.min(high), high + 1],
             device_bytes: sides[1].1.device_bytes,
         }
@@ -208,14 +203,16 @@ pub(crate) fn kind(traffic: &Traffic, one: &Drawn) -> OriginKind {
     traffic.groups.get(one.group).map_or(OriginKind::Unknown, |group| group.kind)
 }
 
-fn letter(kind: OriginKind) -> char {
+/// Letter, class and stroke of requests of a kind. Strokes differ in form too: journal upright, metadata slanted, data
+/// level.
+pub(crate) fn look(kind: OriginKind) -> (char, &'static str, &'static str) {
     match kind {
-        OriginKind::Journal => 'J',
-        OriginKind::Metadata => 'm',
-        OriginKind::Data => 'd',
-        OriginKind::Flush => 'F',
-        OriginKind::Discard => 'x',
-        OriginKind::Unknown => '?',
+        OriginKind::Journal => ('J', "o0", "v6"),
+        OriginKind::Metadata => ('m', "o1", "l3 4"),
+        OriginKind::Data => ('d', "o2", "h4"),
+        OriginKind::Flush => ('F', "o3", "v9"),
+        OriginKind::Discard => ('x', "o4", "h1v3"),
+        OriginKind::Unknown => ('?', "o5", "h1v3"),
     }
 }
 
@@ -256,7 +253,7 @@ fn panel(traffic: &Traffic, range: &Range, columns: usize) -> Vec<String> {
     }
     let cell = |counts: &[u32; KINDS]| {
         let found = counts.iter().zip(OriginKind::ALL).rev().max_by_key(|(count, _)| **count);
-        found.filter(|(count, _)| **count > 0).map_or(' ', |(_, kind)| letter(kind))
+        found.filter(|(count, _)| **count > 0).map_or(' ', |(_, kind)| look(kind).0)
     };
     let [low, high] = range.ends();
     let line = |(at, row): (usize, &Vec<[u32; KINDS]>)| {

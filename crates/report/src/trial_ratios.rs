@@ -1,6 +1,8 @@
 //! Each trial relative to the stack that ratios refer to: the ticks of a picture.
 
 use crate::view::{ByStack, RunView};
+use seekwell_model::plan::PlannedTrial;
+use seekwell_model::record::Record;
 use std::collections::BTreeMap;
 
 /// The trials of a run, and what each is divided by.
@@ -18,10 +20,10 @@ impl<'a> TrialRatios<'a> {
         let baseline = verdict.baseline.as_deref().unwrap_or_default();
         let mut base = BTreeMap::new();
         for (trial, record) in trials.of(baseline) {
-            if let (Some(value), Some(one)) =
-                (record.metric(&verdict.metric), view.plan.candidates.get(trial.candidate as usize))
+            if let Some((value, pair)) =
+                record.metric(&verdict.metric).zip(view.candidate_of(trial))
             {
-                base.insert((trial.round, one.workload), value);
+                base.insert((trial.round, pair.workload), value);
             }
         }
         let of_baseline = verdict.ratios.iter().find(|row| row.stack == baseline);
@@ -37,12 +39,9 @@ impl<'a> TrialRatios<'a> {
             return vec![];
         }
         let all = self.trials.of(label).iter();
-        let ratio = |(trial, record): &(
-            &seekwell_model::plan::PlannedTrial,
-            &seekwell_model::record::Record,
-        )| {
-            let candidate = view.plan.candidates.get(trial.candidate as usize)?;
-            let base = self.base.get(&(trial.round, candidate.workload)).copied();
+        let ratio = |(trial, record): &(&PlannedTrial, &Record)| {
+            let pair = view.candidate_of(trial)?;
+            let base = self.base.get(&(trial.round, pair.workload)).copied();
             let ratio = record.metric(&view.verdict.metric)? / base.or(self.base_median)?;
             (ratio.is_finite() && ratio > 0.0).then_some(ratio)
         };

@@ -1,6 +1,6 @@
 //! A run as reports see it, and what they all ask of it.
 
-use seekwell_model::plan::{Plan, PlannedTrial};
+use seekwell_model::plan::{Candidate, Plan, PlannedTrial};
 use seekwell_model::record::{Record, Status};
 use seekwell_model::stack::Stack;
 use seekwell_model::units::Nanos;
@@ -95,14 +95,17 @@ impl RunView {
 
     /// The stack of a trial; `None` when the record does not belong to the plan.
     pub(crate) fn stack_of(&self, trial: &PlannedTrial) -> Option<&Stack> {
-        let candidate = self.plan.candidates.get(trial.candidate as usize)?;
-        self.plan.stacks.get(candidate.stack as usize)
+        self.plan.stacks.get(self.candidate_of(trial)?.stack as usize)
     }
 
     /// Name of the workload of a trial.
     pub(crate) fn workload_of(&self, trial: &PlannedTrial) -> Option<&str> {
-        let candidate = self.plan.candidates.get(trial.candidate as usize)?;
-        Some(&self.plan.workloads.get(candidate.workload as usize)?.name)
+        Some(&self.plan.workloads.get(self.candidate_of(trial)?.workload as usize)?.name)
+    }
+
+    /// Stack and workload of a trial by their numbers.
+    pub(crate) fn candidate_of(&self, trial: &PlannedTrial) -> Option<&Candidate> {
+        self.plan.candidates.get(trial.candidate as usize)
     }
 
     pub(crate) fn stack(&self, label: &str) -> Option<&Stack> {
@@ -141,6 +144,12 @@ impl RunView {
         facts.extend([count(self.plan.ranked(), "stack"), trials]);
         facts.extend(self.host_time());
         facts
+    }
+
+    /// Combinations that the plan leaves out, each with its reason.
+    pub(crate) fn left_out(&self) -> Vec<String> {
+        let all = self.plan.left_out.iter();
+        all.map(|one| format!("{} ({}): {}", one.what, one.count, one.reason)).collect()
     }
 
     /// Returns true if trials ran in virtual time, which is not the time one waits.
@@ -221,9 +230,8 @@ impl<'a> ByStack<'a> {
         let view = self.view;
         let metric = &view.verdict.metric;
         let judged = |trial: &PlannedTrial| {
-            let candidate = view.plan.candidates.get(trial.candidate as usize);
-            let workload =
-                candidate.and_then(|pair| view.plan.workloads.get(pair.workload as usize));
+            let pair = view.candidate_of(trial);
+            let workload = pair.and_then(|pair| view.plan.workloads.get(pair.workload as usize));
             workload.is_some_and(|workload| workload.reports_or_times(metric))
         };
         let mut counts = Counts::default();

@@ -107,12 +107,12 @@ impl WhyText {
 #[must_use]
 pub fn why_text(view: &RunView, width: usize) -> String {
     let Some(text) = WhyText::of(view) else { return String::new() };
-    let mut out = paragraph("", &harmless(&text.sentence), width);
+    let mut out = paragraph("", &text.sentence, width);
     out.push('\n');
     text.lines(width).iter().for_each(|line| out.push_str(&format!("  {}\n", harmless(line))));
     out.push('\n');
     if let Some(mechanism) = &text.mechanism {
-        out.push_str(&paragraph("", &harmless(mechanism), width));
+        out.push_str(&paragraph("", mechanism, width));
         out.push('\n');
     }
     if let Some(why) = &view.why
@@ -129,7 +129,7 @@ pub fn why_text(view: &RunView, width: usize) -> String {
         out.push_str(&table.render(width, 3, Palette { colour: false }).0);
         out.push('\n');
     }
-    text.notes.iter().for_each(|note| out.push_str(&paragraph("", &harmless(note), width)));
+    text.notes.iter().for_each(|note| out.push_str(&paragraph("", note, width)));
     out
 }
 

@@ -33,6 +33,6 @@ pub fn axes(plan: &Plan, stacks: usize) -> (Vec<Axis>, Design) {
         axes.push(Axis { name, values });
     }
     // Every stack has a value on every axis, so the design is never refused.
-    let design = Design::new(levels).unwrap_or_else(|_| Design::unstructured(stacks));
+    let design = Design::new(levels).unwrap_or_else(|| Design::unstructured(stacks));
     (axes, design)
 }

@@ -21,7 +21,7 @@ use seekwell_stats::design::Design;
 use seekwell_stats::estimate;
 use seekwell_stats::field::Observed;
 use seekwell_stats::pilot::{self, Pilot, PilotTrial};
-use seekwell_stats::race::{Race, RaceConfig, Stage, Step, Stop};
+use seekwell_stats::race::{Race, RaceConfig, Stop};
 
 /// Rounds of the final that a budget always has to pay for.
 const FEWEST_FINAL: usize = seekwell_stats::question::MIN_ROUNDS;
@@ -124,10 +124,7 @@ impl<'a> Staged<'a> {
         }
         let stacks: Vec<u32> = match &self.race {
             None => self.planned.pilot.clone(),
-            Some(race) => match race.next_round() {
-                Step::Run(round) => round.stacks.into_iter().map(|stack| stack as u32).collect(),
-                Step::Done => return None,
-            },
+            Some(race) => race.next_round()?.stacks.into_iter().map(|stack| stack as u32).collect(),
         };
         let candidates = (0..self.plan.candidates.len() as u32)
             .filter(|index| stacks.contains(&self.plan.candidates[*index as usize].stack))
@@ -144,13 +141,9 @@ impl<'a> Staged<'a> {
         let Some(race) = &self.race else {
             return Some((Part::Pilot, self.planned.pilot.len()));
         };
-        match race.next_round() {
-            Step::Run(round) if matches!(round.stage, Stage::Final) => {
-                Some((Part::Final, round.stacks.len()))
-            }
-            Step::Run(round) => Some((Part::Screen, round.stacks.len())),
-            Step::Done => None,
-        }
+        let round = race.next_round()?;
+        let part = if round.is_final { Part::Final } else { Part::Screen };
+        Some((part, round.stacks.len()))
     }
 
     /// Takes the records of the round that [`Staged::round`] gave. A trial without a record, or
@@ -216,7 +209,7 @@ impl<'a> Staged<'a> {
             0 => self.planned.finalists as usize,
             _ => RACE_ABOVE,
         };
-        config.known_spread = found.spread.map(|spread| spread.centre).filter(|s| *s > 0.0);
+        config.known_spread = found.spread.filter(|spread| *spread > 0.0);
         config.control = self.plan.control.map(|twins| twins.map(|stack| stack as usize));
         config.most_rounds = self.most_rounds();
         config.horizon = self.horizon(&found, &config);

@@ -9,8 +9,8 @@
 
 use crate::design::Design;
 use crate::field::Field;
-use crate::interval::{Interval, Method};
-use crate::question::{Better, Question};
+use crate::interval::Interval;
+use crate::question::Question;
 use crate::special::t_quantile_upper;
 use crate::typical::{trimmed, typical};
 use std::collections::BTreeMap;
@@ -241,14 +241,9 @@ impl Axes<'_> {
 
     /// Ratio of the metric from a difference of "worse by"; `sign` is -1 for the other way round.
     fn ratio(&self, mean: &Mean, sign: f64, error: f64) -> Interval {
-        let reach = reach(mean, error);
-        let towards = match self.question.better {
-            Better::Lower => sign,
-            Better::Higher => -sign,
-        };
-        let centre = towards * mean.centre;
-        let (low, high) = (centre - reach, centre + reach);
-        Interval { low, centre, high, method: Method::StudentT }.exp()
+        let (centre, reach) = (sign * mean.centre, reach(mean, error));
+        let worse_by = Interval { low: centre - reach, centre, high: centre + reach };
+        worse_by.ratio(self.question.better)
     }
 
     /// True if any combination is shown to differ from the mean of the others.

@@ -4,7 +4,7 @@
 //! order keep these effects out of the comparison. The checks report them all the same, because they
 //! widen the intervals and reveal properties of the device.
 
-use crate::interval::{Interval, Method};
+use crate::interval::Interval;
 use crate::linear::{Projector, Row};
 use crate::serial::von_neumann;
 use crate::special::{f_upper_tail, t_quantile_upper, t_upper_tail};
@@ -215,8 +215,7 @@ fn slope_trend(slope: f64, scaled_squares: f64, freedom: usize, range: f64) -> T
     } else {
         f64::from(u8::from(slope == 0.0))
     };
-    let method = if error > 0.0 { Method::StudentT } else { Method::Exact };
-    let change = Interval { low: centre - reach, centre, high: centre + reach, method }.exp();
+    let change = Interval { low: centre - reach, centre, high: centre + reach }.exp();
     Trend { change, p }
 }
 

@@ -1,20 +1,5 @@
 //! Design of a comparison: the value of every axis in each stack.
 
-/// Error in a design.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DesignError {
-    /// A stack names a different number of axes.
-    #[error("stack {stack} has values for {found} axes, stack 0 for {expected}; give one per axis")]
-    AxisCount {
-        /// Index of the stack.
-        stack: usize,
-        /// Axes it has.
-        found: usize,
-        /// Axes the first stack has.
-        expected: usize,
-    },
-}
-
 /// The axes of a lab as numbers: `levels[stack][axis]` counts the values of an axis from 0.
 /// Not every combination needs to be there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,20 +9,16 @@ pub struct Design {
 }
 
 impl Design {
-    /// From the level of every stack on every axis.
-    ///
-    /// # Errors
-    /// When stacks have different numbers of axes.
-    pub fn new(levels: Vec<Vec<usize>>) -> Result<Self, DesignError> {
+    /// From the level of every stack on every axis; `None` when stacks have different numbers of axes.
+    #[must_use]
+    pub fn new(levels: Vec<Vec<usize>>) -> Option<Self> {
         let axes = levels.first().map_or(0, Vec::len);
-        for (stack, row) in levels.iter().enumerate() {
-            if row.len() != axes {
-                return Err(DesignError::AxisCount { stack, found: row.len(), expected: axes });
-            }
+        if levels.iter().any(|row| row.len() != axes) {
+            return None;
         }
         let size = |axis| levels.iter().map(|row: &Vec<usize>| row[axis] + 1).max().unwrap_or(0);
         let sizes = (0..axes).map(size).collect();
-        Ok(Self { levels, sizes })
+        Some(Self { levels, sizes })
     }
 
     /// Stacks of which only the number is known: no axis tells anything about another stack.

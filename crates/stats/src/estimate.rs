@@ -29,13 +29,10 @@ pub fn std_dev(values: &[f64]) -> Option<f64> {
 /// Median; the mean of the middle two for an even count. `None` for no values.
 #[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
-    median_of(values.to_vec())
-}
-
-fn median_of(mut values: Vec<f64>) -> Option<f64> {
     if values.is_empty() {
         return None;
     }
+    let mut values = values.to_vec();
     let middle = values.len() / 2;
     let (below, upper, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
     let upper = *upper;

@@ -19,7 +19,7 @@ use crate::additive::stack_effects;
 use crate::dependence::{Dependence, estimate};
 use crate::estimate::mean;
 use crate::granularity::half_steps;
-use crate::interval::{Interval, Method};
+use crate::interval::Interval;
 use crate::question::{Better, Question};
 use crate::shrink::VariancePrior;
 use crate::special::t_quantile_upper;
@@ -47,6 +47,14 @@ impl Observed {
     pub fn run(value: Option<f64>) -> Self {
         value.map_or(Self::Failed, Self::Value)
     }
+
+    /// The logarithm of one whose value is its logarithm.
+    fn log(&self) -> Option<f64> {
+        match self {
+            Self::Value(log) => Some(*log),
+            Self::NotRun | Self::Failed | Self::Doubtful => None,
+        }
+    }
 }
 
 /// Degrees of freedom that the variances of the other pairs are worth at most.
@@ -58,7 +66,8 @@ const PAIRS: usize = 200;
 /// All trials of a comparison, as logarithms that are the larger the worse.
 #[derive(Clone, Debug)]
 pub struct Field {
-    logs: Vec<Vec<Cell>>,
+    /// Trials whose values are logarithms.
+    logs: Vec<Vec<Observed>>,
     effects: Vec<Option<f64>>,
     best: f64,
     half_steps: Vec<f64>,
@@ -76,14 +85,6 @@ pub struct Field {
 /// them has proved stays proved.
 #[derive(Clone, Debug, Default)]
 pub struct Proven(BTreeMap<(usize, usize), f64>);
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Cell {
-    NotRun,
-    Failed,
-    Doubtful,
-    Log(f64),
-}
 
 /// Estimate of one stack's ratio to another.
 #[derive(Clone, Debug)]
@@ -113,18 +114,16 @@ impl Field {
             Better::Lower => 1.0,
             Better::Higher => -1.0,
         };
-        let cell = |value: &Observed| match value {
-            Observed::NotRun => Cell::NotRun,
+        let log = |seen: &Observed| match seen {
             Observed::Value(value) if *value > 0.0 && value.is_finite() => {
-                Cell::Log(sign * value.ln())
+                Observed::Value(sign * value.ln())
             }
-            Observed::Value(_) | Observed::Failed => Cell::Failed,
-            Observed::Doubtful => Cell::Doubtful,
+            Observed::Value(_) => Observed::Failed,
+            other => *other,
         };
-        let logs: Vec<Vec<Cell>> =
-            values.iter().map(|row| row.iter().map(cell).collect()).collect();
-        let plain: Vec<Vec<Option<f64>>> =
-            logs.iter().map(|row| row.iter().map(Cell::log).collect()).collect();
+        let logs: Vec<Vec<Observed>> =
+            values.iter().map(|row| row.iter().map(log).collect()).collect();
+        let plain = plain(&logs);
         let residuals = residuals(&plain);
         let best = plain.iter().flatten().flatten().copied().fold(f64::INFINITY, f64::min);
         let present = |row: &Vec<Option<f64>>| -> Vec<f64> {
@@ -138,7 +137,7 @@ impl Field {
         };
         let spreads = residuals.iter().map(|row| spread_of(row)).collect();
         let mut field = Self {
-            effects: effects(&logs, &residuals),
+            effects: effects(&logs, &plain, &residuals),
             dependence: if exact { Dependence::default() } else { estimate(&residuals) },
             within: None,
             logs,
@@ -177,8 +176,8 @@ impl Field {
     /// Trials of a stack that were run, and those of them that failed; doubtful ones did not.
     #[must_use]
     pub fn run_and_failed(&self, stack: usize) -> (usize, usize) {
-        let count = |wanted: fn(&&Cell) -> bool| self.logs[stack].iter().filter(wanted).count();
-        (count(|cell| **cell != Cell::NotRun), count(|cell| **cell == Cell::Failed))
+        let count = |wanted: fn(&&Observed) -> bool| self.logs[stack].iter().filter(wanted).count();
+        (count(|cell| **cell != Observed::NotRun), count(|cell| **cell == Observed::Failed))
     }
 
     /// Trials of a stack with a value that counts.
@@ -228,7 +227,7 @@ impl Field {
         let (mut worse_by, mut rounds, mut failed) = (Vec::new(), 0, 0);
         let (mut low, mut high) = (Vec::new(), Vec::new());
         for (a, b) in self.logs[stack].iter().zip(&self.logs[leader]) {
-            if *a == Cell::NotRun || *b == Cell::NotRun {
+            if *a == Observed::NotRun || *b == Observed::NotRun {
                 continue;
             }
             rounds += 1;
@@ -307,13 +306,9 @@ impl Proven {
     }
 }
 
-impl Cell {
-    fn log(&self) -> Option<f64> {
-        match self {
-            Self::Log(log) => Some(*log),
-            Self::NotRun | Self::Failed | Self::Doubtful => None,
-        }
-    }
+/// The logarithms of trials that have a value.
+fn plain(logs: &[Vec<Observed>]) -> Vec<Vec<Option<f64>>> {
+    logs.iter().map(|row| row.iter().map(Observed::log).collect()).collect()
 }
 
 /// Residuals of all values after removing "stack + round".
@@ -341,18 +336,19 @@ fn residuals(logs: &[Vec<Option<f64>>]) -> Vec<Vec<Option<f64>>> {
 }
 
 /// Typical value of each stack after the rounds are taken out, failures counted as the worst.
-fn effects(logs: &[Vec<Cell>], residuals: &[Vec<Option<f64>>]) -> Vec<Option<f64>> {
-    let plain: Vec<Vec<Option<f64>>> =
-        logs.iter().map(|row| row.iter().map(Cell::log).collect()).collect();
-    let stacks = stack_effects(&plain);
+fn effects(
+    logs: &[Vec<Observed>],
+    plain: &[Vec<Option<f64>>],
+    residuals: &[Vec<Option<f64>>],
+) -> Vec<Option<f64>> {
     logs.iter()
         .zip(residuals)
-        .zip(stacks)
+        .zip(stack_effects(plain))
         .map(|((row, rest), effect)| {
             let values: Vec<f64> = row
                 .iter()
                 .zip(rest)
-                .filter(|(cell, _)| **cell != Cell::NotRun)
+                .filter(|(cell, _)| **cell != Observed::NotRun)
                 .map(|(_, rest)| rest.unwrap_or(f64::INFINITY))
                 .collect();
             let centre = match values.as_slice() {
@@ -435,14 +431,12 @@ impl Pair {
     /// The interval whose ends each miss with this chance; `None` below 2 rounds with values.
     #[must_use]
     pub fn interval(&self, error: f64) -> Option<Interval> {
-        self.between(self.low(error), self.high(error))
-    }
-
-    fn between(&self, low: f64, high: f64) -> Option<Interval> {
         let centre = self.centre()?;
-        let (low, high) = (low.min(centre), high.max(centre));
-        let method = if low == high { Method::Exact } else { Method::Trimmed };
-        Some(Interval { low, centre, high, method })
+        Some(Interval {
+            low: self.low(error).min(centre),
+            centre,
+            high: self.high(error).max(centre),
+        })
     }
 
     /// Variance of one round and its degrees of freedom, with what is borrowed.

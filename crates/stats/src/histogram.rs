@@ -24,28 +24,19 @@ pub enum HistogramError {
     },
     /// The histogram has another precision than this program writes.
     #[error(
-        "histogram keeps {found} significant digits, expected {SIGNIFICANT_DIGITS}; \
+        "histogram keeps {0} significant digits, expected {SIGNIFICANT_DIGITS}; \
          it was not written by this program"
     )]
-    Precision {
-        /// Significant digits found.
-        found: u8,
-    },
+    Precision(u8),
     /// The histogram holds values beyond the range of this program.
     #[error(
-        "histogram holds {value_ns} ns, beyond the {OVERFLOW_NS} ns this program writes; \
+        "histogram holds {0} ns, beyond the {OVERFLOW_NS} ns this program writes; \
          it was not written by this program"
     )]
-    Range {
-        /// The offending value in ns.
-        value_ns: u64,
-    },
+    Range(u64),
     /// The bytes continue after the histogram.
-    #[error("{extra} bytes follow the histogram; the record is damaged")]
-    Trailing {
-        /// Number of bytes left over.
-        extra: usize,
-    },
+    #[error("{0} bytes follow the histogram; the record is damaged")]
+    Trailing(usize),
 }
 
 /// Counts of durations in ns.
@@ -167,13 +158,13 @@ impl Histogram {
             .deserialize(&mut rest)
             .map_err(|source| HistogramError::Decode { length: bytes.len(), source })?;
         if read.sigfig() != SIGNIFICANT_DIGITS {
-            return Err(HistogramError::Precision { found: read.sigfig() });
+            return Err(HistogramError::Precision(read.sigfig()));
         }
         if read.max() > OVERFLOW_NS {
-            return Err(HistogramError::Range { value_ns: read.max() });
+            return Err(HistogramError::Range(read.max()));
         }
         if !rest.is_empty() {
-            return Err(HistogramError::Trailing { extra: rest.len() });
+            return Err(HistogramError::Trailing(rest.len()));
         }
         let mut histogram = Self::new();
         histogram.merge(&Self { counts: read });

@@ -11,7 +11,7 @@
 use crate::dependence;
 use crate::estimate::{mean, variance};
 use crate::granularity::half_steps;
-use crate::interval::{Interval, Method};
+use crate::interval::Interval;
 use crate::shrink::VariancePrior;
 use crate::special::t_quantile_upper;
 use crate::typical::typical;
@@ -133,11 +133,6 @@ pub fn ratio(first: &Sample, second: &Sample, error: f64) -> Option<Interval> {
     let centre = second.centre - first.centre;
     let (a, b) = (first.variance, second.variance);
     let total = a + b;
-    let step = first.half_step + second.half_step;
-    if total == 0.0 && step == 0.0 {
-        let exact = Interval { low: centre, centre, high: centre, method: Method::Exact };
-        return Some(exact.exp());
-    }
     let by_chance = if total > 0.0 {
         // Welch and Satterthwaite.
         let degrees = total * total / (a * a / first.freedom + b * b / second.freedom);
@@ -145,10 +140,8 @@ pub fn ratio(first: &Sample, second: &Sample, error: f64) -> Option<Interval> {
     } else {
         0.0
     };
-    let reach = by_chance + step;
-    let interval =
-        Interval { low: centre - reach, centre, high: centre + reach, method: Method::StudentT };
-    Some(interval.exp())
+    let reach = by_chance + first.half_step + second.half_step;
+    Some(Interval { low: centre - reach, centre, high: centre + reach }.exp())
 }
 
 #[cfg(test)]

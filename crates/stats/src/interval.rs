@@ -7,28 +7,11 @@
 //! heavy tails make BCa too short.
 
 use crate::estimate::{mean, skewness, std_dev};
+use crate::question::Better;
 use crate::special::{normal_quantile, t_quantile_upper};
 
 /// Smallest sample for which the bootstrap takes part.
 pub const BOOTSTRAP_FROM: usize = 20;
-
-/// Method of an interval.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
-    /// All values are equal: the interval is that one point.
-    Exact,
-    /// Student's t.
-    StudentT,
-    /// The wider end, on each side, of Student's t and the BCa bootstrap.
-    StudentTAndBca,
-    /// Student's t around a trimmed mean, widened for failures, granularity, dependence and noise.
-    Trimmed,
-    /// Chi-squared interval of a standard deviation.
-    ChiSquared,
-    /// Normal interval of an estimate that borrows from other stacks; for the screen, where
-    /// nothing is certified.
-    Shrunken,
-}
 
 /// An interval of a mean, in the unit of the sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,8 +22,6 @@ pub struct Interval {
     pub centre: f64,
     /// Upper end.
     pub high: f64,
-    /// Its method.
-    pub method: Method,
 }
 
 /// The interval of the mean that misses with probability `error` (0.05 for 95 %), half on each
@@ -55,18 +36,16 @@ pub fn mean_interval(values: &[f64], error: f64) -> Option<Interval> {
     let centre = mean(values)?;
     let spread = std_dev(values)?;
     if spread == 0.0 {
-        return Some(Interval { low: centre, centre, high: centre, method: Method::Exact });
+        return Some(Interval { low: centre, centre, high: centre });
     }
     let (mut low, mut high) = student_t(centre, spread, values.len(), error);
-    let mut method = Method::StudentT;
     if values.len() >= BOOTSTRAP_FROM
         && let Some((bca_low, bca_high)) = bca(values, error)
     {
         low = low.min(bca_low);
         high = high.max(bca_high);
-        method = Method::StudentTAndBca;
     }
-    Some(Interval { low, centre, high, method })
+    Some(Interval { low, centre, high })
 }
 
 /// Interval of the typical (geometric mean) value of positive numbers, by
@@ -84,7 +63,16 @@ impl Interval {
     /// From logarithms back to ratios.
     #[must_use]
     pub fn exp(self) -> Self {
-        Self { low: self.low.exp(), centre: self.centre.exp(), high: self.high.exp(), ..self }
+        Self { low: self.low.exp(), centre: self.centre.exp(), high: self.high.exp() }
+    }
+
+    /// From "worse by" in logarithms to the ratio of a metric with this better direction.
+    pub(crate) fn ratio(self, better: Better) -> Self {
+        match better {
+            Better::Lower => self,
+            Better::Higher => Self { low: -self.high, centre: -self.centre, high: -self.low },
+        }
+        .exp()
     }
 
     /// Returns true if the interval contains a value, bounds included.

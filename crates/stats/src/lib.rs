@@ -51,7 +51,7 @@ pub mod steady;
 pub mod typical;
 
 pub use histogram::{Histogram, HistogramError};
-pub use interval::{Interval, Method};
+pub use interval::Interval;
 pub use paired::{Comparison, Finding, PairedError, Row, Standing, Unresolved, compare};
 pub use question::{Better, Question};
 pub use rng::{Rng, derive_seed, seeded};

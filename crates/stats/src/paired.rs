@@ -18,7 +18,7 @@
 
 use crate::dependence::Dependence;
 use crate::field::{Field, Observed, Pair, Proven};
-use crate::interval::{Interval, Method};
+use crate::interval::Interval;
 use crate::looks;
 use crate::question::{Better, MIN_ROUNDS, Question};
 use crate::special::{normal_quantile, t_quantile_upper};
@@ -254,26 +254,16 @@ pub fn compare(
         values.iter().map(|row| row.iter().map(|value| Observed::run(*value)).collect()).collect();
     let present = values.iter().filter(|rounds| rounds.iter().any(Option::is_some)).count();
     let share = ErrorShare { error: 1.0 - question.confidence, stacks: present };
-    compare_with(&observed, question, share)
+    compare_on_nodes(&observed, question, share, &[])
 }
 
 /// As [`compare`], with trials that were not to be run, and with the error this look may use: one
 /// of several looks at growing data, or a comparison after some rivals were dropped.
 ///
-/// The leader is the best stack that can be certified, else the best.
+/// `nodes[round]` is the node by a number, for rounds that several nodes ran at the same time. Rounds of one node may
+/// depend on each other across those of other nodes, which widens intervals, never narrows them.
 ///
-/// # Errors
-/// As [`compare`].
-pub fn compare_with(
-    values: &[Vec<Observed>],
-    question: &Question,
-    share: ErrorShare,
-) -> Result<Comparison, PairedError> {
-    compare_on_nodes(values, question, share, &[])
-}
-
-/// As [`compare_with`], for rounds that several nodes ran at the same time: `nodes[round]` is the node by a number.
-/// Rounds of one node may depend on each other across those of other nodes, which widens intervals, never narrows them.
+/// The leader is the best stack that can be certified, else the best.
 ///
 /// # Errors
 /// As [`compare`].
@@ -288,7 +278,7 @@ pub fn compare_on_nodes(
     Ok(compare_in(&field, question, share))
 }
 
-/// As [`compare_with`], at one of several looks at a growing run: with what earlier looks proved of
+/// As [`compare_on_nodes`] on one machine, at one of several looks at a growing run: with what earlier looks proved of
 /// `stacks`, which are the names of the rows of `values` there. What this look proves is added.
 ///
 /// # Errors
@@ -365,7 +355,7 @@ fn loss(field: &Field, share: ErrorShare, leader: usize) -> (f64, Option<usize>)
     rivals.map(bound).fold((0.0, None), |worst, next| if next.0 > worst.0 { next } else { worst })
 }
 
-/// As [`compare_with`], with a given stack as leader instead of the best one.
+/// As [`compare_on_nodes`] on one machine, with a given stack as leader instead of the best one.
 ///
 /// # Errors
 /// As [`compare`].
@@ -381,17 +371,12 @@ pub fn compare_led_by(
     Ok(against(&field, question, share, leader))
 }
 
-/// Refuses a question that is out of range.
-fn check_question(question: &Question) -> Result<(), PairedError> {
-    let confident = question.confidence > 0.0 && question.confidence < 1.0;
-    if confident && question.tie_width >= 0.0 && question.tie_width.is_finite() {
-        return Ok(());
-    }
-    Err(PairedError::Question { confidence: question.confidence, tie_width: question.tie_width })
-}
-
 fn check(values: &[Vec<Observed>], question: &Question) -> Result<(), PairedError> {
-    check_question(question)?;
+    let Question { confidence, tie_width, .. } = *question;
+    let confident = confidence > 0.0 && confidence < 1.0;
+    if !confident || tie_width < 0.0 || !tie_width.is_finite() {
+        return Err(PairedError::Question { confidence, tie_width });
+    }
     let expected = values.first().map_or(0, Vec::len);
     match values.iter().position(|rounds| rounds.len() != expected) {
         None => Ok(()),
@@ -473,8 +458,8 @@ impl Judge<'_> {
             stack,
             rounds: pair.worse_by.len(),
             failed,
-            ratio: single.map(|interval| to_ratio(interval, self.question)),
-            joint: joint.map(|interval| to_ratio(interval, self.question)),
+            ratio: single.map(|worse_by| worse_by.ratio(self.question.better)),
+            joint: joint.map(|worse_by| worse_by.ratio(self.question.better)),
             standing: self.standing(stack, pair),
         }
     }
@@ -509,18 +494,17 @@ impl Judge<'_> {
         if rows.iter().filter(run).count() == 1 {
             return self.unresolved(rows, pairs, &open, Unresolved::OneStack);
         }
-        let need = self.question.min_rounds();
         let unknown = |row: &&Row| {
             row.stack != leader
                 && !row.is_out(self.question.better)
                 && run(row)
                 && !is_failing(self.field, row.stack)
-                && row.rounds < need
+                && row.rounds < MIN_ROUNDS
         };
         open.extend(rows.iter().filter(unknown).map(|row| row.stack));
         open.sort_unstable();
         open.dedup();
-        let too_few = self.field.values(leader) < need;
+        let too_few = self.field.values(leader) < MIN_ROUNDS;
         let too_wide = self.bound > self.question.log_tie();
         if too_wide || too_few || !open.is_empty() || is_failing(self.field, leader) {
             let reason = self.why_open(rows, pairs, &open);
@@ -570,11 +554,10 @@ impl Judge<'_> {
             let of = self.field.run_and_failed(stack).0;
             return Unresolved::Doubtful { stack, doubtful: of - self.field.values(stack), of };
         }
-        let need = self.question.min_rounds();
         let have = open.iter().map(|&stack| pairs[stack].rounds).min();
         let have = have.unwrap_or_else(|| self.field.values(self.leader));
-        if have < need {
-            return Unresolved::TooFewRounds { have, need };
+        if have < MIN_ROUNDS {
+            return Unresolved::TooFewRounds { have, need: MIN_ROUNDS };
         }
         if open.iter().any(|stack| pairs[*stack].is_unmeasurable()) {
             return Unresolved::Identical;
@@ -603,7 +586,7 @@ impl Judge<'_> {
         let needed = || {
             open.iter()
                 .map(|&stack| pairs[stack].rounds_needed(self.question, self.each))
-                .try_fold(self.question.min_rounds() as u64, |most, rounds| Some(rounds?.max(most)))
+                .try_fold(MIN_ROUNDS as u64, |most, rounds| Some(rounds?.max(most)))
         };
         let rounds_needed =
             matches!(reason, Unresolved::TooWide | Unresolved::TooFewRounds { .. }).then(needed);
@@ -620,7 +603,7 @@ impl Pair {
     fn rounds_needed(&self, question: &Question, each: f64) -> Option<u64> {
         let room = self.centre()? + question.log_tie();
         let rounds = rounds_for(self.inflated_spread()?, room, 2.0 * each)?;
-        Some(rounds.max(question.min_rounds() as u64))
+        Some(rounds.max(MIN_ROUNDS as u64))
     }
 }
 
@@ -653,20 +636,6 @@ pub fn rounds_for(spread: f64, room: f64, error: f64) -> Option<u64> {
     Some(high)
 }
 
-/// From "worse by" in logarithms to the ratio stack : leader of the metric.
-fn to_ratio(worse_by: Interval, question: &Question) -> Interval {
-    match question.better {
-        Better::Lower => worse_by,
-        Better::Higher => Interval {
-            low: -worse_by.high,
-            centre: -worse_by.centre,
-            high: -worse_by.low,
-            ..worse_by
-        },
-    }
-    .exp()
-}
-
 impl Row {
     /// Returns true if the joint interval excludes equality with the leader, on the worse side.
     #[must_use]
@@ -682,7 +651,7 @@ impl Row {
     }
 
     fn leader(stack: usize, pair: &Pair, failed: usize) -> Self {
-        let one = Some(Interval { low: 1.0, centre: 1.0, high: 1.0, method: Method::Exact });
+        let one = Some(Interval { low: 1.0, centre: 1.0, high: 1.0 });
         Self {
             rounds: pair.worse_by.len(),
             ratio: one,

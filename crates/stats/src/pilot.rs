@@ -2,10 +2,8 @@
 
 use crate::design::Design;
 use crate::estimate::{mean, median};
-use crate::interval::{Interval, Method};
 use crate::linear::weighted_least_squares;
 use crate::race::RaceConfig;
-use crate::special::normal_quantile;
 
 /// One trial of a pilot.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,8 +22,8 @@ pub struct PilotTrial {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pilot {
     /// Standard deviation of a single trial's logarithm inside rounds (about the coefficient of
-    /// variation), with its interval at 95 %. `None` without a stack tried twice.
-    pub spread: Option<Interval>,
+    /// variation). `None` without a stack tried twice.
+    pub spread: Option<f64>,
     /// Predicted time of a trial of every stack of the design, in s.
     pub seconds: Vec<f64>,
 }
@@ -82,8 +80,8 @@ pub fn screen_rounds(stacks: usize, config: &RaceConfig) -> Vec<usize> {
     rounds
 }
 
-/// Pooled spread inside rounds with a chi-squared interval.
-fn spread(trials: &[PilotTrial]) -> Option<Interval> {
+/// Pooled spread inside rounds.
+fn spread(trials: &[PilotTrial]) -> Option<f64> {
     let rounds = 1 + trials.iter().map(|t| t.round).max().unwrap_or(0);
     let stacks = 1 + trials.iter().map(|t| t.stack).max().unwrap_or(0);
     let mut logs = vec![vec![None; rounds]; stacks];
@@ -112,17 +110,7 @@ fn spread(trials: &[PilotTrial]) -> Option<Interval> {
             row.iter().zip(&round_means).map(|(v, r)| (v - own - r + grand).powi(2)).sum::<f64>()
         })
         .sum();
-    let centre = (squares / freedom).sqrt();
-    let end = |z: f64| (squares / chi_squared_quantile(z, freedom)).sqrt();
-    let reach = normal_quantile(0.975);
-    Some(Interval { low: end(reach), centre, high: end(-reach), method: Method::ChiSquared })
-}
-
-/// Chi-squared quantile at a normal score (Wilson, Hilferty 1931); within 1 % from 3 degrees of
-/// freedom on, which is more than a pilot's spread deserves.
-fn chi_squared_quantile(z: f64, freedom: f64) -> f64 {
-    let c = 2.0 / (9.0 * freedom);
-    freedom * (1.0 - c + z * c.sqrt()).max(0.05).powi(3)
+    Some((squares / freedom).sqrt())
 }
 
 /// A logarithm for every stack: the additive model fitted to the pilot, with a mild pull towards

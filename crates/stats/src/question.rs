@@ -23,8 +23,6 @@ pub struct Question {
     pub tie_width: f64,
     /// Confidence of the verdict, as a fraction: 0.95.
     pub confidence: f64,
-    /// Complete paired rounds below which nothing is decided; never taken below [`MIN_ROUNDS`].
-    pub min_rounds: usize,
     /// True if repetition gives the same value to the last digit and rounds are independent, as in a
     /// model of a device: then equal values are an exact result. On real devices they only show the
     /// resolution of the values.
@@ -32,20 +30,15 @@ pub struct Question {
 }
 
 impl Question {
-    /// A question about real devices with the usual minimum of rounds.
+    /// A question about real devices.
     #[must_use]
     pub fn new(better: Better, tie_width: f64, confidence: f64) -> Self {
-        Self { better, tie_width, confidence, min_rounds: MIN_ROUNDS, exact: false }
+        Self { better, tie_width, confidence, exact: false }
     }
 
     /// The tie width in logarithms.
     #[must_use]
     pub fn log_tie(&self) -> f64 {
         self.tie_width.ln_1p()
-    }
-
-    /// Complete paired rounds below which nothing is decided.
-    pub(crate) fn min_rounds(&self) -> usize {
-        self.min_rounds.max(MIN_ROUNDS)
     }
 }

@@ -9,7 +9,7 @@
 //! in the final.
 //!
 //! The race does no work itself. The caller asks [`Race::next_round`] what to run, hands the
-//! values to [`Race::record`] and stops when the answer is [`Step::Done`]. The same values always give
+//! values to [`Race::record`] and stops when there is none. The same values always give
 //! the same rounds, so a run is resumed by recording again what was kept.
 
 mod finals;
@@ -87,36 +87,15 @@ pub fn rounds_per_cut(stacks: usize, survivors: usize) -> usize {
     ((stacks as f64 / 8.0 / survivors.max(1) as f64).round() as usize).max(1)
 }
 
-/// Part of the race that a round belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// The screen; `cut` counts its halvings from 0.
-    Screen {
-        /// Halvings done before.
-        cut: usize,
-    },
-    /// The final.
-    Final,
-}
-
 /// One round to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoundPlan {
-    /// Part of the race.
-    pub stage: Stage,
+    /// True in the final, false in the screen.
+    pub is_final: bool,
     /// Number of the round in the race, from 0.
     pub round: usize,
     /// Stacks that are to run, in rising order.
     pub stacks: Vec<usize>,
-}
-
-/// Next action of a race.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// Run this round and [`Race::record`] it.
-    Run(RoundPlan),
-    /// Nothing: see [`Race::outcome`].
-    Done,
 }
 
 /// Reasons for which the caller stops a race.
@@ -166,8 +145,8 @@ pub enum DropReason {
 pub struct Dropped {
     /// Index of the stack.
     pub stack: usize,
-    /// Halvings of the screen before it left; `None` in the final.
-    pub cut: Option<usize>,
+    /// True if it left in the screen.
+    pub in_screen: bool,
     /// Trials with a value when it left.
     pub trials: usize,
     /// Estimated ratio to the leader of that moment, with an interval at the stated confidence.
@@ -195,8 +174,6 @@ pub struct Control {
 pub struct Outcome {
     /// The decision. [`Finding::Unresolved`] before the first look of the final.
     pub finding: Finding,
-    /// True if the A/A control separated, so that the verdict must not be used.
-    pub withdrawn: bool,
     /// The stack to choose if one must be chosen now, certified or not: the leader of the last look,
     /// before that the best by all rounds of both stages with borrowed strength.
     pub best_guess: Option<usize>,
@@ -221,11 +198,8 @@ pub struct Outcome {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum RaceError {
     /// A configuration that cannot be raced.
-    #[error("cannot race: {why}")]
-    Config {
-        /// Problem and its fix.
-        why: String,
-    },
+    #[error("cannot race: {0}")]
+    Config(&'static str),
     /// The recorded stacks are not the ones asked for.
     #[error(
         "round {round} asked for stacks {asked:?} but stacks {given:?} were recorded; record every \
@@ -280,24 +254,24 @@ impl Race {
         Ok(race)
     }
 
-    /// Returns the next action. Asking twice gives the same answer.
+    /// Returns the next round to run and [`Race::record`]; `None` after the end. Asking twice gives the same answer.
     #[must_use]
-    pub fn next_round(&self) -> Step {
+    pub fn next_round(&self) -> Option<RoundPlan> {
         if self.over {
-            return Step::Done;
+            return None;
         }
-        let (stage, mut stacks) = match &self.finals {
-            Some(finals) => (Stage::Final, finals.to_run(&self.config)),
-            None => (Stage::Screen { cut: self.screen.cuts() }, self.screen.survivors().to_vec()),
+        let (is_final, mut stacks) = match &self.finals {
+            Some(finals) => (true, finals.to_run(&self.config)),
+            None => (false, self.screen.survivors.clone()),
         };
         stacks.sort_unstable();
-        Step::Run(RoundPlan { stage, round: self.rounds, stacks })
+        Some(RoundPlan { is_final, round: self.rounds, stacks })
     }
 
     /// Tells how many rounds of the final plan or budget hold. Only the first call counts, and only
     /// before the first look.
     pub fn set_horizon(&mut self, rounds: usize) {
-        let looked = self.finals.as_ref().is_some_and(|finals| finals.looked_at() > 0);
+        let looked = self.finals.as_ref().is_some_and(|finals| finals.looked_at > 0);
         if self.config.horizon.is_none() && !looked {
             self.config.horizon = Some(rounds.max(crate::question::MIN_ROUNDS));
         }
@@ -316,7 +290,7 @@ impl Race {
     /// # Errors
     /// When the race is over or the stacks are others.
     pub fn record(&mut self, trials: &[(usize, Observed)]) -> Result<(), RaceError> {
-        let Step::Run(plan) = self.next_round() else { return Err(RaceError::Over) };
+        let plan = self.next_round().ok_or(RaceError::Over)?;
         let asked = plan.stacks;
         let mut given: Vec<usize> = trials.iter().map(|(stack, _)| *stack).collect();
         given.sort_unstable();
@@ -336,7 +310,7 @@ impl Race {
         match &mut self.finals {
             Some(finals) => {
                 finals.record(trials, round, &self.config, &mut self.dropped)?;
-                self.over = finals.is_over();
+                self.over = finals.over;
             }
             None => {
                 self.screen.record(&asked, round, &self.config, &mut self.dropped);
@@ -365,31 +339,29 @@ impl Race {
     /// [`Race::outcome`] says at length, at no cost.
     #[must_use]
     pub fn last_look(&self) -> Option<&Comparison> {
-        self.finals.as_ref().and_then(Finals::last_look)
+        self.finals.as_ref()?.last.as_ref()
     }
 
     /// Returns the present findings; valid at any moment.
     #[must_use]
     pub fn outcome(&self) -> Outcome {
-        let look = self.finals.as_ref().and_then(Finals::last_look);
-        let control = self.finals.as_ref().and_then(Finals::control);
+        let look = self.last_look();
         let estimates = self.estimates();
         // The leader of the table that is shown, so that guess and table agree.
         let best_guess = match (look, &self.finals) {
             (Some(comparison), _) => comparison.baseline,
-            (None, Some(finals)) => screen::best_of(finals.ranked(), &estimates),
-            (None, None) => screen::best_of(self.screen.survivors(), &estimates),
+            (None, Some(finals)) => screen::best_of(&finals.ranked, &estimates),
+            (None, None) => screen::best_of(&self.screen.survivors, &estimates),
         };
         let finding = look.map_or_else(|| self.not_yet(best_guess), |c| c.finding.clone());
         Outcome {
             finding,
-            withdrawn: control.is_some_and(|c| c.separated),
             best_guess,
             comparison: look.cloned(),
-            looked_at: self.finals.as_ref().map_or(0, Finals::looked_at),
+            looked_at: self.finals.as_ref().map_or(0, |finals| finals.looked_at),
             dropped: self.dropped.clone(),
             screening_risk: self.screen.risk(&estimates, best_guess, &self.config),
-            control,
+            control: self.finals.as_ref().and_then(|finals| finals.control),
             rounds: self.rounds,
             trials: self.trials,
         }
@@ -399,13 +371,13 @@ impl Race {
     /// without a value. They serve to choose and to forecast, not to certify.
     #[must_use]
     pub fn estimates(&self) -> Vec<Option<Estimate>> {
-        self.screen.estimates_with(self.finals.as_ref().map_or(&[][..], Finals::history))
+        self.screen.estimates_with(self.finals.as_ref().map_or(&[], |finals| &finals.history))
     }
 
     /// Rounds of the final at its looks up to the planned end.
     #[must_use]
     pub fn planned_looks(&self) -> Vec<usize> {
-        let stacks = self.finals.as_ref().map_or(0, |finals| finals.ranked().len());
+        let stacks = self.finals.as_ref().map_or(0, |finals| finals.ranked.len());
         let aim = self.config.aim().min(self.config.most_rounds);
         let mut all = vec![looks::next(0, stacks, aim)];
         while let Some(last) = all.last().copied().filter(|last| *last < aim) {
@@ -414,33 +386,26 @@ impl Race {
         all
     }
 
-    /// Returns the settings of the race.
-    #[must_use]
-    pub fn config(&self) -> &RaceConfig {
-        &self.config
-    }
-
     /// The verdict before any look.
     fn not_yet(&self, best_guess: Option<usize>) -> Finding {
         let (mut candidates, have) = match &self.finals {
-            Some(finals) => (finals.ranked().to_vec(), finals.rounds()),
-            None => (self.screen.survivors().to_vec(), 0),
+            Some(finals) => (finals.ranked.clone(), finals.rounds),
+            None => (self.screen.survivors.clone(), 0),
         };
         if let Some(best) = best_guess {
             candidates.retain(|stack| *stack != best);
             candidates.insert(0, best);
         }
-        let need = looks::first(self.screen.survivors().len());
+        let need = looks::first(self.screen.survivors.len());
         let reason = Unresolved::TooFewRounds { have, need };
         Finding::Unresolved { candidates, reason, rounds_needed: Some(need as u64) }
     }
 
     fn enter_final_if_ready(&mut self) {
         if self.screen.is_done(&self.config) {
-            let finalists = self.screen.survivors();
-            let finals = Finals::new(finalists, &self.config.ineligible, self.screen.stacks());
-            self.finals = Some(finals);
-            self.over = self.screen.survivors().is_empty();
+            let (finalists, stacks) = (&self.screen.survivors, self.screen.design.stacks());
+            self.finals = Some(Finals::new(finalists, &self.config.ineligible, stacks));
+            self.over = finalists.is_empty();
         }
     }
 
@@ -454,7 +419,7 @@ impl Race {
 }
 
 fn check(design: &Design, config: &RaceConfig) -> Result<(), RaceError> {
-    let refuse = |why: &str| Err(RaceError::Config { why: why.to_owned() });
+    let refuse = |why| Err(RaceError::Config(why));
     if config.finalists < 2 {
         return refuse("a final needs at least 2 finalists");
     }

@@ -11,7 +11,7 @@ use crate::inflater::{Inflater, LARGEST_UNPACKED};
 use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
-use seekwell_model::record::{BlockEvent, BlockEvents, Sample};
+use seekwell_model::record::{BlockEvent, BlockEvents, SAMPLE_COLUMNS, Sample, SampleField};
 use std::io::{Read, Write};
 
 const VERSION: u8 = 1;
@@ -30,10 +30,15 @@ pub(crate) fn deflate(bytes: &[u8]) -> Vec<u8> {
 
 /// Inflates what [`deflate`] made.
 pub(crate) fn inflate(bytes: &[u8]) -> Result<Vec<u8>, Problem> {
+    whole(ZlibDecoder::new(bytes))
+}
+
+/// All that a decoder gives.
+pub(crate) fn whole(decoder: impl Read) -> Result<Vec<u8>, Problem> {
     let mut inflated = Vec::new();
-    let mut decoder = ZlibDecoder::new(bytes).take(LARGEST_UNPACKED);
-    decoder.read_to_end(&mut inflated).map_err(|error| format!("cannot be unpacked ({error})"))?;
-    if inflated.len() as u64 == LARGEST_UNPACKED {
+    let read = decoder.take(LARGEST_UNPACKED).read_to_end(&mut inflated);
+    let length = read.map_err(|error| format!("cannot be unpacked ({error})"))?;
+    if length as u64 == LARGEST_UNPACKED {
         return Err("is larger than any trial makes".to_owned());
     }
     Ok(inflated)
@@ -194,38 +199,18 @@ fn plain<const COLUMNS: usize>(
 
 /// Samples as a blob.
 pub(crate) fn pack_samples(samples: &[Sample]) -> Vec<u8> {
-    let some = |value: f64| Some(value.to_bits());
-    let rows: Vec<[Option<u64>; SAMPLE_COLUMNS]> = samples
-        .iter()
-        .map(|sample| {
-            [
-                Some(sample.at_ns),
-                some(sample.reads_per_s),
-                some(sample.writes_per_s),
-                some(sample.read_kib_per_s),
-                some(sample.written_kib_per_s),
-                some(sample.reads_merged_per_s),
-                some(sample.writes_merged_per_s),
-                sample.read_await_ms.map(f64::to_bits),
-                sample.write_await_ms.map(f64::to_bits),
-                some(sample.queue_size),
-                sample.read_request_kib.map(f64::to_bits),
-                sample.write_request_kib.map(f64::to_bits),
-                sample.flushes_per_s.map(f64::to_bits),
-                some(sample.utilisation_percent),
-                sample.dirty_bytes,
-                sample.writeback_bytes,
-                sample.io_pressure_percent.map(f64::to_bits),
-                sample.cpu_pressure_percent.map(f64::to_bits),
-                sample.memory_pressure_percent.map(f64::to_bits),
-            ]
-        })
-        .collect();
-    pack(&rows)
+    let bits = |sample: &mut Sample, field| match field {
+        SampleField::Whole(of) => Some(*of(sample)),
+        SampleField::MaybeWhole(of) => *of(sample),
+        SampleField::Number(of) => Some(of(sample).to_bits()),
+        SampleField::MaybeNumber(of) => of(sample).map(f64::to_bits),
+    };
+    let row = |sample: &Sample| {
+        let mut sample = *sample;
+        SAMPLE_COLUMNS.map(|(_, field)| bits(&mut sample, field))
+    };
+    pack(&samples.iter().map(row).collect::<Vec<_>>())
 }
-
-/// Columns of a sample.
-const SAMPLE_COLUMNS: usize = 19;
 
 /// Columns of a sample that texts and verdicts need: its time, the requests in flight, the pressure on the CPUs.
 const TOLD: [usize; 3] = [0, 9, 17];
@@ -247,48 +232,25 @@ fn samples(
     inflater: &mut Inflater,
     is_wanted: impl Fn(usize) -> bool,
 ) -> Result<Vec<Sample>, Problem> {
-    let (rows, plain) = plain::<SAMPLE_COLUMNS>(blob, inflater)?;
+    let (rows, plain) = plain::<{ SAMPLE_COLUMNS.len() }>(blob, inflater)?;
     let mut cursor = Cursor(&plain);
     let mut samples = vec![Sample::default(); rows];
-    for column in 0..SAMPLE_COLUMNS {
+    for (column, (_, field)) in SAMPLE_COLUMNS.iter().enumerate() {
         if !is_wanted(column) {
             cursor.skip_column(rows)?;
             continue;
         }
         for (sample, value) in samples.iter_mut().zip(cursor.column(rows)?) {
-            put(sample, column, value)?;
+            let whole = || value.ok_or_else(|| format!("lacks column {column}"));
+            match field {
+                SampleField::Whole(of) => *of(sample) = whole()?,
+                SampleField::MaybeWhole(of) => *of(sample) = value,
+                SampleField::Number(of) => *of(sample) = f64::from_bits(whole()?),
+                SampleField::MaybeNumber(of) => *of(sample) = value.map(f64::from_bits),
+            }
         }
     }
     Ok(samples)
-}
-
-/// Puts a value into its place of a sample.
-fn put(sample: &mut Sample, column: usize, value: Option<u64>) -> Result<(), Problem> {
-    let whole = || value.ok_or_else(|| format!("lacks column {column}"));
-    let number = || whole().map(f64::from_bits);
-    let optional = value.map(f64::from_bits);
-    match column {
-        0 => sample.at_ns = whole()?,
-        1 => sample.reads_per_s = number()?,
-        2 => sample.writes_per_s = number()?,
-        3 => sample.read_kib_per_s = number()?,
-        4 => sample.written_kib_per_s = number()?,
-        5 => sample.reads_merged_per_s = number()?,
-        6 => sample.writes_merged_per_s = number()?,
-        7 => sample.read_await_ms = optional,
-        8 => sample.write_await_ms = optional,
-        9 => sample.queue_size = number()?,
-        10 => sample.read_request_kib = optional,
-        11 => sample.write_request_kib = optional,
-        12 => sample.flushes_per_s = optional,
-        13 => sample.utilisation_percent = number()?,
-        14 => sample.dirty_bytes = value,
-        15 => sample.writeback_bytes = value,
-        16 => sample.io_pressure_percent = optional,
-        17 => sample.cpu_pressure_percent = optional,
-        _ => sample.memory_pressure_percent = optional,
-    }
-    Ok(())
 }
 
 /// Block events as a blob: the number of lost ones (u64, little endian), then the columns.

@@ -10,24 +10,15 @@ pub enum StoreError {
     #[error(
         "{} exists and is not overwritten; name another file with -o, continue it with --resume, \
          or move it away",
-        path.display()
+        .0.display()
     )]
-    Exists {
-        /// Path of the run file.
-        path: PathBuf,
-    },
+    Exists(PathBuf),
     /// There is no such file.
-    #[error("run file {} not found; check the path", path.display())]
-    Missing {
-        /// Path of the run file.
-        path: PathBuf,
-    },
+    #[error("run file {} not found; check the path", .0.display())]
+    Missing(PathBuf),
     /// The file is empty.
-    #[error("{} is empty: no run was ever written to it; remove it and start the run again", path.display())]
-    Empty {
-        /// Path of the run file.
-        path: PathBuf,
-    },
+    #[error("{} is empty: no run was ever written to it; remove it and start the run again", .0.display())]
+    Empty(PathBuf),
     /// The file is something else.
     #[error("{} is {what}, so it is not a run file; give the path of a file that 'seekwell run' wrote", path.display())]
     NotARun {
@@ -105,21 +96,15 @@ pub enum StoreError {
         holder: String,
     },
     /// The file was opened for reading.
-    #[error("{} was opened for reading only; this is a defect of seekwell, please report it", path.display())]
-    ReadOnly {
-        /// Path of the run file.
-        path: PathBuf,
-    },
+    #[error("{} was opened for reading only; this is a defect of seekwell, please report it", .0.display())]
+    ReadOnly(PathBuf),
     /// No space is left.
     #[error(
         "no space left to write {}; completed trials are saved: free some space, then continue \
          with --resume",
-        path.display()
+        .0.display()
     )]
-    Full {
-        /// Path of the run file.
-        path: PathBuf,
-    },
+    Full(PathBuf),
     /// Something that belongs into the file has no form there.
     #[error("cannot keep {what} in {}: {source}", path.display())]
     Encode {

@@ -96,9 +96,8 @@ impl RunFile {
     /// # Errors
     /// As [`RunFile::open`].
     pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Self> {
-        let failed = |source| sqlite_error(path, "open", source);
-        let mut connection = Connection::open_in_memory().map_err(failed)?;
-        connection.deserialize_read_exact(MAIN_DB, bytes, bytes.len(), true).map_err(failed)?;
+        let connection =
+            in_memory(bytes, true).map_err(|source| sqlite_error(path, "open", source))?;
         Self::identified(path, connection, None, bytes.len() as u64)
     }
 
@@ -421,9 +420,7 @@ impl RunFile {
     pub fn bytes_without_series(&self) -> Result<Vec<u8>> {
         let bytes = self.bytes()?;
         let failed = |source| sqlite_error(&self.path, "copy", source);
-        let mut copy = Connection::open_in_memory().map_err(failed)?;
-        copy.deserialize_read_exact(MAIN_DB, bytes.as_slice(), bytes.len(), false)
-            .map_err(failed)?;
+        let mut copy = in_memory(&bytes, false).map_err(failed)?;
         let without =
             "UPDATE attempt SET timeline = NULL, journal_timeline = NULL, block_events = NULL;
              VACUUM;";
@@ -448,12 +445,9 @@ impl RunFile {
 impl RunFile {
     /// A new run in memory, whose path is the one that it is for.
     fn in_memory(path: &Path, plan: &Plan, environment: &Value) -> Result<Self> {
-        let failed = |source| sqlite_error(path, "prepare", source);
         let image = Self::image(path, plan, environment)?;
-        let mut connection = Connection::open_in_memory().map_err(failed)?;
-        connection
-            .deserialize_read_exact(MAIN_DB, image.as_slice(), image.len(), false)
-            .map_err(failed)?;
+        let connection =
+            in_memory(&image, false).map_err(|source| sqlite_error(path, "prepare", source))?;
         Ok(Self {
             path: path.to_owned(),
             connection,
@@ -550,7 +544,7 @@ impl RunFile {
         };
         let application = pragma("application_id")?;
         if application == 0 && pragma("page_count")? == 0 {
-            return Err(StoreError::Empty { path: self.path.clone() });
+            return Err(StoreError::Empty(self.path.clone()));
         }
         if application != i64::from(APPLICATION_ID) {
             let what = "an SQLite file of another program";
@@ -607,7 +601,7 @@ impl RunFile {
     }
 
     fn writable(&self) -> Result<()> {
-        let refused = || StoreError::ReadOnly { path: self.path.clone() };
+        let refused = || StoreError::ReadOnly(self.path.clone());
         self.lock.as_ref().map(|_| ()).ok_or_else(refused)
     }
 
@@ -633,6 +627,13 @@ impl RunFile {
     }
 }
 
+/// A database in memory from the bytes of its file.
+fn in_memory(bytes: &[u8], is_read_only: bool) -> rusqlite::Result<Connection> {
+    let mut connection = Connection::open_in_memory()?;
+    connection.deserialize_read_exact(MAIN_DB, bytes, bytes.len(), is_read_only)?;
+    Ok(connection)
+}
+
 fn now() -> String {
     DateTime::<Utc>::from(SystemTime::now()).to_rfc3339_opts(SecondsFormat::Nanos, true)
 }
@@ -653,7 +654,7 @@ fn check_kind(path: &Path) -> Result<()> {
 fn missing(path: &Path, action: &'static str, source: std::io::Error) -> StoreError {
     let path = path.to_owned();
     match source.kind() {
-        std::io::ErrorKind::NotFound => StoreError::Missing { path },
+        std::io::ErrorKind::NotFound => StoreError::Missing(path),
         _ => StoreError::Io { action, path, source },
     }
 }
@@ -666,7 +667,7 @@ fn sqlite_error(path: &Path, action: &'static str, source: rusqlite::Error) -> S
         Some(ErrorCode::DatabaseCorrupt) => {
             StoreError::Damaged { path, problem: "SQLite finds it cut off or overwritten".into() }
         }
-        Some(ErrorCode::DiskFull) => StoreError::Full { path },
+        Some(ErrorCode::DiskFull) => StoreError::Full(path),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             StoreError::Locked { path, holder: "another SQLite program".to_owned() }
         }
@@ -700,8 +701,8 @@ fn folder_of(path: &Path) -> &Path {
 fn publish(path: &Path, image: &[u8]) -> Result<WriterLock> {
     let folder = folder_of(path);
     let failed = |source: std::io::Error| match source.kind() {
-        std::io::ErrorKind::AlreadyExists => StoreError::Exists { path: path.to_owned() },
-        std::io::ErrorKind::StorageFull => StoreError::Full { path: path.to_owned() },
+        std::io::ErrorKind::AlreadyExists => StoreError::Exists(path.to_owned()),
+        std::io::ErrorKind::StorageFull => StoreError::Full(path.to_owned()),
         _ => StoreError::Io { action: "create", path: path.to_owned(), source },
     };
     let lock = write_nameless(folder, path, image)

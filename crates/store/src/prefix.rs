@@ -4,8 +4,8 @@
 //! first record stood before it: what repeats costs a few bytes, and every record is still read
 //! alone. To read one, a stored block with the prefix is put in front of it; any inflater can.
 
-use crate::blob::Problem;
-use crate::inflater::{Inflater, LARGEST_UNPACKED};
+use crate::blob::{Problem, whole};
+use crate::inflater::Inflater;
 use flate2::read::DeflateDecoder;
 use miniz_oxide::deflate::core::CompressorOxide;
 use miniz_oxide::deflate::stream::deflate;
@@ -95,16 +95,11 @@ impl Prefix {
         }
         // Slower, and it knows what is wrong.
         let stream = head.chain(&self.0[..]).chain(packed);
-        let mut plain = Vec::new();
-        let mut decoder = DeflateDecoder::new(stream).take(LARGEST_UNPACKED);
-        decoder.read_to_end(&mut plain).map_err(|error| format!("cannot be unpacked ({error})"))?;
-        if plain.len() as u64 == LARGEST_UNPACKED {
-            return Err("is larger than any trial makes".to_owned());
-        }
-        if plain.len() < self.0.len() {
+        let mut plain = whole(DeflateDecoder::new(stream))?;
+        if plain.len() < own {
             return Err("ends early".to_owned());
         }
-        Ok(plain.split_off(self.0.len()))
+        Ok(plain.split_off(own))
     }
 }
 

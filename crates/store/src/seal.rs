@@ -7,7 +7,6 @@
 use rusqlite::ToSql;
 use rusqlite::types::ToSqlOutput;
 use sha2::{Digest as _, Sha256};
-use std::fmt::Write;
 
 /// SHA-256 over named parts, each with its length before it.
 #[derive(Clone, Debug)]
@@ -39,12 +38,7 @@ pub(crate) struct Seal(String);
 
 impl Seal {
     fn of(digest: &Digest) -> Self {
-        let mut text = String::with_capacity(64);
-        for byte in digest.bytes() {
-            // Writing to a text does not fail.
-            let _ = write!(text, "{byte:02x}");
-        }
-        Self(text)
+        Self(digest.bytes().iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
     /// The first link: what is known before the first trial, by key.
@@ -59,25 +53,23 @@ impl Seal {
 
     /// The link behind an attempt.
     pub(crate) fn attempt(&self, attempt: &Digest) -> Self {
-        let mut digest = Digest::of("chain");
-        digest.add(self.0.as_bytes());
-        digest.add(&attempt.bytes());
-        Self::of(&digest)
+        self.before("chain", &attempt.bytes())
     }
 
     /// The seal of a verdict over all attempts.
     pub(crate) fn verdict(&self, verdict: &str) -> Self {
-        let mut digest = Digest::of("verdict");
-        digest.add(self.0.as_bytes());
-        digest.add(verdict.as_bytes());
-        Self::of(&digest)
+        self.before("verdict", verdict.as_bytes())
     }
 
     /// The seal of an explanation over all attempts.
     pub(crate) fn why(&self, why: &str) -> Self {
-        let mut digest = Digest::of("why");
+        self.before("why", why.as_bytes())
+    }
+
+    fn before(&self, kind: &str, part: &[u8]) -> Self {
+        let mut digest = Digest::of(kind);
         digest.add(self.0.as_bytes());
-        digest.add(why.as_bytes());
+        digest.add(part);
         Self::of(&digest)
     }
 

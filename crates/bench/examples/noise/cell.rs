@@ -5,7 +5,7 @@ use seekwell_runner::order::round_order;
 use seekwell_stats::axis::{AxisFound, Compared, axes};
 use seekwell_stats::design::Design;
 use seekwell_stats::field::{Field, Observed};
-use seekwell_stats::race::{Race, RaceConfig, Step};
+use seekwell_stats::race::{Race, RaceConfig};
 use seekwell_stats::{Better, Comparison, Finding, Question, Rng, derive_seed, seeded};
 
 /// Size of a laboratory.
@@ -155,7 +155,7 @@ fn by_looks(
     };
     let mut race = Race::new(Design::unstructured(size.stacks), config).expect("a sound race");
     let mut rows = vec![vec![Observed::NotRun; size.rounds]; size.stacks];
-    while let Step::Run(plan) = race.next_round() {
+    while let Some(plan) = race.next_round() {
         let trials = round(plan.round, &plan.stacks);
         for (stack, trial) in &trials {
             rows[*stack][plan.round] = *trial;

@@ -5,8 +5,11 @@ use crate::formula::Source;
 use crate::study::{Measure, Study};
 use seekwell_model::lab::{Match, Workload};
 use seekwell_model::plan::{Candidate, Plan};
-use seekwell_model::record::{DeviceTotals, Record, Sample, StepRecord};
+use seekwell_model::record::{
+    DeviceTotals, Record, SAMPLE_COLUMNS, Sample, SampleField, StepRecord,
+};
 use seekwell_model::replication::{Quantity, ShownBy};
+use seekwell_model::stack::AXES;
 use seekwell_model::workloads::WorkloadParams;
 use seekwell_stats::estimate;
 use seekwell_stats::histogram::Histogram;
@@ -208,16 +211,14 @@ pub(super) fn quantity(rounds: &Rounds) -> Option<Quantity> {
 
 /// Returns true if a pair of stack and workload matches.
 fn matches(plan: &Plan, pair: Candidate, wanted: &Match) -> bool {
-    let Some(stack) = plan.stacks.get(pair.stack as usize) else { return false };
-    let workload = plan.workloads.get(pair.workload as usize).map(|workload| &workload.name);
-    let is = |wanted: &Option<String>, name: &String| wanted.as_ref().is_none_or(|it| it == name);
-    is(&wanted.device, &stack.device.name)
-        && is(&wanted.layer, &stack.layers.name)
-        && is(&wanted.journal, &stack.journal.name)
-        && is(&wanted.filesystem, &stack.filesystem.name)
-        && is(&wanted.scheduler, &stack.scheduler.name)
-        && is(&wanted.memory, &stack.memory.name)
-        && workload.is_some_and(|name| is(&wanted.workload, name))
+    let stack = plan.stacks.get(pair.stack as usize);
+    let Some((stack, workload)) = stack.zip(plan.workloads.get(pair.workload as usize)) else {
+        return false;
+    };
+    wanted.named().all(|(axis, name)| match AXES.iter().find(|(known, _)| *known == axis) {
+        Some((_, of)) => of(stack) == name,
+        None => workload.name == name,
+    })
 }
 
 /// Workload and record of one round.
@@ -320,7 +321,7 @@ fn timeline(samples: &[Sample], step: &StepRecord, path: &str) -> Option<f64> {
     let points = samples.iter().filter(inside).filter(asked).filter_map(|sample| {
         // A sample is of the time before it.
         let number = (sample.at_ns - step.started_ns - 1).checked_div(window_ns);
-        Some((number, of_column(sample, column)?))
+        Some((number, of_column(*sample, column)?))
     });
     let values: Vec<f64> = if window_ns == 0 {
         points.map(|(_, value)| value).collect()
@@ -338,19 +339,11 @@ fn timeline(samples: &[Sample], step: &StepRecord, path: &str) -> Option<f64> {
     }
 }
 
-/// iostat's columns by their names.
-fn of_column(sample: &Sample, column: &str) -> Option<f64> {
-    Some(match column {
-        "r/s" => sample.reads_per_s,
-        "w/s" => sample.writes_per_s,
-        "rkB/s" => sample.read_kib_per_s,
-        "wkB/s" => sample.written_kib_per_s,
-        "r_await" => sample.read_await_ms?,
-        "w_await" => sample.write_await_ms?,
-        "aqu-sz" => sample.queue_size,
-        "rareq-sz" => sample.read_request_kib?,
-        "wareq-sz" => sample.write_request_kib?,
-        "%util" => sample.utilisation_percent,
-        _ => return None,
-    })
+/// A number of a sample by the name of its column.
+fn of_column(mut sample: Sample, column: &str) -> Option<f64> {
+    match SAMPLE_COLUMNS.iter().find(|(name, _)| *name == column)?.1 {
+        SampleField::Number(of) => Some(*of(&mut sample)),
+        SampleField::MaybeNumber(of) => *of(&mut sample),
+        SampleField::Whole(_) | SampleField::MaybeWhole(_) => None,
+    }
 }

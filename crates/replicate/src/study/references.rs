@@ -2,48 +2,38 @@
 
 use super::Measure;
 use crate::formula::Formula;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns the measures that these names mean, groups by their first letters and `*`, each once in their order.
+/// Returns the measures that a name means: several for a group, the first letters and `*`.
+fn meant<'m>(name: &str, measures: &'m BTreeMap<String, Measure>) -> Vec<&'m String> {
+    match name.strip_suffix('*') {
+        Some(begin) => measures.keys().filter(|known| known.starts_with(begin)).collect(),
+        None => measures.get_key_value(name).map(|(known, _)| known).into_iter().collect(),
+    }
+}
+
+/// Returns the measures that these names mean, each once in their order.
 pub(crate) fn cells(names: &[String], measures: &BTreeMap<String, Measure>) -> Vec<String> {
-    let is_of = |known: &String| {
-        names.iter().any(|name| match name.strip_suffix('*') {
-            Some(begin) => known.starts_with(begin),
-            None => known == name,
-        })
-    };
-    measures.keys().filter(|known| is_of(known)).cloned().collect()
+    let all: BTreeSet<&String> = names.iter().flat_map(|name| meant(name, measures)).collect();
+    all.into_iter().cloned().collect()
 }
 
 /// Returns a measure that a formula names and that does not exist.
 pub(crate) fn unknown(formula: &Formula, measures: &BTreeMap<String, Measure>) -> Option<String> {
-    formula.measures().into_iter().find(|name| match name.strip_suffix('*') {
-        Some(begin) => !measures.keys().any(|known| known.starts_with(begin)),
-        None => !measures.contains_key(name),
-    })
+    formula.measures().into_iter().find(|name| meant(name, measures).is_empty())
 }
 
 /// Returns true if a measure depends on itself.
 pub(crate) fn needs_itself(name: &str, measures: &BTreeMap<String, Measure>) -> bool {
-    let mut open = vec![name.to_owned()];
-    let mut seen: Vec<String> = Vec::new();
-    while let Some(next) = open.pop() {
-        let Some(measure) = measures.get(&next) else { continue };
-        for needed in measure.formula.measures() {
-            let names: Vec<String> = match needed.strip_suffix('*') {
-                Some(begin) => {
-                    measures.keys().filter(|known| known.starts_with(begin)).cloned().collect()
-                }
-                None => vec![needed],
-            };
-            for needed in names {
-                if needed == name {
-                    return true;
-                }
-                if !seen.contains(&needed) {
-                    seen.push(needed.clone());
-                    open.push(needed);
-                }
+    let mut open = vec![name];
+    let mut seen = BTreeSet::new();
+    while let Some(measure) = open.pop().and_then(|next| measures.get(next)) {
+        for needed in measure.formula.measures().iter().flat_map(|name| meant(name, measures)) {
+            if needed == name {
+                return true;
+            }
+            if seen.insert(needed) {
+                open.push(needed);
             }
         }
     }

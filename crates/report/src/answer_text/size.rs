@@ -143,7 +143,8 @@ impl Measure {
         if self.is_speed() { "slower" } else { "worse" }
     }
 
-    fn is_speed(&self) -> bool {
+    /// Returns true for a speed or a time: stacks are faster then, and better otherwise.
+    pub(crate) fn is_speed(&self) -> bool {
         matches!(self, Self::Time | Self::NamedTime(_) | Self::Rate(_))
     }
 
@@ -156,8 +157,9 @@ impl Measure {
                 format!("time of {step} until durable")
             }
             Self::Time if name == "elapsed" => format!("time of {step}"),
-            Self::Rate(noun) => format!("{noun} of {step}"),
-            Self::NamedTime(noun) | Self::Amount { noun, .. } => format!("{noun} of {step}"),
+            Self::Rate(noun) | Self::NamedTime(noun) | Self::Amount { noun, .. } => {
+                format!("{noun} of {step}")
+            }
             Self::Time | Self::Value { .. } => path.clone(),
         }
     }
@@ -189,15 +191,11 @@ impl Measure {
             Self::Rate(noun) => {
                 format!("{better} does {times} as many {noun}{}{ends}", with(worse, "as"))
             }
-            Self::Amount { noun, higher } => {
+            Self::Amount { higher, .. } | Self::Value { higher } => {
+                let noun = if let Self::Amount { noun, .. } = self { noun } else { "value" };
                 let (has, than) = if *higher { (better, worse) } else { (worse, better) };
                 let have = if *is_plural && !higher { "have" } else { "has" };
                 format!("{has} {have} {times} the {noun}{}{ends}", with(than, "of"))
-            }
-            Self::Value { higher } => {
-                let (has, than) = if *higher { (better, worse) } else { (worse, better) };
-                let have = if *is_plural && !higher { "have" } else { "has" };
-                format!("{has} {have} {times} the value{}{ends}", with(than, "of"))
             }
         }
     }
@@ -233,13 +231,8 @@ impl Measure {
                 let (change, ends) =
                     if *higher { effect.change(fewer) } else { effect.change(more) };
                 let word = if *higher { "lower" } else { "higher" };
-                let noun = if *is_plural { "their value" } else { "its value" };
-                let noun = if matches!(*worse, "it" | "they") {
-                    noun.to_owned()
-                } else {
-                    format!("the value of {worse}")
-                };
-                format!("{noun} is {change} {word}{}{ends}", with("than that of"))
+                let value = owned("value", worse);
+                format!("{value} is {change} {word}{}{ends}", with("than that of"))
             }
         }
     }

@@ -23,170 +23,134 @@ pub(super) struct Question {
 }
 
 const MODEL: &str = "An old or full filesystem; CPU time, which is not counted.";
-const FILESYSTEM: fn(&Cell) -> &str = |cell| &cell.filesystem;
-const SCHEDULER: fn(&Cell) -> &str = |cell| &cell.scheduler;
-const COMMON: &[&str] = &["ext4", "xfs", "btrfs"];
-const DATABASES: &[&str] = &["database", "sqlite", "sqlite-wal"];
 
-macro_rules! questions {
-    ($(($name:literal, $text:literal, $axis:ident, $choices:expr, $loads:expr, $device:literal, $caveat:expr)),* $(,)?) => {
-        &[$(Question {
-            name: $name, text: $text, axis: $axis, choices: $choices, loads: $loads, device: $device,
-            caveat: $caveat,
-        }),*]
-    };
+/// A question about filesystems, on all devices.
+const fn filesystems(
+    name: &'static str,
+    text: &'static str,
+    choices: &'static [&'static str],
+    loads: &'static [&'static str],
+    caveat: &'static str,
+) -> Question {
+    Question { name, text, axis: |cell| &cell.filesystem, choices, loads, device: "", caveat }
 }
 
-pub(super) const QUESTIONS: &[Question] = questions![
-    ("ext4-or-xfs", "ext4 or xfs?", FILESYSTEM, &["ext4", "xfs"], &[], "", MODEL),
-    (
+/// A question about the filesystem for a load.
+const fn load(name: &'static str, text: &'static str, loads: &'static [&'static str]) -> Question {
+    filesystems(name, text, &["ext4", "xfs", "btrfs"], loads, MODEL)
+}
+
+/// A question about the filesystem for a device.
+const fn device(
+    name: &'static str,
+    text: &'static str,
+    device: &'static str,
+    caveat: &'static str,
+) -> Question {
+    Question { device, caveat, ..load(name, text, &[]) }
+}
+
+/// A question about schedulers.
+const fn schedulers(
+    name: &'static str,
+    text: &'static str,
+    choices: &'static [&'static str],
+    loads: &'static [&'static str],
+    caveat: &'static str,
+) -> Question {
+    Question { axis: |cell| &cell.scheduler, ..filesystems(name, text, choices, loads, caveat) }
+}
+
+pub(super) const QUESTIONS: &[Question] = &[
+    filesystems("ext4-or-xfs", "ext4 or xfs?", &["ext4", "xfs"], &[], MODEL),
+    filesystems(
         "postgresql",
         "ext4, xfs or btrfs for PostgreSQL?",
-        FILESYSTEM,
         &["ext4", "xfs", "btrfs", "btrfs-nodatacow"],
         &["database"],
-        "",
-        "The load has a database's I/O, not its CPU time: labs/postgresql.toml runs the real one."
+        "The load has a database's I/O, not its CPU time: labs/postgresql.toml runs the real one.",
     ),
-    (
-        "sqlite",
-        "Which filesystem for SQLite?",
-        FILESYSTEM,
-        COMMON,
-        &["sqlite", "sqlite-wal"],
-        "",
-        MODEL
-    ),
-    ("mail", "Which filesystem for a mail server?", FILESYSTEM, COMMON, &["mail"], "", MODEL),
-    ("log", "Which filesystem for a synced log?", FILESYSTEM, COMMON, &["log"], "", MODEL),
-    ("build", "Which filesystem for a build server?", FILESYSTEM, COMMON, &["build"], "", MODEL),
-    ("vm", "Which filesystem for virtual machines?", FILESYSTEM, COMMON, &["vm"], "", MODEL),
-    (
-        "monitoring",
-        "Which filesystem for RRD files?",
-        FILESYSTEM,
-        COMMON,
-        &["monitoring"],
-        "",
-        MODEL
-    ),
-    ("hdd", "Which filesystem for a hard disk?", FILESYSTEM, COMMON, &[], "sata-2tb-7200", MODEL),
-    (
-        "sata-ssd",
-        "Which filesystem for a SATA SSD?",
-        FILESYSTEM,
-        COMMON,
-        &[],
-        "ssd-sata-250gb",
-        MODEL
-    ),
-    (
-        "nvme",
-        "Which filesystem for an NVMe drive?",
-        FILESYSTEM,
-        COMMON,
-        &[],
-        "ssd-nvme-512gb",
-        MODEL
-    ),
-    (
+    load("sqlite", "Which filesystem for SQLite?", &["sqlite", "sqlite-wal"]),
+    load("mail", "Which filesystem for a mail server?", &["mail"]),
+    load("log", "Which filesystem for a synced log?", &["log"]),
+    load("build", "Which filesystem for a build server?", &["build"]),
+    load("vm", "Which filesystem for virtual machines?", &["vm"]),
+    load("monitoring", "Which filesystem for RRD files?", &["monitoring"]),
+    device("hdd", "Which filesystem for a hard disk?", "sata-2tb-7200", MODEL),
+    device("sata-ssd", "Which filesystem for a SATA SSD?", "ssd-sata-250gb", MODEL),
+    device("nvme", "Which filesystem for an NVMe drive?", "ssd-nvme-512gb", MODEL),
+    device(
         "cloud",
         "Which filesystem for a cloud volume (gp3)?",
-        FILESYSTEM,
-        COMMON,
-        &[],
         "cloud-gp3-100gb",
-        "The volume's limits of requests and bytes hide most of what a filesystem does."
+        "The volume's limits of requests and bytes hide most of what a filesystem does.",
     ),
-    (
+    device(
         "compact-flash",
         "Which filesystem for a CompactFlash card?",
-        FILESYSTEM,
-        COMMON,
-        &[],
         "cf-transcend-133x",
-        MODEL
+        MODEL,
     ),
-    (
+    filesystems(
         "data-journal",
         "Does data=journal help ext4?",
-        FILESYSTEM,
         &["ext4", "ext4-data-journal"],
         &[],
-        "",
-        "Everything is written twice; small synced writes need one place instead of two."
+        "Everything is written twice; small synced writes need one place instead of two.",
     ),
-    (
+    filesystems(
         "fast-commit",
         "Does fast_commit help ext4?",
-        FILESYSTEM,
         &["ext4", "ext4-fast-commit"],
         &[],
-        "",
-        "It is young code, and some operations need a whole commit."
+        "It is young code, and some operations need a whole commit.",
     ),
-    (
+    filesystems(
         "nodatacow",
         "btrfs with or without copy on write for a database?",
-        FILESYSTEM,
         &["btrfs", "btrfs-nodatacow"],
-        DATABASES,
-        "",
-        "Without copy on write there are no checksums. An old filesystem full of snapshots fragments; these are new."
+        &["database", "sqlite", "sqlite-wal"],
+        "Without copy on write there are no checksums. An old filesystem full of snapshots fragments; these are new.",
     ),
-    (
+    filesystems(
         "noatime",
         "Do noatime and lazytime still matter?",
-        FILESYSTEM,
         &["ext4", "ext4-noatime", "ext4-lazytime"],
         &[],
-        "",
-        "relatime, the default, writes an access time once a day."
+        "relatime, the default, writes an access time once a day.",
     ),
-    (
+    schedulers(
         "scheduler",
         "Which I/O scheduler for a database?",
-        SCHEDULER,
         &["none", "mq-deadline", "bfq"],
         &["database"],
-        "",
-        "CPU time, which limits the fastest devices, is not counted."
+        "CPU time, which limits the fastest devices, is not counted.",
     ),
-    (
+    schedulers(
         "scheduler-copy",
         "Which I/O scheduler for a desktop during a copy?",
-        SCHEDULER,
         &["none", "mq-deadline", "kyber", "bfq"],
         &["desktop"],
-        "",
-        "The copy pays for it; the cells have its rate too."
+        "The copy pays for it; the cells have its rate too.",
     ),
-    (
+    device(
         "sd-card",
         "Which filesystem for an SD card?",
-        FILESYSTEM,
-        COMMON,
-        &[],
         "sd-card-4mib",
-        "f2fs is not among the cells yet; labs/raspberry-sd.toml has it."
+        "f2fs is not among the cells yet; labs/raspberry-sd.toml has it.",
     ),
-    (
+    device(
         "smr",
         "Which filesystem for a shingled disk (SMR)?",
-        FILESYSTEM,
-        COMMON,
-        &[],
         "hdd-8tb-5900-smr",
-        "These loads fit into the disk's unshingled cache; hours of writing do not."
+        "These loads fit into the disk's unshingled cache; hours of writing do not.",
     ),
-    (
+    filesystems(
         "no-journal",
         "What does ext4's journal cost a build server?",
-        FILESYSTEM,
         &["ext4", "ext4-nojournal"],
         &["build"],
-        "",
-        "Without it a crash needs a whole check, and may leave half a file."
+        "Without it a crash needs a whole check, and may leave half a file.",
     ),
 ];
 

@@ -170,8 +170,10 @@ fn entry_page(entry: &Entry, title: &dyn Fn(&str) -> Option<String>) -> SitePage
     let device = title(&entry.device).unwrap_or_else(|| entry.device.clone());
     let mut page = start(&format!("{} on {device}", entry.load));
     for (nth, said) in entry.answer.iter().enumerate() {
-        page.raw(if nth == 0 { "<p class=\"said\"><strong>" } else { "<p class=\"said\">" });
-        page.element("", said, if nth == 0 { "</strong></p>" } else { "</p>" });
+        match nth {
+            0 => page.element("<p class=\"said\"><strong>", said, "</strong></p>"),
+            _ => page.element("<p class=\"said\">", said, "</p>"),
+        }
     }
     page.raw("<ul>");
     let error = entry.model_error.iter().map(|text| format!("Error of the model: {text}"));

@@ -132,10 +132,7 @@ impl First<'_> {
         let others = answer_text::time_heading(&time.axis, self.axes.names());
         page.raw("<section id=\"time\">\n<h2>Where the time goes");
         page.element(" <small>", &others, "</small></h2>\n<table class=\"time\">\n");
-        page.raw(
-            "<thead class=\"unseen\"><tr><th scope=\"col\">value</th><th scope=\"col\">time</th>",
-        );
-        page.raw("<th scope=\"col\">total</th></tr></thead>\n<tbody>\n");
+        unseen_head(page, ["value", "time", "total"]);
         let longest = time.rows.iter().map(|row| row.elapsed_ns).max().unwrap_or(1).max(1) as f64;
         let scale = Scale::fit(Some(Unit::Nanoseconds), [longest]);
         for row in &time.rows {
@@ -205,11 +202,16 @@ fn why(page: &mut Page, text: &WhyText) {
     page.raw("</section>\n");
 }
 
+/// Titles that only programs read aloud.
+fn unseen_head(page: &mut Page, titles: [&str; 3]) {
+    page.raw("<thead class=\"unseen\"><tr>");
+    titles.iter().for_each(|title| page.column(title, false));
+    page.raw("</tr></thead>\n<tbody>\n");
+}
+
 fn waterfall(page: &mut Page, text: &WhyText) {
-    page.raw("<table class=\"time\">\n<thead class=\"unseen\"><tr><th scope=\"col\">cause</th>");
-    page.raw(
-        "<th scope=\"col\">from and to</th><th scope=\"col\">amount</th></tr></thead>\n<tbody>\n",
-    );
+    page.raw("<table class=\"time\">\n");
+    unseen_head(page, ["cause", "from and to", "amount"]);
     for (at, row) in text.rows.iter().enumerate() {
         let is_stack = at == 0 || at + 1 == text.rows.len();
         page.element("<tr><th scope=\"row\">", &row.name, "</th><td class=\"plot\">");
@@ -238,19 +240,14 @@ pub(super) fn table_of(page: &mut Page, table: &Table) {
     let mut rows = table.cells().into_iter();
     page.raw("<div class=\"scroll\"><table><thead><tr>");
     for (at, title) in rows.next().unwrap_or_default().iter().enumerate() {
-        page.raw(if at == 0 {
-            "<th scope=\"col\">"
-        } else {
-            "<th scope=\"col\" class=\"number\">"
-        });
-        page.element("", title, "</th>");
+        page.column(title, at > 0);
     }
     page.raw("</tr></thead><tbody>\n");
     for row in rows {
         for (at, cell) in row.iter().enumerate() {
             match at {
                 0 => page.element("<tr><th scope=\"row\" class=\"label\">", cell, "</th>"),
-                _ => page.element("<td class=\"number\">", cell, "</td>"),
+                _ => page.cell(cell, true),
             }
         }
         page.raw("</tr>\n");
@@ -303,9 +300,8 @@ fn bar(page: &mut Page, row: &TimeRow, longest: f64, scale: Scale) {
         from = (from + share).min(100.0);
     }
     if let Some(busy) = row.busy.filter(|busy| busy.is_finite()) {
-        page.raw("<rect class=\"busy\" y=\"19\" height=\"3\"");
-        page.percent("width", busy.clamp(0.0, 1.0) * row.elapsed_ns as f64 / longest * 100.0);
-        page.raw("/>");
+        let width = busy.clamp(0.0, 1.0) * row.elapsed_ns as f64 / longest * 100.0;
+        page.shape("<rect class=\"busy\" y=\"19\" height=\"3\"", &[("width", width)]);
     }
     page.raw("</svg>");
 }

@@ -1,13 +1,14 @@
 //! The forest: every stack against the pick, in groups, with one tick per trial.
 
 use super::scale::{Place, Scale};
-use crate::answer_text::{self, Axes, Measure, Standing};
-use crate::number::ratio;
+use crate::answer_text::{Axes, Measure, Standing};
+use crate::number::{DASH, exact_percent, ratio};
 use crate::page::Page;
-use crate::stack_table::{StackRow, StackTable};
+use crate::stack_table::{StackRow, StackTable, by_standing};
 use crate::trial_ratios::TrialRatios;
 use crate::view::RunView;
 use seekwell_model::answer::Answer;
+use std::collections::BTreeMap;
 
 /// Rows up to which all are shown at once.
 const ALL: usize = 20;
@@ -19,41 +20,34 @@ const NARROW: usize = 20;
 /// The same for a wide screen.
 const WIDE: usize = 44;
 
-/// A group of rows.
-struct Group<'a> {
-    standing: Standing,
-    rows: Vec<&'a StackRow>,
+/// Class of the rows of a group.
+fn class(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Pick => "pick",
+        Standing::Close => "close",
+        Standing::Out => "out",
+        Standing::Undecided | Standing::NotEligible | Standing::Unmeasured => "none",
+    }
 }
 
-impl Group<'_> {
-    fn class(&self) -> &'static str {
-        match self.standing {
-            Standing::Pick => "pick",
-            Standing::Close => "close",
-            Standing::Out => "out",
-            Standing::Undecided | Standing::NotEligible | Standing::Unmeasured => "none",
-        }
+/// Title of a group with this number of rows.
+fn title(standing: Standing, number: usize) -> String {
+    match standing {
+        Standing::Pick => "Pick".to_owned(),
+        Standing::Close => format!("Too close to call ({number})"),
+        Standing::Out => format!("Out ({number})"),
+        Standing::Undecided => format!("Without a bound ({number})"),
+        Standing::NotEligible => format!("Not eligible: may lose data ({number})"),
+        Standing::Unmeasured => format!("No value ({number})"),
     }
+}
 
-    fn title(&self) -> String {
-        let number = self.rows.len();
-        match self.standing {
-            Standing::Pick => "Pick".to_owned(),
-            Standing::Close => format!("Too close to call ({number})"),
-            Standing::Out => format!("Out ({number})"),
-            Standing::Undecided => format!("Without a bound ({number})"),
-            Standing::NotEligible => format!("Not eligible: may lose data ({number})"),
-            Standing::Unmeasured => format!("No value ({number})"),
-        }
-    }
-
-    /// Rows that are shown at first where there are many.
-    fn first(&self) -> usize {
-        match self.standing {
-            Standing::Pick => 1,
-            Standing::Close => CLOSE,
-            _ => OTHERS,
-        }
+/// Rows of a group that are shown at first where there are many.
+fn first(standing: Standing) -> usize {
+    match standing {
+        Standing::Pick => 1,
+        Standing::Close => CLOSE,
+        _ => OTHERS,
     }
 }
 
@@ -61,33 +55,16 @@ impl Group<'_> {
 pub(super) struct Forest<'a> {
     view: &'a RunView,
     trials: TrialRatios<'a>,
-    groups: Vec<Group<'a>>,
+    groups: BTreeMap<Standing, Vec<&'a StackRow>>,
     pub(super) scale: Scale,
 }
 
 impl<'a> Forest<'a> {
     pub(super) fn of(view: &'a RunView, table: &'a StackTable, answer: &Answer) -> Self {
-        let mut groups: Vec<Group<'a>> = Vec::new();
-        for standing in [
-            Standing::Pick,
-            Standing::Close,
-            Standing::Out,
-            Standing::Undecided,
-            Standing::NotEligible,
-            Standing::Unmeasured,
-        ] {
-            let of = |row: &&StackRow| {
-                answer_text::standing(answer, &view.verdict.evidence, &row.ratio) == standing
-            };
-            let rows: Vec<&StackRow> = table.rows.iter().filter(of).collect();
-            if !rows.is_empty() {
-                groups.push(Group { standing, rows });
-            }
-        }
         Self {
             view,
             trials: TrialRatios::of(view),
-            groups,
+            groups: by_standing(view, answer, &table.rows),
             scale: Scale::of(table.rows.iter().map(|row| &row.ratio), view.verdict.tie),
         }
     }
@@ -95,9 +72,9 @@ impl<'a> Forest<'a> {
     /// The picture as a table.
     pub(super) fn draw(&self, page: &mut Page, axes: &Axes<'_>, unit: &str) {
         let verdict = &self.view.verdict;
-        let total: usize = self.groups.iter().map(|group| group.rows.len()).sum();
+        let total: usize = self.groups.values().map(Vec::len).sum();
         let folded = total > ALL;
-        let longest = self.groups.iter().flat_map(|group| &group.rows);
+        let longest = self.groups.values().flatten();
         let longest = longest.map(|row| row.ratio.stack.chars().count()).max().unwrap_or(0);
         page.raw("<section id=\"forest\">\n<h2>");
         page.text(&crate::text::capital(&Measure::of(self.view).heading(verdict)));
@@ -108,9 +85,8 @@ impl<'a> Forest<'a> {
         });
         page.raw(" <small>log scale; each tick is a trial</small></h2>\n");
         if folded {
-            page.raw("<details id=\"all-stacks\" class=\"more\"><summary>");
-            page.text(&format!("Show all {total} stacks"));
-            page.raw("</summary></details>\n");
+            let open = "<details id=\"all-stacks\" class=\"more\"><summary>Show all ";
+            page.element(open, &total.to_string(), " stacks</summary></details>\n");
         }
         page.raw("<div class=\"scroll\"><table class=\"forest");
         page.raw(match longest {
@@ -124,25 +100,22 @@ impl<'a> Forest<'a> {
         self.scale.head(page);
         page.element("</th><th scope=\"col\" class=\"number\">", unit, "</th>");
         page.raw("<th scope=\"col\" class=\"number wide\">times</th>");
-        page.raw("<th scope=\"col\" class=\"number wide\">");
-        page.text(&format!("{} interval", crate::number::exact_percent(verdict.confidence)));
-        page.raw("</th></tr></thead>\n");
+        let interval = format!("{} interval", exact_percent(verdict.confidence));
+        page.element("<th scope=\"col\" class=\"number wide\">", &interval, "</th></tr></thead>\n");
         let grid = self.grid();
-        for group in &self.groups {
+        for (standing, rows) in &self.groups {
+            let first = first(*standing);
             page.raw("<tbody");
-            page.attribute("class", group.class());
+            page.attribute("class", class(*standing));
             page.raw("><tr class=\"group\"><th colspan=\"5\" scope=\"rowgroup\">");
-            page.text(&group.title());
-            if folded && group.rows.len() > group.first() {
-                page.element(
-                    " <small class=\"first\">the first ",
-                    &group.first().to_string(),
-                    "</small>",
-                );
+            page.text(&title(*standing, rows.len()));
+            if folded && rows.len() > first {
+                let open = " <small class=\"first\">the first ";
+                page.element(open, &first.to_string(), "</small>");
             }
             page.raw("</th></tr>\n");
-            for (number, row) in group.rows.iter().enumerate() {
-                self.row(page, axes, group, row, &grid, folded && number >= group.first());
+            for (number, row) in rows.iter().enumerate() {
+                self.row(page, axes, *standing, row, &grid, folded && number >= first);
             }
             page.raw("</tbody>\n");
         }
@@ -152,28 +125,22 @@ impl<'a> Forest<'a> {
     }
 
     fn is_pick(&self, label: &str) -> bool {
-        let pick = self.groups.iter().filter(|group| group.standing == Standing::Pick);
-        pick.flat_map(|group| &group.rows).any(|row| row.ratio.stack == label)
+        let mut picks = self.groups.get(&Standing::Pick).into_iter().flatten();
+        picks.any(|row| row.ratio.stack == label)
     }
 
     fn caption(&self, page: &mut Page) {
         let verdict = &self.view.verdict;
-        let ranked = self.view.plan.ranked();
-        let tie = crate::number::exact_percent(verdict.tie);
-        let together = if ranked > 2 {
-            format!(" that hold for all {ranked} together")
-        } else {
-            String::new()
+        let (confidence, tie) = (exact_percent(verdict.confidence), exact_percent(verdict.tie));
+        let together = match self.view.plan.ranked() {
+            ranked if ranked > 2 => format!(" that hold for all {ranked} together"),
+            _ => String::new(),
         };
-        page.element(
-            "<p class=\"cap\">",
-            &format!(
-                "Lines are {} intervals{together}. The band is your tie of {tie}, the difference that does not \
-                 matter to you.",
-                crate::number::exact_percent(verdict.confidence)
-            ),
-            "</p>\n",
+        let text = format!(
+            "Lines are {confidence} intervals{together}. The band is your tie of {tie}, the difference that does not \
+             matter to you."
         );
+        page.element("<p class=\"cap\">", &text, "</p>\n");
     }
 
     /// Vertical lines at the ticks, as a path over 1,000 × 1.
@@ -186,7 +153,7 @@ impl<'a> Forest<'a> {
         &self,
         page: &mut Page,
         axes: &Axes<'_>,
-        group: &Group<'_>,
+        standing: Standing,
         row: &StackRow,
         grid: &str,
         is_more: bool,
@@ -195,7 +162,7 @@ impl<'a> Forest<'a> {
         page.raw("<th scope=\"row\">");
         name(page, axes, &row.ratio.stack);
         page.raw("</th><td class=\"plot\">");
-        self.plot(page, group, row, grid);
+        self.plot(page, standing, row, grid);
         page.element("</td><td class=\"number\">", &row.median, "</td>");
         let has_ratio = row.ratio.ratio.is_some();
         page.element("<td class=\"number wide\">", &short(row.ratio.ratio), "</td>");
@@ -206,18 +173,18 @@ impl<'a> Forest<'a> {
             (Some(_), Some(_)) if has_ratio => {
                 format!("{} to {}", short(row.ratio.low), short(row.ratio.high))
             }
-            _ => crate::number::DASH.to_owned(),
+            _ => DASH.to_owned(),
         };
         page.element("<td class=\"number wide faint\">", &interval, "</td></tr>\n");
     }
 
     /// The band of the tie, the line at 1, the interval, the ratio in the shape of its group, and a tick for
     /// each trial.
-    fn plot(&self, page: &mut Page, group: &Group<'_>, row: &StackRow, grid: &str) {
+    fn plot(&self, page: &mut Page, standing: Standing, row: &StackRow, grid: &str) {
         let scale = &self.scale;
         let (centre, low, high) = (row.ratio.ratio, row.ratio.low, row.ratio.high);
         page.raw("<svg class=\"plot\" role=\"img\"");
-        let text = match (centre, group.standing) {
+        let text = match (centre, standing) {
             (_, Standing::Pick) => format!("{}, the pick", row.ratio.stack),
             (None, _) => format!("{}: no ratio", row.ratio.stack),
             _ => format!(
@@ -232,19 +199,14 @@ impl<'a> Forest<'a> {
         page.raw(">");
         let tie = 1.0 + self.view.verdict.tie;
         let (left, right) = (scale.x(1.0 / tie), scale.x(tie));
-        page.raw("<rect class=\"band\" height=\"100%\"");
-        page.percent("x", left);
-        page.percent("width", right - left);
-        page.raw("/>");
+        let band = [("x", left), ("width", right - left)];
+        page.shape("<rect class=\"band\" height=\"100%\"", &band);
         for (open, x) in [
             ("<line class=\"tie\" y2=\"100%\"", left),
             ("<line class=\"tie\" y2=\"100%\"", right),
             ("<line class=\"one\" y2=\"100%\"", scale.x(1.0)),
         ] {
-            page.raw(open);
-            page.percent("x1", x);
-            page.percent("x2", x);
-            page.raw("/>");
+            page.shape(open, &[("x1", x), ("x2", x)]);
         }
         strokes(
             page,
@@ -267,7 +229,7 @@ impl<'a> Forest<'a> {
             self.whisker(page, low, high);
         }
         if let Some(centre) = drawable(centre) {
-            mark(page, group.class(), scale.x(centre));
+            mark(page, class(standing), scale.x(centre));
         }
         page.raw("</svg>");
     }
@@ -275,10 +237,8 @@ impl<'a> Forest<'a> {
     /// The interval; an end that is cut has an arrow.
     fn whisker(&self, page: &mut Page, low: f64, high: f64) {
         let (from, to) = (self.scale.place(low), self.scale.place(high));
-        page.raw("<line class=\"whisker\" y1=\"45%\" y2=\"45%\"");
-        page.percent("x1", from.percent());
-        page.percent("x2", to.percent());
-        page.raw("/>");
+        let ends = [("x1", from.percent()), ("x2", to.percent())];
+        page.shape("<line class=\"whisker\" y1=\"45%\" y2=\"45%\"", &ends);
         for (end, arrow) in [(from, "M7 -5L1 0L7 5"), (to, "M-7 -5L-1 0L-7 5")] {
             if let Place::Cut(percent) = end {
                 page.raw("<svg class=\"mark\" y=\"45%\"");
@@ -317,7 +277,7 @@ fn mark(page: &mut Page, class: &'static str, x: f64) {
 /// A ratio with two decimals, as few as tell it from 1.
 fn short(value: Option<f64>) -> String {
     match value.filter(|value| value.is_finite()) {
-        None => crate::number::DASH.to_owned(),
+        None => DASH.to_owned(),
         Some(value) if value >= 999.5 => ">999".to_owned(),
         Some(value) if value < 0.0005 => "<0.001".to_owned(),
         Some(value) if value >= 99.5 => format!("{value:.0}"),
@@ -337,10 +297,7 @@ fn name(page: &mut Page, axes: &Axes<'_>, label: &str) {
         if number > 0 {
             page.raw(" ");
         }
-        page.element(
-            if strong { "<b>" } else { "<span>" },
-            value,
-            if strong { "</b>" } else { "</span>" },
-        );
+        let (open, close) = if strong { ("<b>", "</b>") } else { ("<span>", "</span>") };
+        page.element(open, value, close);
     }
 }

@@ -35,17 +35,12 @@ fn marks(page: &mut Page, level: &Level<'_>, scale: &Scale) {
     let one = |row: &&seekwell_model::verdict::Ratio| format!("{} {}", row.stack, ratio(row.ratio));
     let stacks: Vec<String> = level.stacks.iter().map(one).collect();
     page.attribute("aria-label", &format!("{}: {}", level.loss, stacks.join(", ")));
-    page.raw("><line class=\"one\" y2=\"100%\"");
-    page.percent("x1", scale.x(1.0));
-    page.percent("x2", scale.x(1.0));
-    page.raw("/>");
+    page.shape("><line class=\"one\" y2=\"100%\"", &[("x1", scale.x(1.0)), ("x2", scale.x(1.0))]);
     for (number, row) in level.stacks.iter().enumerate() {
         let Some(ratio) = row.ratio else { continue };
         let is_filled = number == 0 && level.is_on_frontier;
         page.raw(if is_filled { "<circle r=\"5\"" } else { "<circle r=\"3\"" });
-        page.raw(" class=\"mark\" cy=\"45%\"");
-        page.percent("cx", scale.x(ratio));
-        page.raw("/>");
+        page.shape(" class=\"mark\" cy=\"45%\"", &[("cx", scale.x(ratio))]);
     }
     page.raw("</svg>");
 }

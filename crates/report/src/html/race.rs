@@ -37,28 +37,6 @@ pub(super) fn draw(page: &mut Page, view: &RunView) {
     page.raw("</section>\n");
 }
 
-fn class(kind: OriginKind) -> &'static str {
-    match kind {
-        OriginKind::Journal => "o0",
-        OriginKind::Metadata => "o1",
-        OriginKind::Data => "o2",
-        OriginKind::Flush => "o3",
-        OriginKind::Discard => "o4",
-        OriginKind::Unknown => "o5",
-    }
-}
-
-/// Marks differ in form too: journal upright, metadata slanted, data level.
-fn stroke(kind: OriginKind) -> &'static str {
-    match kind {
-        OriginKind::Journal => "v6",
-        OriginKind::Metadata => "l3 4",
-        OriginKind::Data => "h4",
-        OriginKind::Flush => "v9",
-        OriginKind::Discard | OriginKind::Unknown => "h1v3",
-    }
-}
-
 fn panel(page: &mut Page, label: &str, traffic: &Traffic, range: &Range) {
     let (width, height) = PANEL;
     page.raw("<svg class=\"still\" role=\"img\" viewBox=\"0 0 560 164\"");
@@ -80,9 +58,9 @@ fn panel(page: &mut Page, label: &str, traffic: &Traffic, range: &Range) {
         if marks.is_empty() {
             continue;
         }
+        let (_, class, stroke) = traffic_text::look(kind);
         page.raw("<path");
-        page.attribute("class", class(kind));
-        let stroke = stroke(kind);
+        page.attribute("class", class);
         let path: String = marks.iter().map(|(x, y)| format!("M{x} {y}{stroke}")).collect();
         page.attribute("d", &path);
         page.raw("/>");
@@ -96,8 +74,9 @@ fn key<'a>(page: &mut Page, traffic: impl Iterator<Item = &'a Traffic>) {
     page.raw("<p class=\"key\">");
     for kind in kinds {
         page.raw("<span><svg width=\"16\" height=\"10\" aria-hidden=\"true\"><path");
-        page.attribute("class", class(kind));
-        page.attribute("d", &format!("M5 2{}", stroke(kind)));
+        let (_, class, stroke) = traffic_text::look(kind);
+        page.attribute("class", class);
+        page.attribute("d", &format!("M5 2{stroke}"));
         page.element("/></svg> ", kind.words(), "</span> ");
     }
     page.raw("</p>\n");

@@ -5,11 +5,11 @@ use super::frontier;
 use super::inside::Inside;
 use super::trials::PageTrials;
 use crate::evidence_text::{self, weaker_leader};
-use crate::number::{Scale, unit_of};
+use crate::number::{DASH, quantity, unit_of};
 use crate::page::Page;
 use crate::safety;
 use crate::sentence::{kind_word, verdict_sentences};
-use crate::stack_table::{CUTS, StackRow, StackTable, direction, trials as trials_text};
+use crate::stack_table::{StackRow, StackTable, direction, trials_text};
 use crate::terminal::grouped;
 use crate::view::RunView;
 use seekwell_model::metrics::Unit;
@@ -70,11 +70,8 @@ pub(super) fn evidence(page: &mut Page, view: &RunView) {
             page.raw("</section>\n");
             continue;
         }
-        page.raw("<ul>\n");
-        for sentence in &section.sentences {
-            page.element("<li>", sentence, "</li>\n");
-        }
-        page.raw("</ul>\n</section>\n");
+        page.list(&section.sentences);
+        page.raw("</section>\n");
     }
 }
 
@@ -94,16 +91,8 @@ pub(super) fn stacks(page: &mut Page, view: &RunView, stacks: &StackTable) {
     metric_head(page, &verdict.metric, &format!("median {}", stacks.scale.symbol()));
     page.raw("<th scope=\"col\" class=\"number\" data-sort=\"verdict\">ratio</th>");
     page.raw("<th scope=\"col\" class=\"number\" data-sort=\"width\">interval</th>");
-    page.raw("<th scope=\"col\" class=\"number\">trials</th>");
-    if stacks.power_cut {
-        page.raw("<th scope=\"col\">power cut</th>");
-    }
-    if stacks.cuts {
-        page.element("<th scope=\"col\" class=\"number\">", CUTS, "</th>");
-    }
-    if stacks.price {
-        page.raw("<th scope=\"col\" class=\"number\">price</th>");
-    }
+    page.column("trials", true);
+    stacks.extra.iter().for_each(|extra| page.column(extra.title, extra.is_number));
     for (column, scale) in &stacks.others {
         let metric = &column.metric;
         metric_head(page, metric, &format!("{metric} {}", scale.symbol()));
@@ -143,16 +132,10 @@ fn stack_row(page: &mut Page, view: &RunView, stacks: &StackTable, row: &StackRo
     page.element(">", stack, "</th>");
     metric_cell(page, &view.verdict.metric, &row.median);
     page.element("<td class=\"number\" data-ratio=\"\">", &row.ratio_text, "</td>");
-    page.element("<td class=\"number\">", &row.interval, "</td>");
-    page.element("<td class=\"number\">", &row.trials, "</td>");
-    if stacks.power_cut {
-        page.element("<td>", &row.power_cut, "</td>");
-    }
-    if stacks.cuts {
-        page.element("<td class=\"number\">", &row.cuts, "</td>");
-    }
-    if stacks.price {
-        page.element("<td class=\"number\">", &row.price, "</td>");
+    page.cell(&row.interval, true);
+    page.cell(&row.trials, true);
+    for (extra, text) in stacks.extra.iter().zip(&row.extra) {
+        page.cell(text, extra.is_number);
     }
     for ((column, _), median) in stacks.others.iter().zip(&row.others) {
         metric_cell(page, &column.metric, median);
@@ -175,16 +158,18 @@ pub(super) fn warnings(page: &mut Page, view: &RunView) {
     page.raw("</ul>\n</section>\n");
 }
 
+/// A section with a list; nothing without an item.
+fn listed(page: &mut Page, open: &'static str, texts: &[String]) {
+    if !texts.is_empty() {
+        page.raw(open);
+        page.list(texts);
+        page.raw("</section>\n");
+    }
+}
+
 pub(super) fn uncontrolled(page: &mut Page, view: &RunView) {
-    let said = crate::uncontrolled::uncontrolled(view);
-    if said.is_empty() {
-        return;
-    }
-    page.raw("<section id=\"uncontrolled\">\n<h2>What was not controlled</h2>\n<ul>\n");
-    for sentence in &said {
-        page.element("<li>", sentence, "</li>\n");
-    }
-    page.raw("</ul>\n</section>\n");
+    let open = "<section id=\"uncontrolled\">\n<h2>What was not controlled</h2>\n";
+    listed(page, open, &crate::uncontrolled::uncontrolled(view));
 }
 
 pub(super) fn permanent(page: &mut Page, view: &RunView) {
@@ -227,10 +212,14 @@ pub(super) fn trials(page: &mut Page, view: &RunView, trials: &PageTrials) {
     for row in by_stack.rows() {
         page.element("<details>\n<summary>", &row.stack, " (");
         page.element("", &trials_text(by_stack.counts(&row.stack)), ")</summary>\n");
-        page.raw("<div class=\"scroll\"><table>\n<thead><tr><th scope=\"col\" class=\"number\">round</th>");
-        page.raw("<th scope=\"col\">workload</th><th scope=\"col\">status</th>");
-        page.element("<th scope=\"col\" class=\"number\">", &view.verdict.metric, "</th>");
-        page.raw("<th scope=\"col\">throughput</th><th scope=\"col\">remarks</th></tr></thead>\n<tbody>\n");
+        page.raw("<div class=\"scroll\"><table>\n<thead><tr>");
+        page.column("round", true);
+        page.column("workload", false);
+        page.column("status", false);
+        page.column(&view.verdict.metric, true);
+        page.column("throughput", false);
+        page.column("remarks", false);
+        page.raw("</tr></thead>\n<tbody>\n");
         for (trial, record) in by_stack.of(&row.stack) {
             trial_row(page, view, trials, trial, record);
         }
@@ -251,14 +240,12 @@ fn trial_row(
         Status::Marked => "<tr class=\"marked\">",
         Status::Failed { .. } => "<tr class=\"failed\">",
     });
-    page.element("<td class=\"number\">", &(trial.round + 1).to_string(), "</td>");
-    page.element("<td>", view.workload_of(trial).unwrap_or_default(), "</td>");
-    page.element("<td>", record.status.word(), "</td>");
-    let metric = &view.verdict.metric;
-    let value = record.metric(metric).map_or(crate::number::DASH.to_owned(), |value| {
-        Scale::fit(unit_of(metric), [value]).with_unit(value)
-    });
-    page.element("<td class=\"number\">", &value, "</td>");
+    page.cell(&(trial.round + 1).to_string(), true);
+    page.cell(view.workload_of(trial).unwrap_or_default(), false);
+    page.cell(record.status.word(), false);
+    let value = record.metric(&view.verdict.metric);
+    let unit = unit_of(&view.verdict.metric);
+    page.cell(&value.map_or(DASH.to_owned(), |value| quantity(unit, value)), true);
     page.raw("<td>");
     trials.draw(page, trial.index);
     page.raw("</td><td>");
@@ -273,15 +260,8 @@ fn trial_row(
 }
 
 pub(super) fn left_out(page: &mut Page, view: &RunView) {
-    if view.plan.left_out.is_empty() {
-        return;
-    }
-    page.raw("<section id=\"left-out\">\n<h2>Left out of the plan</h2>\n<ul>\n");
-    for one in &view.plan.left_out {
-        let text = format!("{} ({}): {}", one.what, one.count, one.reason);
-        page.element("<li>", &text, "</li>\n");
-    }
-    page.raw("</ul>\n</section>\n");
+    let open = "<section id=\"left-out\">\n<h2>Left out of the plan</h2>\n";
+    listed(page, open, &view.left_out());
 }
 
 /// The raw data: its extent, the command that extracts it, and how to get the interactive page.
@@ -289,7 +269,7 @@ pub(super) fn inside(page: &mut Page, name: &str, inside: Inside, program: bool)
     page.raw("<section id=\"inside\">\n<h2>The raw data</h2>\n");
     match inside {
         Inside::Whole(bytes) => {
-            let size = crate::number::quantity(Some(Unit::Bytes), bytes as f64);
+            let size = quantity(Some(Unit::Bytes), bytes as f64);
             let text = format!("The run file {name} ({size}) is inside this page, byte by byte.");
             page.element("<p>", &text, "</p>\n");
             page.raw("<pre>seekwell file extract REPORT.html</pre>\n");

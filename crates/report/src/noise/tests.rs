@@ -41,7 +41,7 @@ fn noise_that_goes_with_nothing_asks_for_more_work_in_a_short_step_and_else_for_
 fn a_busy_cpu_is_named_with_its_share_and_the_way_out() {
     // 0.03 from the CPU and 0.03 of the trial's own: half of the variance each.
     let busy = trials(|trial, _| 0.003 * (trial.cpu.unwrap() - 20.0));
-    let share = explained(&busy, &rest(&busy), Trial::cpu).unwrap();
+    let share = explained(&busy, &rest(&busy), |trial: &Trial| trial.cpu).unwrap();
     assert!((0.4..0.62).contains(&share), "{share}");
     let text = told(&busy, 0.1);
     assert!(text.contains("of the variance follows the load on the CPUs"), "{text}");

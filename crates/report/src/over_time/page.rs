@@ -36,11 +36,8 @@ impl OverTime<'_> {
         self.list(&mut page);
         let differences = self.differences();
         if !differences.is_empty() {
-            page.raw("<h2>Not the same as in the first run</h2>\n<ul>\n");
-            for text in &differences {
-                page.element("<li>", text, "</li>\n");
-            }
-            page.raw("</ul>\n");
+            page.raw("<h2>Not the same as in the first run</h2>\n");
+            page.list(&differences);
         }
         page.finish()
     }
@@ -48,26 +45,17 @@ impl OverTime<'_> {
     /// The runs, one row each.
     fn list(&self, page: &mut Page) {
         page.raw("<div class=\"scroll\"><table class=\"list\"><thead><tr>");
-        for (title, is_number) in RUN_COLUMNS {
-            page.raw(if is_number {
-                "<th scope=\"col\" class=\"number\">"
-            } else {
-                "<th scope=\"col\">"
-            });
-            page.element("", title, "</th>");
-        }
+        RUN_COLUMNS.iter().for_each(|(title, is_number)| page.column(title, *is_number));
         page.raw("</tr></thead><tbody>\n");
         for (number, run) in (1..).zip(self.runs) {
             page.raw("<tr>");
             for ((at, text), (_, is_number)) in
                 run.cells(number).iter().enumerate().zip(RUN_COLUMNS)
             {
-                let (open, close) = match (at, is_number) {
-                    (0, _) => ("<th scope=\"row\" class=\"number\">", "</th>"),
-                    (_, true) => ("<td class=\"number\">", "</td>"),
-                    (_, false) => ("<td>", "</td>"),
-                };
-                page.element(open, text, close);
+                match at {
+                    0 => page.element("<th scope=\"row\" class=\"number\">", text, "</th>"),
+                    _ => page.cell(text, is_number),
+                }
             }
             page.raw("</tr>\n");
         }
@@ -138,10 +126,9 @@ impl OverTime<'_> {
         );
         page.raw(">");
         let tie = 1.0 + self.last.tie;
-        page.raw("<rect class=\"band\" width=\"100%\"");
-        page.percent("y", up(tie));
-        page.percent("height", up(1.0 / tie) - up(tie));
-        page.raw("/><line class=\"one\" x2=\"100%\" y1=\"50%\" y2=\"50%\"/>");
+        let band = [("y", up(tie)), ("height", up(1.0 / tie) - up(tie))];
+        page.shape("<rect class=\"band\" width=\"100%\"", &band);
+        page.raw("<line class=\"one\" x2=\"100%\" y1=\"50%\" y2=\"50%\"/>");
         let points = row.ratios.iter().enumerate();
         let points: Vec<(f64, [f64; 3])> =
             points.filter_map(|(at, ratio)| Some((across(at, number), (*ratio)?))).collect();
@@ -156,17 +143,10 @@ impl OverTime<'_> {
         page.raw("/></svg>");
         for (x, [centre, low, high]) in &points {
             if low < high {
-                page.raw("<line class=\"whisker\"");
-                page.percent("x1", *x);
-                page.percent("x2", *x);
-                page.percent("y1", up(*high));
-                page.percent("y2", up(*low));
-                page.raw("/>");
+                let ends = [("x1", *x), ("x2", *x), ("y1", up(*high)), ("y2", up(*low))];
+                page.shape("<line class=\"whisker\"", &ends);
             }
-            page.raw("<circle class=\"mark\" r=\"4\"");
-            page.percent("cx", *x);
-            page.percent("cy", up(*centre));
-            page.raw("/>");
+            page.shape("<circle class=\"mark\" r=\"4\"", &[("cx", *x), ("cy", up(*centre))]);
         }
         page.raw("</svg>");
     }

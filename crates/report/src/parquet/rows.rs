@@ -1,17 +1,17 @@
 //! The rows of each table.
 
 use super::table::Kind::{self, Flag, Number, Text, Whole};
-use super::table::Table;
+use super::table::{Cell, Table};
 use crate::number::unit_of;
 use crate::view::RunView;
 use seekwell_model::metrics::Unit;
 use seekwell_model::plan::PlannedTrial;
-use seekwell_model::record::{Record, Sample, Status};
+use seekwell_model::record::{Record, SAMPLE_COLUMNS, Sample, SampleField, Status};
 use seekwell_stats::histogram::Histogram;
 use serde_json::json;
 
 /// Columns with their names.
-type Columns = Vec<(&'static str, Kind)>;
+pub(super) type Columns = Vec<(&'static str, Kind)>;
 
 pub(super) fn of_trials() -> Columns {
     vec![
@@ -40,7 +40,7 @@ pub(super) fn of_trials() -> Columns {
 pub(super) fn trial(table: &mut Table<'_>, view: &RunView, trial: &PlannedTrial, record: &Record) {
     let stack = view.stack_of(trial);
     let (stage, reason) = match &record.status {
-        Status::Failed { stage, reason } => (Some(stage.clone()), Some(reason.clone())),
+        Status::Failed { stage, reason } => (Some(stage.as_str()), Some(reason.as_str())),
         Status::Ok | Status::Marked => (None, None),
     };
     table.row([
@@ -48,14 +48,14 @@ pub(super) fn trial(table: &mut Table<'_>, view: &RunView, trial: &PlannedTrial,
         trial.round.into(),
         trial.candidate.into(),
         trial.seed.into(),
-        stack.map(|stack| stack.label.clone()).into(),
-        view.workload_of(trial).map(str::to_owned).into(),
-        stack.map(|stack| stack.device.name.clone()).into(),
-        stack.map(|stack| stack.layers.name.clone()).into(),
-        stack.map(|stack| stack.journal.name.clone()).into(),
-        stack.map(|stack| stack.filesystem.name.clone()).into(),
-        stack.map(|stack| stack.scheduler.name.clone()).into(),
-        stack.map(|stack| stack.memory.name.clone()).into(),
+        stack.map(|stack| stack.label.as_str()).into(),
+        view.workload_of(trial).into(),
+        stack.map(|stack| stack.device.name.as_str()).into(),
+        stack.map(|stack| stack.layers.name.as_str()).into(),
+        stack.map(|stack| stack.journal.name.as_str()).into(),
+        stack.map(|stack| stack.filesystem.name.as_str()).into(),
+        stack.map(|stack| stack.scheduler.name.as_str()).into(),
+        stack.map(|stack| stack.memory.name.as_str()).into(),
         record.status.word().into(),
         stage.into(),
         reason.into(),
@@ -102,7 +102,7 @@ pub(super) fn samples(table: &mut Table<'_>, _: &RunView, trial: &PlannedTrial, 
                 position.into(),
                 step.name.as_str().into(),
                 metric.as_str().into(),
-                unit.map(str::to_owned).into(),
+                unit.into(),
                 (*value).into(),
             ]);
         }
@@ -110,16 +110,12 @@ pub(super) fn samples(table: &mut Table<'_>, _: &RunView, trial: &PlannedTrial, 
 }
 
 pub(super) fn of_timelines() -> Columns {
-    let mut columns = vec![("trial", Whole), ("device", Text), ("at_ns", Whole)];
-    let numbers = [
-        "r/s", "w/s", "rkB/s", "wkB/s", "rrqm/s", "wrqm/s", "r_await", "w_await", "aqu-sz",
-        "rareq-sz", "wareq-sz", "f/s", "%util",
-    ];
-    columns.extend(numbers.map(|name| (name, Number)));
-    columns.extend(["dirty_bytes", "writeback_bytes"].map(|name| (name, Whole)));
-    let pressures = ["io_pressure_percent", "cpu_pressure_percent", "memory_pressure_percent"];
-    columns.extend(pressures.map(|name| (name, Number)));
-    columns
+    let kind = |field| match field {
+        SampleField::Whole(_) | SampleField::MaybeWhole(_) => Whole,
+        SampleField::Number(_) | SampleField::MaybeNumber(_) => Number,
+    };
+    let samples = SAMPLE_COLUMNS.map(|(name, field)| (name, kind(field)));
+    [("trial", Whole), ("device", Text)].into_iter().chain(samples).collect()
 }
 
 pub(super) fn timelines(table: &mut Table<'_>, _: &RunView, trial: &PlannedTrial, record: &Record) {
@@ -130,29 +126,14 @@ pub(super) fn timelines(table: &mut Table<'_>, _: &RunView, trial: &PlannedTrial
 }
 
 fn timeline_row(table: &mut Table<'_>, trial: u32, device: &str, sample: &Sample) {
-    table.row([
-        trial.into(),
-        device.into(),
-        sample.at_ns.into(),
-        sample.reads_per_s.into(),
-        sample.writes_per_s.into(),
-        sample.read_kib_per_s.into(),
-        sample.written_kib_per_s.into(),
-        sample.reads_merged_per_s.into(),
-        sample.writes_merged_per_s.into(),
-        sample.read_await_ms.into(),
-        sample.write_await_ms.into(),
-        sample.queue_size.into(),
-        sample.read_request_kib.into(),
-        sample.write_request_kib.into(),
-        sample.flushes_per_s.into(),
-        sample.utilisation_percent.into(),
-        sample.dirty_bytes.into(),
-        sample.writeback_bytes.into(),
-        sample.io_pressure_percent.into(),
-        sample.cpu_pressure_percent.into(),
-        sample.memory_pressure_percent.into(),
-    ]);
+    let mut sample = *sample;
+    let cells = SAMPLE_COLUMNS.map(|(_, field)| match field {
+        SampleField::Whole(of) => Cell::from(*of(&mut sample)),
+        SampleField::MaybeWhole(of) => (*of(&mut sample)).into(),
+        SampleField::Number(of) => (*of(&mut sample)).into(),
+        SampleField::MaybeNumber(of) => (*of(&mut sample)).into(),
+    });
+    table.row([trial.into(), device.into()].into_iter().chain(cells));
 }
 
 pub(super) fn of_histograms() -> Columns {

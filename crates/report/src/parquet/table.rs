@@ -13,83 +13,40 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Memory of the rows that are written together.
 const GROUP_BYTES: usize = 32 << 20;
 
-/// The values of a column; `None` is unknown.
-pub(super) enum Values {
-    Whole(Vec<Option<u64>>),
-    Number(Vec<Option<f64>>),
-    Text(Vec<Option<String>>),
-    Flag(Vec<Option<bool>>),
-}
-
 /// One cell.
 pub(super) enum Cell {
-    Whole(Option<u64>),
-    Number(Option<f64>),
-    Text(Option<String>),
-    Flag(Option<bool>),
+    Unknown,
+    Whole(u64),
+    Number(f64),
+    Text(String),
+    Flag(bool),
 }
 
-impl From<u64> for Cell {
-    fn from(value: u64) -> Self {
-        Self::Whole(Some(value))
-    }
+macro_rules! cells {
+    ($($from:ty => $kind:ident),+) => {
+        $(impl From<$from> for Cell {
+            fn from(value: $from) -> Self {
+                Self::$kind(value.into())
+            }
+        })+
+    };
 }
 
-impl From<u32> for Cell {
-    fn from(value: u32) -> Self {
-        Self::Whole(Some(value.into()))
-    }
-}
+cells!(u64 => Whole, u32 => Whole, f64 => Number, &str => Text, String => Text, bool => Flag);
 
-impl From<Option<u64>> for Cell {
-    fn from(value: Option<u64>) -> Self {
-        Self::Whole(value)
-    }
-}
-
-impl From<f64> for Cell {
-    fn from(value: f64) -> Self {
-        Self::Number(Some(value))
-    }
-}
-
-impl From<Option<f64>> for Cell {
-    fn from(value: Option<f64>) -> Self {
-        Self::Number(value)
-    }
-}
-
-impl From<&str> for Cell {
-    fn from(value: &str) -> Self {
-        Self::Text(Some(value.to_owned()))
-    }
-}
-
-impl From<String> for Cell {
-    fn from(value: String) -> Self {
-        Self::Text(Some(value))
-    }
-}
-
-impl From<Option<String>> for Cell {
-    fn from(value: Option<String>) -> Self {
-        Self::Text(value)
-    }
-}
-
-impl From<bool> for Cell {
-    fn from(value: bool) -> Self {
-        Self::Flag(Some(value))
+impl<T: Into<Cell>> From<Option<T>> for Cell {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Unknown, Into::into)
     }
 }
 
 impl Cell {
     fn bytes(&self) -> usize {
         let text = match self {
-            Self::Text(Some(text)) => text.len(),
+            Self::Text(text) => text.len(),
             _ => 0,
         };
-        size_of::<Option<String>>() + text
+        size_of::<Self>() + text
     }
 }
 
@@ -124,9 +81,9 @@ impl Write for Waiting {
     }
 }
 
-/// Columns with their names, all equally long, of the rows that are not written yet.
+/// Columns with their names and types, all equally long, of the rows that are not written yet.
 pub(super) struct Table<'o> {
-    columns: Vec<(&'static str, Values)>,
+    columns: Vec<(&'static str, Kind, Vec<Cell>)>,
     /// Memory of the columns.
     bytes: usize,
     file: SerializedFileWriter<Waiting>,
@@ -139,33 +96,17 @@ impl<'o> Table<'o> {
         columns: &[(&'static str, Kind)],
         out: &'o mut dyn Write,
     ) -> io::Result<Self> {
-        let empty = |kind: Kind| match kind {
-            Kind::Whole => Values::Whole(vec![]),
-            Kind::Number => Values::Number(vec![]),
-            Kind::Text => Values::Text(vec![]),
-            Kind::Flag => Values::Flag(vec![]),
-        };
-        let columns: Vec<_> = columns.iter().map(|(name, kind)| (*name, empty(*kind))).collect();
         let waiting = Waiting::default();
-        let file = open(&columns, waiting.clone()).map_err(io::Error::other)?;
+        let file = open(columns, waiting.clone()).map_err(io::Error::other)?;
+        let columns = columns.iter().map(|(name, kind)| (*name, *kind, Vec::new())).collect();
         Ok(Self { columns, bytes: 0, file, waiting, out })
     }
 
     /// Adds a row; a cell of another kind than its column is unknown.
-    pub(super) fn row<const COLUMNS: usize>(&mut self, cells: [Cell; COLUMNS]) {
-        debug_assert_eq!(COLUMNS, self.columns.len());
-        for ((_, values), cell) in self.columns.iter_mut().zip(cells) {
+    pub(super) fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
+        for ((.., cells), cell) in self.columns.iter_mut().zip(cells) {
             self.bytes += cell.bytes();
-            match (values, cell) {
-                (Values::Whole(all), Cell::Whole(value)) => all.push(value),
-                (Values::Number(all), Cell::Number(value)) => all.push(value),
-                (Values::Text(all), Cell::Text(value)) => all.push(value),
-                (Values::Flag(all), Cell::Flag(value)) => all.push(value),
-                (Values::Whole(all), _) => all.push(None),
-                (Values::Number(all), _) => all.push(None),
-                (Values::Text(all), _) => all.push(None),
-                (Values::Flag(all), _) => all.push(None),
-            }
+            cells.push(cell);
         }
     }
 
@@ -183,18 +124,23 @@ impl<'o> Table<'o> {
     /// Takes the rows into a group of the file.
     fn group(&mut self) -> Result<()> {
         let mut group = self.file.next_row_group()?;
-        for (_, values) in &mut self.columns {
-            match values {
-                Values::Whole(all) => {
-                    column::<Int64Type, _>(&mut group, take(all), |value| value.cast_signed())?;
+        macro_rules! column {
+            ($physical:ty, $cells:expr, $kind:ident($value:ident) => $converted:expr) => {
+                column::<$physical>(&mut group, $cells, |cell| match cell {
+                    Cell::$kind($value) => Some($converted),
+                    _ => None,
+                })?
+            };
+        }
+        for (_, kind, cells) in &mut self.columns {
+            let cells = take(cells);
+            match kind {
+                Kind::Whole => column!(Int64Type, cells, Whole(value) => value.cast_signed()),
+                Kind::Number => column!(DoubleType, cells, Number(value) => value),
+                Kind::Text => {
+                    column!(ByteArrayType, cells, Text(value) => ByteArray::from(value.into_bytes()));
                 }
-                Values::Number(all) => {
-                    column::<DoubleType, _>(&mut group, take(all), |value| value)?;
-                }
-                Values::Text(all) => column::<ByteArrayType, _>(&mut group, take(all), |value| {
-                    ByteArray::from(value.into_bytes())
-                })?,
-                Values::Flag(all) => column::<BoolType, _>(&mut group, take(all), |value| value)?,
+                Kind::Flag => column!(BoolType, cells, Flag(value) => value),
             }
         }
         group.close()?;
@@ -213,7 +159,7 @@ impl<'o> Table<'o> {
 }
 
 fn open(
-    columns: &[(&'static str, Values)],
+    columns: &[(&'static str, Kind)],
     waiting: Waiting,
 ) -> Result<SerializedFileWriter<Waiting>> {
     let fields: Result<Vec<_>> = columns.iter().map(field).collect();
@@ -222,14 +168,14 @@ fn open(
     SerializedFileWriter::new(waiting, Arc::new(schema), Arc::new(properties))
 }
 
-fn field((name, values): &(&'static str, Values)) -> Result<Arc<Type>> {
-    let (physical, logical) = match values {
-        Values::Whole(_) => {
+fn field((name, kind): &(&'static str, Kind)) -> Result<Arc<Type>> {
+    let (physical, logical) = match kind {
+        Kind::Whole => {
             (Physical::INT64, Some(LogicalType::Integer { bit_width: 64, is_signed: false }))
         }
-        Values::Number(_) => (Physical::DOUBLE, None),
-        Values::Text(_) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
-        Values::Flag(_) => (Physical::BOOLEAN, None),
+        Kind::Number => (Physical::DOUBLE, None),
+        Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        Kind::Flag => (Physical::BOOLEAN, None),
     };
     let built = Type::primitive_type_builder(name, physical)
         .with_repetition(Repetition::OPTIONAL)
@@ -239,14 +185,17 @@ fn field((name, values): &(&'static str, Values)) -> Result<Arc<Type>> {
 }
 
 /// Writes one column: which values are there, and those that are.
-fn column<T: DataType, V>(
+fn column<T: DataType>(
     group: &mut SerializedRowGroupWriter<'_, Waiting>,
-    values: Vec<Option<V>>,
-    convert: impl Fn(V) -> T::T,
+    cells: Vec<Cell>,
+    value: impl Fn(Cell) -> Option<T::T>,
 ) -> Result<()> {
     let Some(mut writer) = group.next_column()? else { return Ok(()) };
-    let present: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
-    let there: Vec<T::T> = values.into_iter().flatten().map(convert).collect();
+    let (mut present, mut there) = (Vec::with_capacity(cells.len()), Vec::new());
+    for value in cells.into_iter().map(value) {
+        present.push(i16::from(value.is_some()));
+        there.extend(value);
+    }
     writer.typed::<T>().write_batch(&there, Some(&present), None)?;
     writer.close()
 }

@@ -304,8 +304,8 @@ fn nothing_is_made_permanent_without_a_verdict() {
 #[test]
 fn values_cannot_leave_their_quotes() {
     assert_eq!(udev_value("a\"b\\c$d%e\n"), "abc$$d%%e");
-    assert_eq!(quote("/dev/disk/by-id/a-1"), "/dev/disk/by-id/a-1");
-    assert_eq!(quote("a'b c"), "'a'\\''b c'");
+    assert_eq!(shell_word("/dev/disk/by-id/a-1"), "/dev/disk/by-id/a-1");
+    assert_eq!(shell_word("a'b c"), "'a'\\''b c'");
 }
 
 #[test]

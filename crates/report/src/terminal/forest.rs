@@ -1,9 +1,9 @@
 //! The picture of the stacks in characters: pick, too close to call, out, each with its interval.
 
-use crate::answer_text::{Axes, Measure, Standing, answer, standing};
+use crate::answer_text::{Axes, Measure, Standing, answer};
 use crate::factor::benefit;
 use crate::number::{DASH, exact_percent};
-use crate::stack_table::{StackRow, StackTable};
+use crate::stack_table::{StackRow, StackTable, by_standing};
 use crate::text::{Ink, Palette, harmless, paragraph, width as columns, wrap};
 use crate::trial_ratios::TrialRatios;
 use crate::view::RunView;
@@ -47,13 +47,7 @@ impl<'a> Forest<'a> {
     pub(crate) fn of(view: &'a RunView) -> Self {
         let answer = answer(view);
         let table = StackTable::of(view);
-        let mut groups: BTreeMap<Standing, Vec<StackRow>> = BTreeMap::new();
-        for row in table.rows {
-            groups
-                .entry(standing(&answer, &view.verdict.evidence, &row.ratio))
-                .or_default()
-                .push(row);
-        }
+        let groups = by_standing(view, &answer, table.rows);
         let reasons = answer.unmeasured.iter();
         let reasons = reasons.map(|one| (one.stack.clone(), one.reason.clone())).collect();
         let (better, unit) = (view.verdict.better, table.scale.symbol());
@@ -121,7 +115,7 @@ impl<'a> Forest<'a> {
         } else {
             what
         };
-        paragraph("", &harmless(&text), width)
+        paragraph("", &text, width)
     }
 
     /// Stacks that each group shows: the pick, two of each group, then those that are close, then the others.
@@ -194,49 +188,43 @@ impl Layout {
         let ratio = widest(&|row| short(row.ratio.ratio, fine), 5);
         let interval = widest(&|row| interval(row, fine), 8);
         let values = |row: &&&StackRow| forest.axes.values(&row.ratio.stack);
-        let named = !forest.axes.names().is_empty();
-        let by_axis = named && rows.iter().all(|row| values(&row).is_some());
-        let mut axes: Vec<usize> = if by_axis {
-            let of_axis = |at: usize| {
-                let cells = rows.iter().filter_map(|row| values(&row)).map(|all| columns(all[at]));
-                cells.max().unwrap_or(0)
-            };
-            (0..forest.axes.names().len()).map(of_axis).collect()
-        } else {
-            vec![rows.iter().map(|row| columns(&row.ratio.stack)).max().unwrap_or(0)]
+        let of_axis = |at: usize| {
+            let cells = rows.iter().filter_map(|row| values(&row)).map(|all| columns(all[at]));
+            cells.max().unwrap_or(0)
         };
+        let axes: Vec<usize> = (0..forest.axes.names().len()).map(of_axis).collect();
         // Indent of the label, gaps of two between five columns.
         let fixed = 2 + median + ratio + interval + 8;
         let is_compared = rows.iter().filter(|row| row.ratio.ratio.is_some()).count() > 1;
         let free = width.saturating_sub(fixed);
         let least = if is_compared { PICTURE.0.min(free.saturating_sub(LABEL)) } else { 0 };
         let room = free.saturating_sub(least).max(LABEL);
-        let mut by_axis = by_axis;
-        if axes.iter().sum::<usize>() + axes.len() - 1 > room {
-            by_axis = false;
-            axes =
-                vec![rows.iter().map(|row| columns(&row.ratio.stack)).max().unwrap_or(0).min(room)];
-        }
-        let label = axes.iter().sum::<usize>() + axes.len() - 1;
-        let picture = free.saturating_sub(label).min(PICTURE.1);
+        let by_axis = !axes.is_empty()
+            && rows.iter().all(|row| values(&row).is_some())
+            && label(&axes) <= room;
+        let axes = match by_axis {
+            true => axes,
+            false => vec![widest(&|row| row.ratio.stack.clone(), 0).min(room)],
+        };
+        let picture = free.saturating_sub(label(&axes)).min(PICTURE.1);
         let picture = if is_compared && picture >= LEAST { picture } else { 0 };
         let (low, high) = ends(forest, rows);
         Self { axes, by_axis, median, ratio, picture, is_compared, fine, low, high }
     }
 
-    fn label(&self) -> usize {
-        self.axes.iter().sum::<usize>() + self.axes.len() - 1
-    }
-
     /// The line above the stacks: unit, scale, names of the columns.
     fn head(&self, forest: &Forest<'_>) -> String {
         if !self.is_compared {
-            return format!("  {}  {}", " ".repeat(self.label()), right(forest.unit, self.median));
+            return format!(
+                "  {}  {}",
+                " ".repeat(label(&self.axes)),
+                right(forest.unit, self.median)
+            );
         }
         let confidence = exact_percent(forest.view.verdict.confidence);
         format!(
             "  {}  {}  {}  {}  {confidence}",
-            " ".repeat(self.label()),
+            " ".repeat(label(&self.axes)),
             right(forest.unit, self.median),
             self.scale(forest.better),
             right("ratio", self.ratio),
@@ -252,12 +240,12 @@ impl Layout {
                     cells.map(|(value, width)| left(&harmless(value), *width)).collect();
                 vec![cells.join(" ")]
             }
-            None => wrap(&stack, self.label()),
+            None => wrap(&stack, label(&self.axes)),
         };
         let reason = forest.reasons.get(&row.ratio.stack).filter(|text| !text.is_empty());
         let mut lines = Vec::new();
-        for (number, label) in labels.iter().enumerate() {
-            let start = format!("  {}", left(label, self.label()));
+        for (number, text) in labels.iter().enumerate() {
+            let start = format!("  {}", left(text, label(&self.axes)));
             lines.push(match (number, place, reason) {
                 (0, Standing::Unmeasured, Some(reason)) => format!("{start}  {}", harmless(reason)),
                 (0, _, _) => format!(
@@ -391,6 +379,11 @@ fn interval(row: &StackRow, fine: bool) -> String {
         }
         _ => DASH.to_owned(),
     }
+}
+
+/// Width of a label whose parts have these widths.
+fn label(parts: &[usize]) -> usize {
+    parts.iter().sum::<usize>() + parts.len() - 1
 }
 
 fn left(text: &str, to: usize) -> String {

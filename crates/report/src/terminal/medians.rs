@@ -1,7 +1,7 @@
 //! Medians by workload, for runs whose stacks cannot be compared.
 
 use crate::number::{Scale, unit_of};
-use crate::text::{Ink, Palette, Table, harmless, paragraph};
+use crate::text::{Ink, Palette, Table, paragraph};
 use crate::view::{RunView, count};
 use seekwell_model::record::Status;
 use seekwell_stats::estimate::median;
@@ -15,7 +15,7 @@ pub(crate) fn heading(view: &RunView) -> String {
 /// The table as text; nothing where no trial has a value.
 pub(crate) fn table(view: &RunView, width: usize, stacks: usize, palette: Palette) -> String {
     let Some(table) = grid(view, stacks) else { return String::new() };
-    let heading = paragraph("", &harmless(&heading(view)), width);
+    let heading = paragraph("", &heading(view), width);
     let heading = palette.paint(Ink::Faint, heading.trim_end());
     let (text, hidden) = table.render(width, 2, palette);
     let more = match hidden {
@@ -30,7 +30,7 @@ pub(crate) fn grid(view: &RunView, stacks: usize) -> Option<Table> {
     let metric = &view.verdict.metric;
     let mut values: BTreeMap<(u32, u32), Vec<f64>> = BTreeMap::new();
     for (trial, record) in view.records.iter().filter(|(_, record)| record.status == Status::Ok) {
-        let Some(pair) = view.plan.candidates.get(trial.candidate as usize) else { continue };
+        let Some(pair) = view.candidate_of(trial) else { continue };
         let value = record.metric(metric);
         values.entry((pair.stack, pair.workload)).or_default().extend(value);
     }

@@ -69,8 +69,7 @@ pub(super) fn table(why: &Why) -> Option<Table> {
         "",
         false,
     );
-    table.column("cost", "", true);
-    table.column("saves", "", true);
+    table.numbers(["cost", "saves"]);
     if has_price {
         table.column("price", "", true);
     }

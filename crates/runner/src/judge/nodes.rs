@@ -70,7 +70,7 @@ fn of_node(
     let question = Question { confidence: 1.0 - error, ..question(plan) };
     let share = ErrorShare { error, stacks: values.len() };
     let label = |stack: usize| plan.stacks[stack].label.clone();
-    let own = paired::compare_with(values, &question, share).ok();
+    let own = paired::compare_on_nodes(values, &question, share, &[]).ok();
     let led = leader.and_then(|led| paired::compare_led_by(values, &question, share, led).ok());
     let best = own.as_ref().and_then(|own| own.baseline);
     // The best stack of the node where that is another one, else the closest rival.

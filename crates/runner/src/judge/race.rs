@@ -197,7 +197,7 @@ fn add_dropped(plan: &Plan, outcome: &Outcome, verdict: &mut Verdict) {
 fn reason(plan: &Plan, ended: &Ended, outcome: &Outcome, verdict: &Verdict) -> String {
     let tie = percent(plan.lab.judge.tie);
     let sure = percent(plan.lab.judge.confidence);
-    let screened = outcome.dropped.iter().filter(|dropped| dropped.cut.is_some()).count();
+    let screened = outcome.dropped.iter().filter(|dropped| dropped.in_screen).count();
     let risk = match screened {
         0 => String::new(),
         left => format!(
@@ -312,7 +312,7 @@ fn course(plan: &Plan, ended: &Ended, race: &Race, outcome: &Outcome) -> RaceCou
     let screened: Vec<usize> = outcome
         .dropped
         .iter()
-        .filter(|dropped| dropped.cut.is_some())
+        .filter(|dropped| dropped.in_screen)
         .map(|dropped| dropped.stack)
         .collect();
     let in_final = ended.rounds.last > 0 || outcome.comparison.is_some();
@@ -346,7 +346,7 @@ fn left(plan: &Plan, dropped: &Dropped) -> DroppedStack {
     };
     DroppedStack {
         stack: plan.stacks[dropped.stack].label.clone(),
-        part: if dropped.cut.is_some() { "screen" } else { "final" }.to_owned(),
+        part: if dropped.in_screen { "screen" } else { "final" }.to_owned(),
         trials: dropped.trials as u32,
         ratio: dropped.ratio.map(|ratio| ratio.centre),
         low: dropped.ratio.map(|ratio| ratio.low),

@@ -31,7 +31,6 @@ fn an_axis_with_one_value_has_no_column() {
 
 #[test]
 fn uneven_stacks_are_refused() {
-    let error = Design::new(vec![vec![0, 1], vec![0]]).unwrap_err();
-    assert_eq!(error, DesignError::AxisCount { stack: 1, found: 1, expected: 2 });
-    assert!(Design::new(Vec::new()).is_ok());
+    assert_eq!(Design::new(vec![vec![0, 1], vec![0]]), None);
+    assert!(Design::new(Vec::new()).is_some());
 }

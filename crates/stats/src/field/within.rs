@@ -4,7 +4,7 @@
 //! calm there. The rounds of each node are therefore a series of their own, and an interval is as wide as the worse of
 //! both orders demands: what hits all nodes at once, such as a shared network, is seen in the order of the plan.
 
-use super::{Cell, Field, residuals};
+use super::{Field, plain, residuals};
 use crate::dependence::{Dependence, estimate, estimate_series};
 use std::collections::BTreeMap;
 
@@ -39,11 +39,9 @@ impl Field {
         if series.len() < 2 || most < 2 || self.exact {
             return self;
         }
-        let plain: Vec<Vec<Option<f64>>> =
-            self.logs.iter().map(|row| row.iter().map(Cell::log).collect()).collect();
         let series: Vec<Vec<usize>> = series.into_values().collect();
         let part = most as f64 / self.rounds().max(1) as f64;
-        let mut rest = residuals(&plain);
+        let mut rest = residuals(&plain(&self.logs));
         let dependence = estimate_series(&rest, &series);
         // That a stack is slower on one node than on another is no dependence of rounds.
         for row in &mut rest {

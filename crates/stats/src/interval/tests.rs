@@ -25,7 +25,6 @@ fn t_interval_by_hand() {
     // Mean 3.5, standard deviation √3.5, t(5, 2.5 %) = 2.570581836.
     let got = mean_interval(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 0.05).unwrap();
     let reach = 2.570_581_835_636_314 * (3.5f64 / 6.0).sqrt();
-    assert_eq!(got.method, Method::StudentT);
     assert!((got.low - (3.5 - reach)).abs() < 1e-12);
     assert!((got.high - (3.5 + reach)).abs() < 1e-12);
     assert!(got.contains(3.5) && !got.contains(0.0));
@@ -48,7 +47,6 @@ fn equal_values_are_exact() {
     for count in [2, 6, 40] {
         let got = mean_interval(&vec![0.3; count], 0.05).unwrap();
         assert_eq!((got.low, got.centre, got.high), (0.3, 0.3, 0.3));
-        assert_eq!(got.method, Method::Exact);
     }
 }
 
@@ -56,10 +54,10 @@ fn equal_values_are_exact() {
 fn bca_takes_part_from_twenty_values() {
     let skewed = |rng: &mut Rng| rng.normal().exp();
     let few = mean_interval(&sample(1, 19, skewed), 0.05).unwrap();
-    assert_eq!(few.method, Method::StudentT);
+    let (above, below) = (few.high - few.centre, few.centre - few.low);
+    assert!((above - below).abs() < 1e-12, "Student's t alone is symmetric");
     let many = sample(1, 20, skewed);
     let got = mean_interval(&many, 0.05).unwrap();
-    assert_eq!(got.method, Method::StudentTAndBca);
     let (low, high) = bca(&many, 0.05).unwrap();
     assert!(got.low <= low && got.high >= high);
     assert!(got.high - got.centre > got.centre - got.low, "the long tail lies above");

@@ -1,7 +1,7 @@
 use super::*;
 use crate::field::Observed;
 use crate::question::{Better, Question};
-use crate::race::{Race, Stage, Step};
+use crate::race::Race;
 use crate::rng::seeded;
 
 fn question() -> Question {
@@ -43,15 +43,12 @@ fn spread_is_measured_inside_rounds() {
     let design = Design::unstructured(6);
     let stacks: Vec<usize> = (0..6).collect();
     let runs = 400;
-    let (mut covered, mut squares) = (0, 0.0);
+    let mut squares = 0.0;
     for seed in 0..runs {
         let pilot = evaluate(&design, &pilot_trials(seed, &stacks, 2, 0.05));
-        let spread = pilot.spread.unwrap();
-        covered += u32::from(spread.contains(0.05));
-        squares += spread.centre.powi(2) / runs as f64;
+        squares += pilot.spread.unwrap().powi(2) / runs as f64;
     }
     assert!((squares.sqrt() - 0.05).abs() < 0.003, "{squares}");
-    assert!((0.92..=0.98).contains(&(f64::from(covered) / runs as f64)), "{covered}");
 }
 
 #[test]
@@ -98,8 +95,8 @@ fn the_screen_is_predicted_trial_for_trial() {
         let config = RaceConfig::new(question());
         let mut race = Race::new(Design::unstructured(stacks), config.clone()).unwrap();
         let mut ran = Vec::new();
-        while let Step::Run(plan) = race.next_round() {
-            if plan.stage == Stage::Final {
+        while let Some(plan) = race.next_round() {
+            if plan.is_final {
                 break;
             }
             ran.push(plan.stacks.len());

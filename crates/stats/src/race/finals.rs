@@ -6,7 +6,7 @@ use crate::looks;
 use crate::paired::{
     Comparison, ErrorShare, Finding, Row, Standing, compare_again, compare_led_by,
 };
-use crate::question::Question;
+use crate::question::{MIN_ROUNDS, Question};
 use crate::shrink::Round;
 
 /// Error that the A/A control may use over all looks: it is there to find a broken laboratory,
@@ -19,21 +19,21 @@ const FAILURES: usize = 3;
 #[derive(Clone, Debug)]
 pub(super) struct Finals {
     /// Finalists that are ranked.
-    ranked: Vec<usize>,
+    pub(super) ranked: Vec<usize>,
     /// Those still run.
     active: Vec<usize>,
     /// `values[stack][round]`.
     values: Vec<Vec<Observed>>,
     /// The same, as "worse by" logarithms by round.
-    history: Vec<Round>,
+    pub(super) history: Vec<Round>,
     /// Stacks that were ranked at the start.
     stacks: usize,
-    rounds: usize,
-    looked_at: usize,
+    pub(super) rounds: usize,
+    pub(super) looked_at: usize,
     proven: Proven,
-    last: Option<Comparison>,
-    control: Option<Control>,
-    over: bool,
+    pub(super) last: Option<Comparison>,
+    pub(super) control: Option<Control>,
+    pub(super) over: bool,
 }
 
 impl Finals {
@@ -61,34 +61,6 @@ impl Finals {
         stacks.sort_unstable();
         stacks.dedup();
         stacks
-    }
-
-    pub(super) fn is_over(&self) -> bool {
-        self.over
-    }
-
-    pub(super) fn ranked(&self) -> &[usize] {
-        &self.ranked
-    }
-
-    pub(super) fn history(&self) -> &[Round] {
-        &self.history
-    }
-
-    pub(super) fn rounds(&self) -> usize {
-        self.rounds
-    }
-
-    pub(super) fn looked_at(&self) -> usize {
-        self.looked_at
-    }
-
-    pub(super) fn last_look(&self) -> Option<&Comparison> {
-        self.last.as_ref()
-    }
-
-    pub(super) fn control(&self) -> Option<Control> {
-        self.control
     }
 
     pub(super) fn next_look(&self, config: &RaceConfig) -> usize {
@@ -137,7 +109,13 @@ impl Finals {
         let gone: Vec<(usize, usize, usize)> = self.active.iter().filter_map(fails).collect();
         for &(stack, failed, of) in &gone {
             let reason = DropReason::Failed { failed, of };
-            dropped.push(Dropped { stack, cut: None, trials: of - failed, ratio: None, reason });
+            dropped.push(Dropped {
+                stack,
+                in_screen: false,
+                trials: of - failed,
+                ratio: None,
+                reason,
+            });
         }
         let stays = |stack: &usize| gone.iter().all(|(failing, ..)| failing != stack);
         self.active.retain(stays);
@@ -165,7 +143,7 @@ impl Finals {
             compare_again(&values, &config.question, share, &self.ranked, &mut self.proven)?;
         let comparison = found.renamed(&self.ranked);
         self.looked_at = self.rounds;
-        let early = self.rounds < config.question.min_rounds();
+        let early = self.rounds < MIN_ROUNDS;
         let left = self.worth_running(&comparison, config);
         // A leader alone would make no pairs, and has too few.
         let left = if early && left.len() < 2 { self.active.clone() } else { left };
@@ -198,14 +176,14 @@ impl Finals {
             };
             let trials = with_value(&self.values[stack]);
             let ratio = row.and_then(|row| row.ratio);
-            dropped.push(Dropped { stack, cut: None, trials, ratio, reason });
+            dropped.push(Dropped { stack, in_screen: false, trials, ratio, reason });
         }
     }
 
     /// The leader and those that could still be better by more than the tie width. Before enough rounds
     /// for a certificate only those leave that are out.
     fn worth_running(&self, comparison: &Comparison, config: &RaceConfig) -> Vec<usize> {
-        let early = self.rounds < config.question.min_rounds();
+        let early = self.rounds < MIN_ROUNDS;
         let worth = |row: &&Row| match row.standing {
             Standing::Leader => true,
             _ if row.is_out(config.question.better) => false,
@@ -228,7 +206,7 @@ impl Finals {
         let share = ErrorShare { error, stacks: 2 };
         let found = compare_led_by(&values, &question, share, 0)?;
         let row = &found.rows[1];
-        let enough = row.rounds >= crate::question::MIN_ROUNDS;
+        let enough = row.rounds >= MIN_ROUNDS;
         if let Some(ratio) = row.joint.filter(|_| enough) {
             let already = self.control.is_some_and(|c| c.separated);
             let separated = already || !ratio.contains(1.0);

@@ -2,19 +2,17 @@
 
 use super::{DropReason, Dropped, RaceConfig, rounds_per_cut};
 use crate::design::Design;
-use crate::interval::{Interval, Method};
-use crate::question::Better;
+use crate::interval::Interval;
 use crate::shrink::{Estimate, Round, estimate};
 use crate::special::{normal_cdf, normal_quantile};
 
 #[derive(Clone, Debug)]
 pub(super) struct Screen {
-    design: Design,
-    survivors: Vec<usize>,
+    pub(super) design: Design,
+    pub(super) survivors: Vec<usize>,
     rounds: Vec<Round>,
     /// Rounds each stack was asked for.
     asked: Vec<usize>,
-    cuts: usize,
     /// Rounds run since the last cut.
     since_cut: usize,
     estimates: Vec<Option<Estimate>>,
@@ -27,28 +25,7 @@ impl Screen {
         let survivors = (0..design.stacks()).filter(|s| Some(*s) != unranked).collect();
         let (asked, estimates) = (vec![0; design.stacks()], vec![None; design.stacks()]);
         let known_spread = config.known_spread;
-        Self {
-            design,
-            survivors,
-            rounds: Vec::new(),
-            asked,
-            cuts: 0,
-            since_cut: 0,
-            estimates,
-            known_spread,
-        }
-    }
-
-    pub(super) fn survivors(&self) -> &[usize] {
-        &self.survivors
-    }
-
-    pub(super) fn stacks(&self) -> usize {
-        self.design.stacks()
-    }
-
-    pub(super) fn cuts(&self) -> usize {
-        self.cuts
+        Self { design, survivors, rounds: Vec::new(), asked, since_cut: 0, estimates, known_spread }
     }
 
     pub(super) fn is_done(&self, config: &RaceConfig) -> bool {
@@ -89,7 +66,7 @@ impl Screen {
             };
             dropped.push(Dropped {
                 stack,
-                cut: Some(self.cuts),
+                in_screen: true,
                 trials: self.estimates[stack].map_or(0, |e| e.trials),
                 ratio: ratio_to(best, self.estimates[stack], config),
                 reason,
@@ -98,7 +75,6 @@ impl Screen {
         ranked.truncate(keep);
         ranked.sort_unstable();
         self.survivors = ranked;
-        self.cuts += 1;
     }
 
     /// Estimates of all stacks from all rounds, those of the screen and later ones.
@@ -147,12 +123,6 @@ fn ratio_to(
     let reach =
         -normal_quantile(0.5 * (1.0 - config.question.confidence)) * stack.error.hypot(best.error);
     let centre = stack.worse - best.worse;
-    let (low, high) = (centre - reach, centre + reach);
-    let log = match config.question.better {
-        Better::Lower => Interval { low, centre, high, method: Method::Shrunken },
-        Better::Higher => {
-            Interval { low: -high, centre: -centre, high: -low, method: Method::Shrunken }
-        }
-    };
-    Some(log.exp())
+    let worse_by = Interval { low: centre - reach, centre, high: centre + reach };
+    Some(worse_by.ratio(config.question.better))
 }

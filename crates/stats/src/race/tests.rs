@@ -10,7 +10,7 @@ fn config() -> RaceConfig {
 
 /// Runs a race over a scripted laboratory: log effect and spread of each stack.
 fn run(race: &mut Race, rng: &mut Rng, effects: &[f64], spread: f64) {
-    while let Step::Run(plan) = race.next_round() {
+    while let Some(plan) = race.next_round() {
         record(race, &plan, rng, effects, spread);
     }
 }
@@ -30,9 +30,9 @@ fn record(race: &mut Race, plan: &RoundPlan, rng: &mut Rng, effects: &[f64], spr
 #[test]
 fn few_stacks_go_straight_to_the_final_and_are_placed() {
     let mut race = Race::new(Design::unstructured(3), config()).unwrap();
-    let Step::Run(plan) = race.next_round() else { panic!("over before it began") };
-    assert_eq!(plan.stage, Stage::Final);
-    assert_eq!(race.next_round(), Step::Run(plan), "asking changes nothing");
+    let Some(plan) = race.next_round() else { panic!("over before it began") };
+    assert!(plan.is_final);
+    assert_eq!(race.next_round(), Some(plan), "asking changes nothing");
     run(&mut race, &mut seeded(1), &[0.12, 0.0, 0.6], 0.03);
     let outcome = race.outcome();
     assert_eq!(outcome.finding, Finding::Winner { stack: 1 });
@@ -52,8 +52,8 @@ fn a_large_field_is_halved_and_every_loser_listed() {
         .collect();
     let mut race = Race::new(design, config()).unwrap();
     let mut sizes = Vec::new();
-    while let Step::Run(plan) = race.next_round() {
-        if plan.stage == Stage::Final {
+    while let Some(plan) = race.next_round() {
+        if plan.is_final {
             break;
         }
         sizes.push(plan.stacks.len());
@@ -111,7 +111,7 @@ fn exact_values_need_one_look() {
     let mut exact = config();
     exact.question.exact = true;
     let mut race = Race::new(Design::unstructured(2), exact).unwrap();
-    while let Step::Run(plan) = race.next_round() {
+    while let Some(plan) = race.next_round() {
         let values: Vec<_> = plan
             .stacks
             .iter()
@@ -132,7 +132,7 @@ fn the_same_values_give_the_same_race() {
         let mut race = Race::new(Design::unstructured(20), config()).unwrap();
         let mut plans = Vec::new();
         let mut rng = seeded(5);
-        while let Step::Run(plan) = race.next_round() {
+        while let Some(plan) = race.next_round() {
             record(&mut race, &plan, &mut rng, &effects, 0.03);
             plans.push(plan);
         }
@@ -147,14 +147,14 @@ fn an_interruption_keeps_the_last_look_and_a_spent_budget_holds_one() {
         let mut race = Race::new(Design::unstructured(2), config()).unwrap();
         let mut rng = seeded(6);
         for _ in 0..7 {
-            let Step::Run(plan) = race.next_round() else { panic!("over too early") };
+            let Some(plan) = race.next_round() else { panic!("over too early") };
             record(&mut race, &plan, &mut rng, &[0.0, 0.1], 0.05);
         }
         race
     };
     let mut interrupted = prepare();
     interrupted.stop(Stop::Interrupted).unwrap();
-    assert_eq!(interrupted.next_round(), Step::Done);
+    assert_eq!(interrupted.next_round(), None);
     assert_eq!(interrupted.outcome().looked_at, 6);
     assert!(matches!(interrupted.outcome().finding, Finding::Unresolved { .. }));
     let mut spent = prepare();
@@ -170,7 +170,7 @@ fn a_budget_of_five_rounds_decides_nothing() {
     let mut race = Race::new(Design::unstructured(2), config()).unwrap();
     let mut rng = seeded(6);
     for _ in 0..5 {
-        let Step::Run(plan) = race.next_round() else { panic!("over too early") };
+        let Some(plan) = race.next_round() else { panic!("over too early") };
         record(&mut race, &plan, &mut rng, &[0.0, 0.5], 0.001);
     }
     race.stop(Stop::Budget).unwrap();
@@ -184,7 +184,7 @@ fn a_budget_of_five_rounds_decides_nothing() {
 fn a_failing_stack_is_dropped_and_does_not_block() {
     let mut race = Race::new(Design::unstructured(3), config()).unwrap();
     let mut rng = seeded(7);
-    while let Step::Run(plan) = race.next_round() {
+    while let Some(plan) = race.next_round() {
         let values: Vec<_> = plan
             .stacks
             .iter()
@@ -204,7 +204,7 @@ fn a_failing_stack_is_dropped_and_does_not_block() {
 #[test]
 fn a_stack_that_fails_in_the_screen_is_dropped() {
     let mut race = Race::new(Design::unstructured(20), config()).unwrap();
-    let Step::Run(plan) = race.next_round() else { panic!("over too early") };
+    let Some(plan) = race.next_round() else { panic!("over too early") };
     let values: Vec<_> = plan
         .stacks
         .iter()
@@ -221,7 +221,7 @@ fn a_stack_that_fails_in_the_screen_is_dropped() {
 fn a_field_in_which_everything_fails_ends() {
     let mut race = Race::new(Design::unstructured(20), config()).unwrap();
     let mut rounds = 0;
-    while let Step::Run(plan) = race.next_round() {
+    while let Some(plan) = race.next_round() {
         race.record(&plan.stacks.iter().map(|&s| (s, Observed::Failed)).collect::<Vec<_>>())
             .unwrap();
         rounds += 1;
@@ -235,7 +235,7 @@ fn a_field_in_which_everything_fails_ends() {
 fn finalists_that_all_fail_end_the_race() {
     let mut race = Race::new(Design::unstructured(3), config()).unwrap();
     let mut rounds = 0;
-    while let Step::Run(plan) = race.next_round() {
+    while let Some(plan) = race.next_round() {
         race.record(&plan.stacks.iter().map(|&s| (s, Observed::Failed)).collect::<Vec<_>>())
             .unwrap();
         rounds += 1;
@@ -252,17 +252,13 @@ fn the_control_runs_in_every_final_round_and_withdraws() {
         (0..11).map(|s| if s == 10 { 0.0 } else { 0.1 * f64::from(s) }).collect();
     let mut race = Race::new(Design::unstructured(11), controlled.clone()).unwrap();
     let mut rng = seeded(9);
-    while let Step::Run(plan) = race.next_round() {
-        assert_eq!(
-            plan.stacks.contains(&10),
-            plan.stage == Stage::Final,
-            "the twin is not screened"
-        );
+    while let Some(plan) = race.next_round() {
+        assert_eq!(plan.stacks.contains(&10), plan.is_final, "the twin is not screened");
         record(&mut race, &plan, &mut rng, &effects, 0.01);
     }
     let sound = race.outcome();
-    assert!(!sound.withdrawn);
-    assert!(sound.control.unwrap().ratio.contains(1.0));
+    let control = sound.control.unwrap();
+    assert!(control.ratio.contains(1.0) && !control.separated);
     assert!(sound.comparison.unwrap().rows.iter().all(|row| row.stack != 10), "never ranked");
 
     // The second of the pair always runs into trouble: the laboratory is broken.
@@ -270,7 +266,6 @@ fn the_control_runs_in_every_final_round_and_withdraws() {
     broken[10] = 0.15;
     let mut race = Race::new(Design::unstructured(11), controlled).unwrap();
     run(&mut race, &mut rng, &broken, 0.01);
-    assert!(race.outcome().withdrawn);
     assert!(race.outcome().control.unwrap().separated);
 }
 
@@ -282,7 +277,7 @@ fn settled_stacks_are_not_run_on() {
     let mut race = Race::new(Design::unstructured(4), config()).unwrap();
     let mut rng = seeded(10);
     let mut last = Vec::new();
-    while let Step::Run(plan) = race.next_round() {
+    while let Some(plan) = race.next_round() {
         last.clone_from(&plan.stacks);
         let values: Vec<_> = plan
             .stacks
@@ -327,7 +322,7 @@ fn senseless_configurations_are_refused() {
 #[test]
 fn an_empty_lab_is_over() {
     let race = Race::new(Design::unstructured(0), config()).unwrap();
-    assert_eq!(race.next_round(), Step::Done);
+    assert_eq!(race.next_round(), None);
     assert_eq!(race.outcome().best_guess, None);
 }
 
@@ -342,7 +337,7 @@ proptest! {
         let mut race = Race::new(Design::unstructured(stacks), config()).unwrap();
         let mut rng = seeded(seed);
         let mut trials = 0;
-        while let Step::Run(plan) = race.next_round() {
+        while let Some(plan) = race.next_round() {
             trials += plan.stacks.len();
             let values: Vec<_> = plan
                 .stacks

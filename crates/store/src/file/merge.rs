@@ -1,6 +1,6 @@
 //! Joins the files of parts of one run into a new one.
 
-use super::RunFile;
+use super::{Result, RunFile};
 use crate::attempt::{Copier, Kept, Timeline, Wanted};
 use crate::error::StoreError;
 use crate::seal::Seal;
@@ -12,8 +12,6 @@ use std::path::{Path, PathBuf};
 
 #[cfg(test)]
 mod tests;
-
-type Result<T, E = StoreError> = std::result::Result<T, E>;
 
 /// Key of a merged file's environment: name, seal and attempts of each part.
 const PARTS: &str = "merged_from";

@@ -1,10 +1,10 @@
 //! Saves the good trials of a damaged file into a new one.
 
-use super::{APPLICATION_ID, ENVIRONMENT, PLAN, RunFile, sqlite_error};
+use super::{APPLICATION_ID, ENVIRONMENT, PLAN, Result, RunFile, sqlite_error};
 use crate::attempt::{Kept, Reader};
 use crate::error::StoreError;
 use crate::schema::{self, format_of};
-use rusqlite::{Connection, MAIN_DB};
+use rusqlite::Connection;
 use seekwell_model::RUN_FILE_FORMAT as FORMAT;
 use seekwell_model::plan::{Plan, PlannedTrial};
 use serde_json::Value;
@@ -12,8 +12,6 @@ use std::path::Path;
 
 #[cfg(test)]
 mod tests;
-
-type Result<T, E = StoreError> = std::result::Result<T, E>;
 
 /// Attempts that are looked for in a file that no longer says how many it has, for each planned trial.
 const ATTEMPTS_OF_A_TRIAL: i64 = 4;
@@ -67,10 +65,7 @@ fn in_memory(path: &Path) -> Result<Connection> {
     let failed = |source| sqlite_error(path, "repair", source);
     let unread = |source| StoreError::Io { action: "read", path: path.to_owned(), source };
     let bytes = seekwell_trust::read(path, LARGEST_BYTES).map_err(unread)?;
-    let mut connection = Connection::open_in_memory().map_err(failed)?;
-    connection
-        .deserialize_read_exact(MAIN_DB, bytes.as_slice(), bytes.len(), false)
-        .map_err(failed)?;
+    let connection = super::in_memory(&bytes, false).map_err(failed)?;
     // A file that is shorter than its header says is read as far as it goes.
     connection.pragma_update(None, "writable_schema", true).map_err(failed)?;
     let number = |name: &str| -> rusqlite::Result<i64> {

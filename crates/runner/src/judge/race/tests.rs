@@ -7,7 +7,7 @@ use crate::order::round_order;
 use seekwell_model::plan::PlannedTrial;
 use seekwell_model::record::Record;
 use seekwell_model::verdict::{Decision, VerdictKind};
-use seekwell_stats::interval::{Interval, Method};
+use seekwell_stats::interval::Interval;
 
 /// Outcomes of a race up to its end, or to so many trials.
 fn run(plan: &Plan, most: usize, record: impl Fn(&PlannedTrial) -> Record) -> Outcomes {
@@ -165,36 +165,36 @@ fn a_small_risk_is_rounded_up() {
 #[test]
 fn the_part_and_the_reason_of_leaving_are_named() {
     let plan = fixture::race(4, 1, |_| {});
-    let ratio = Some(Interval { low: 1.5, centre: 2.0, high: 2.5, method: Method::Trimmed });
-    let said = |cut, reason| {
-        let found = left(&plan, &Dropped { stack: 3, cut, trials: 5, ratio, reason });
+    let ratio = Some(Interval { low: 1.5, centre: 2.0, high: 2.5 });
+    let said = |in_screen, reason| {
+        let found = left(&plan, &Dropped { stack: 3, in_screen, trials: 5, ratio, reason });
         assert_eq!((found.stack.as_str(), found.trials), ("fs3/sched0", 5));
         assert_eq!((found.low, found.ratio, found.high), (Some(1.5), Some(2.0), Some(2.5)));
         (found.part, found.reason)
     };
     let cases = [
         (
-            Some(0),
+            true,
             DropReason::NotInBetterHalf { rank: 7, kept: 6 },
             "screen",
             "rank 7 by the estimates of the screen, which kept 6",
         ),
         (
-            None,
+            false,
             DropReason::WorseThanLeader { rounds: 9 },
             "final",
             "worse than the leader after 9 rounds of the final",
         ),
         (
-            None,
+            false,
             DropReason::NotBetter { rounds: 9 },
             "final",
             "not better than the leader by more than the tie after 9 rounds",
         ),
-        (None, DropReason::Failed { failed: 3, of: 4 }, "final", "failed in 3 of 4 rounds"),
+        (false, DropReason::Failed { failed: 3, of: 4 }, "final", "failed in 3 of 4 rounds"),
     ];
-    for (cut, reason, part, text) in cases {
-        assert_eq!(said(cut, reason), (part.to_owned(), text.to_owned()));
+    for (in_screen, reason, part, text) in cases {
+        assert_eq!(said(in_screen, reason), (part.to_owned(), text.to_owned()));
     }
 }
 

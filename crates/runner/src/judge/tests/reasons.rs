@@ -2,10 +2,10 @@
 
 use super::*;
 use seekwell_model::record::StepRecord;
-use seekwell_stats::interval::{Interval, Method};
+use seekwell_stats::interval::Interval;
 
 fn interval(low: f64, centre: f64, high: f64) -> Interval {
-    Interval { low, centre, high, method: Method::Trimmed }
+    Interval { low, centre, high }
 }
 
 fn row(stack: usize, standing: Standing, joint: Option<Interval>) -> Row {
