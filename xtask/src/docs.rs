@@ -43,6 +43,10 @@ fn documents() -> Vec<Document> {
 }
 
 /// Writes each document whose text changed.
+///
+/// # Errors
+///
+/// When a file cannot be read or written.
 pub fn write(root: &Path) -> Result<bool> {
     for path in write_all(root, &documents())? {
         println!("written: {path}");
@@ -128,6 +132,10 @@ pub fn check(root: &Path) -> Result<bool> {
 }
 
 /// The same for what the code's definitions say, without running the program.
+///
+/// # Errors
+///
+/// When a file cannot be read.
 pub fn check_generated(root: &Path) -> Result<bool> {
     let stale = stale(root, &documents())?;
     for finding in &stale {

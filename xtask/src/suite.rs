@@ -37,6 +37,10 @@ const COMPILER: &str = "RUSTC_WORKSPACE_WRAPPER";
 const WITH_LINTS: &str = "clippy-driver";
 
 /// Runs everything and prints the counts; whether nothing failed and something ran.
+///
+/// # Errors
+///
+/// When cargo cannot be started or the machine's state cannot be read.
 pub fn command(root: &Path) -> Result<bool> {
     let mut tally = Tally::default();
     let started = Instant::now();

@@ -64,6 +64,10 @@ impl Finding {
 }
 
 /// Checks the tree below `root`, prints the findings, and returns true if there are none.
+///
+/// # Errors
+///
+/// When the tree cannot be read.
 pub fn command(root: &Path) -> Result<bool> {
     let private_words =
         fs::read_to_string(root.join(words::PRIVATE_WORDS_FILE)).unwrap_or_default();
@@ -77,6 +81,10 @@ pub fn command(root: &Path) -> Result<bool> {
 }
 
 /// Prints the findings of one crate or folder, and returns true if there are none.
+///
+/// # Errors
+///
+/// When the tree cannot be read.
 pub fn room(root: &Path, room: &str) -> Result<bool> {
     let mut findings = check(&Tree::read(root)?, &[]);
     findings.retain(|finding| room_of(&finding.file) == room);

@@ -10,6 +10,9 @@ const CALLS: usize = 1000;
 
 /// CPU nanoseconds between two calls of this thread that does nothing between them. Nothing else may
 /// be recorded yet: all records at hand are dropped.
+///
+/// # Errors
+/// When the thread cannot be chosen.
 pub(crate) fn measure(loaded: &mut Loaded, thread: u32) -> Result<u64, CaptureError> {
     loaded.choose(thread)?;
     let file = std::fs::File::open("/proc/self/comm").map_err(CaptureError::bpf("open a file"))?;

@@ -31,6 +31,9 @@ fn root_in(mounts: &str) -> Option<PathBuf> {
 /// The cgroup of a systemd unit, by its name with or without `.service`, or of a container, by the
 /// first 12 or more digits of its id. The name of a template, as `postgresql` of
 /// `postgresql@15-main.service`, stands for all units that are made of it.
+///
+/// # Errors
+/// When there is none.
 pub fn cgroup_of(name: &str) -> Result<PathBuf, CaptureError> {
     cgroup_below(&root(), name)
 }

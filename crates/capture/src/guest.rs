@@ -65,6 +65,9 @@ impl Recording {
     }
 
     /// Records the state of a tree. Its names and samples of its files are then in the page cache.
+    ///
+    /// # Errors
+    /// The kernel's.
     pub fn walk(&self, root: &Path) -> Result<(), CaptureError> {
         let nowhere = Path::new("");
         let trees =
@@ -75,21 +78,33 @@ impl Recording {
     }
 
     /// Records the programs that this thread starts from now on, with all that they start.
+    ///
+    /// # Errors
+    /// The kernel's.
     pub fn begin(&self) -> Result<(), CaptureError> {
         self.say(BEGIN, &[])
     }
 
     /// Records this thread itself from now on, with all that it starts and with the data of writes.
+    ///
+    /// # Errors
+    /// The kernel's.
     pub fn begin_own(&self) -> Result<(), CaptureError> {
         self.say(BEGIN_OWN, &[])
     }
 
     /// Records a number of the caller's own with the time.
+    ///
+    /// # Errors
+    /// The kernel's.
     pub fn count(&self, number: u32) -> Result<(), CaptureError> {
         self.say(COUNT, &number.to_ne_bytes())
     }
 
     /// Starts no further recording. Programs that run still are recorded on.
+    ///
+    /// # Errors
+    /// The kernel's.
     pub fn end(&self) -> Result<(), CaptureError> {
         self.say(END, &[])
     }
@@ -210,6 +225,9 @@ pub enum Extra<'a> {
 }
 
 /// Reads what the records of a guest have beyond a trace.
+///
+/// # Errors
+/// When the records are damaged.
 pub fn extras(records: &mut dyn Read, each: &mut dyn FnMut(Extra<'_>)) -> Result<(), CaptureError> {
     each_of(records, &mut |record| {
         extra(record).map(&mut *each);

@@ -184,6 +184,9 @@ pub fn capture(options: &Options, stop: &AtomicBool) -> Result<Captured, Capture
 }
 
 /// The same, with the load of each second for `watch`.
+///
+/// # Errors
+/// Those of [`capture`].
 pub fn capture_watched(
     options: &Options,
     stop: &AtomicBool,

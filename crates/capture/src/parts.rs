@@ -32,6 +32,9 @@ pub(crate) struct Parts {
 
 impl Parts {
     /// Makes the trace, or the first part of it.
+    ///
+    /// # Errors
+    /// When the output cannot be made.
     pub(crate) fn create(
         options: &Options,
         origin_ns: u64,
@@ -113,6 +116,9 @@ impl Parts {
     }
 
     /// Begins the next part at `now_ns` when this one is large enough.
+    ///
+    /// # Errors
+    /// When a part cannot be written or removed.
     pub(crate) fn turn(
         &mut self,
         now_ns: u64,

@@ -92,6 +92,9 @@ fn nice(value: i32) -> bool {
 
 impl Recorder {
     /// Makes the trace, or its first part.
+    ///
+    /// # Errors
+    /// When the output cannot be made.
     pub(crate) fn create(
         options: &Options,
         resolver: Resolver,
@@ -111,6 +114,9 @@ impl Recorder {
     }
 
     /// Writes the state of these trees, from before the start.
+    ///
+    /// # Errors
+    /// Those of the writer.
     pub(crate) fn walk(
         &mut self,
         roots: &[PathBuf],
@@ -217,6 +223,9 @@ impl Recorder {
     }
 
     /// Seals the trace, which ended at `end_ns`. Returns the number of its events.
+    ///
+    /// # Errors
+    /// Those of the writer.
     pub(crate) fn finish(mut self, end_ns: u64) -> Result<u64, CaptureError> {
         self.resolver.write_all_held(None, &mut self.writer)?;
         let events = self.parts.events() + self.writer.events();
@@ -301,6 +310,9 @@ impl Rows {
     }
 
     /// Waits until every record is a row.
+    ///
+    /// # Errors
+    /// Those of the writer.
     pub(crate) fn finish(self, lost: Vec<Lost>) -> Result<Recorder, CaptureError> {
         let last = Batch { bytes: Vec::new(), until_ns: u64::MAX, lost };
         // It is not received after an error, which the thread returns.

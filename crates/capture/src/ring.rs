@@ -29,6 +29,9 @@ unsafe impl Send for Ring {}
 
 impl Ring {
     /// Maps the ring, of `bytes` of data.
+    ///
+    /// # Errors
+    /// The kernel's.
     pub(crate) fn open(fd: OwnedFd, bytes: usize) -> std::io::Result<Self> {
         let page = rustix::param::page_size();
         let none = std::ptr::null_mut();

@@ -33,6 +33,9 @@ struct Walk<'a> {
 }
 
 /// Writes what is in these trees. Mounts in them are left out, unless they are roots themselves.
+///
+/// # Errors
+/// Those of the writer.
 pub(crate) fn walk(
     roots: &[PathBuf],
     output: &Path,
@@ -43,6 +46,9 @@ pub(crate) fn walk(
 }
 
 /// Gives what is in these trees to `each`.
+///
+/// # Errors
+/// Those of `each`.
 pub(crate) fn visit(
     roots: &[PathBuf],
     output: &Path,

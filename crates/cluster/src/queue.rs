@@ -47,9 +47,15 @@ impl Live {
 /// Submits workers, each a task of one job.
 pub trait Queue {
     /// Submits the workers.
+    ///
+    /// # Errors
+    /// When the scheduler refuses the job or cannot be reached.
     fn submit(&mut self) -> Result<JobId, ClusterError>;
 
     /// The tasks of a job that have not ended; `None` if workers are known by their heartbeats alone.
+    ///
+    /// # Errors
+    /// When the scheduler cannot be reached.
     fn live(&mut self, job: &JobId) -> Result<Option<Live>, ClusterError>;
 
     /// Lets these tasks of a job begin, which wait until a time.
@@ -66,6 +72,9 @@ pub trait Queue {
     }
 
     /// Ends the tasks of a job.
+    ///
+    /// # Errors
+    /// When the scheduler cannot be reached.
     fn cancel(&mut self, job: &JobId) -> Result<(), ClusterError>;
 }
 

@@ -293,6 +293,9 @@ impl Spool {
     }
 
     /// Offers a share that was never offered before.
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
     pub fn offer(&self, share: &Share) -> Result<(), ClusterError> {
         let sheet = Sheet { work: self.work, share: share.clone(), lines: Vec::new() };
         self.put_sheet(&self.path(WANTED).join(name(share.index)), &sheet, false)
@@ -353,6 +356,9 @@ impl Spool {
     }
 
     /// Adds a result to a taken share, durably; false if the share was taken away from this worker.
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
     pub fn add(&self, index: u32, line: &Line) -> Result<bool, ClusterError> {
         let path = self.path(TAKEN).join(format!("{}.{}", name(index), line.task));
         let damaged = |source| ClusterError::Damaged { path: shown(&path), source };
@@ -367,6 +373,9 @@ impl Spool {
     }
 
     /// Delivers a taken share with the results that were added to it.
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
     pub fn hand_over(&self, index: u32, task: &str) -> Result<(), ClusterError> {
         let name = name(index);
         let (from, to) = (self.path(TAKEN).join(format!("{name}.{task}")), self.path(DONE));
@@ -488,6 +497,9 @@ impl Spool {
     }
 
     /// Removes results that the run has kept.
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
     pub fn kept(&self, index: u32) -> Result<(), ClusterError> {
         remove(&self.path(DONE).join(name(index)))
     }
@@ -521,6 +533,9 @@ impl Spool {
     }
 
     /// Shows that a worker lives.
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
     pub fn beat(&self, name: &str, count: u64) -> Result<(), ClusterError> {
         self.note(&self.path(BEATS).join(name), &count)
     }
@@ -542,6 +557,9 @@ impl Spool {
     }
 
     /// The number of each worker's heartbeat by name.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
     pub fn beats(&self) -> Result<BTreeMap<String, u64>, ClusterError> {
         let folder = self.path(BEATS);
         let mut beats = BTreeMap::new();

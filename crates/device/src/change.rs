@@ -43,6 +43,10 @@ impl fmt::Display for Change {
 
 impl DeviceFile {
     /// The device with this number changed.
+    ///
+    /// # Errors
+    ///
+    /// As [`DeviceFile::with`].
     pub fn changed(&self, change: &Change) -> Result<Self, DeviceError> {
         self.with(&change.key, change.value)
     }

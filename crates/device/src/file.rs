@@ -136,6 +136,10 @@ pub fn load(text: &str) -> Result<DeviceFile, DeviceError> {
 }
 
 /// The text of a device file with one more comparison. Everything else stays as it is, comments included.
+///
+/// # Errors
+///
+/// [`DeviceError`] when the text is no device file, or the comparison holds what no file may.
 pub fn with_comparison(text: &str, compared: &Compared) -> Result<String, DeviceError> {
     with_table(text, "[[compared]]", compared)
 }
@@ -338,6 +342,10 @@ impl DeviceFile {
     }
 
     /// The same device on another of its buses.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceError::NoSuchBus`].
     pub fn on_bus(&self, name: &str) -> Result<Self, DeviceError> {
         Ok(Self { off: self.off, ..Self::from_table(self.table.clone(), Some(name))? })
     }

@@ -200,6 +200,10 @@ impl Geometry {
     }
 
     /// Judges a request by what the device presents, as every model does on submission.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused::Malformed`], [`Refused::OutOfRange`], [`Refused::TooLong`] or [`Refused::Unsupported`].
     pub fn check(&self, request: &Request) -> Result<(), Refused> {
         let Request { id, operation, lba, sectors, .. } = *request;
         if operation == Operation::Flush {

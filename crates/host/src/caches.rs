@@ -59,6 +59,9 @@ pub fn drop_caches(system: &System) -> Result<()> {
 }
 
 /// Returns the page cache that is not on its device yet.
+///
+/// # Errors
+/// When `/proc/meminfo` cannot be read.
 pub fn unwritten(system: &System) -> Result<Unwritten> {
     let bytes = |key: &'static str| {
         let path = system.proc.join("meminfo");

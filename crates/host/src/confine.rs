@@ -81,6 +81,9 @@ static HIDDEN: OnceLock<Hidden> = OnceLock::new();
 /// Hides Seekwell's own folder, with claims, plans that were shown and undo lists, from all programs
 /// that this process confines from now on. `kept` is a directory below it that they see all the same.
 /// The first call counts.
+///
+/// # Errors
+/// When the folder cannot be found.
 pub fn hide(folder: &Path, kept: Option<&Path>) -> Result<()> {
     let hidden = Hidden::new(folder, kept)?;
     HIDDEN.get_or_init(|| hidden);
@@ -247,6 +250,9 @@ fn own_capabilities() -> Result<CapabilitySets> {
 
 /// Gives up, for good and also for every program started later, all capabilities but these. Those of the
 /// calling thread alone change: call it before the process has others.
+///
+/// # Errors
+/// The kernel's.
 pub fn keep_only(kept: CapabilitySet) -> Result<()> {
     let may_bound = own_capabilities()?.effective.contains(CapabilitySet::SETPCAP);
     enter::drop_capabilities(kept, may_bound)

@@ -63,6 +63,9 @@ pub struct Place {
 
 impl Place {
     /// A new place in a claimed directory. Nothing is made.
+    ///
+    /// # Errors
+    /// As [`Reached::check`].
     pub(crate) fn new(reached: &Reached) -> Result<Self> {
         let claim = reached.check()?.id;
         let name = format!("{PREFIX}{}", random()?);

@@ -76,6 +76,9 @@ impl MemoryGroup {
     }
 
     /// Puts another process into it; children follow on their own.
+    ///
+    /// # Errors
+    /// When the process is gone.
     pub fn enter(&self, pid: u32) -> Result<()> {
         write(&self.directory.join("cgroup.procs"), &pid.to_string())
     }
@@ -155,6 +158,9 @@ pub fn set_vm(system: &System, name: &str, value: &str, undo: &mut Undo) -> Resu
 }
 
 /// Restores what [`set_vm`] set.
+///
+/// # Errors
+/// When the undo list cannot be written.
 pub fn restore_vm(undo: &mut Undo) -> Result<Restored> {
     undo.restore_where(|target| matches!(target, Target::File { .. }))
 }
@@ -169,6 +175,9 @@ fn write(path: &Path, text: &str) -> Result<()> {
 }
 
 /// Version of the memory controller in use; `None` when there is none.
+///
+/// # Errors
+/// When procfs cannot be read.
 pub fn version(system: &System) -> Result<Option<CgroupVersion>> {
     Ok(controller(system)?.map(|found| found.version))
 }
@@ -229,11 +238,17 @@ pub(crate) fn meminfo(system: &System, key: &str) -> Result<Option<Bytes>> {
 }
 
 /// RAM of the machine (`MemTotal`); `None` when the kernel does not say.
+///
+/// # Errors
+/// When `/proc/meminfo` cannot be read.
 pub fn ram(system: &System) -> Result<Option<Bytes>> {
     meminfo(system, "MemTotal")
 }
 
 /// Swap that is on (`SwapTotal`), 0 when none is; `None` when the kernel does not say.
+///
+/// # Errors
+/// When `/proc/meminfo` cannot be read.
 pub fn swap(system: &System) -> Result<Option<Bytes>> {
     meminfo(system, "SwapTotal")
 }

@@ -109,6 +109,9 @@ fn c_string(text: &OsStr) -> Result<CString> {
 }
 
 /// A descriptor for a process by number.
+///
+/// # Errors
+/// When there is no such process.
 pub fn pidfd_open(pid: u32) -> Result<OwnedFd> {
     let number = i32::try_from(pid).ok().and_then(Pid::from_raw);
     let number = number.ok_or_else(|| Error::Argument(format!("{pid} is not a process id")))?;
@@ -151,6 +154,9 @@ pub fn wait(pidfd: impl AsFd) -> Result<Ended> {
 
 /// Waits at most so long for the end of a process; true when it has ended. It need not be a child, and
 /// is not reaped.
+///
+/// # Errors
+/// The kernel's.
 pub fn ended(pidfd: impl AsFd, timeout: Duration) -> Result<bool> {
     let begin = Instant::now();
     loop {
@@ -186,6 +192,9 @@ pub fn set_affinity(cpus: &[u32]) -> Result<()> {
 }
 
 /// CPUs that this thread may run on, in order.
+///
+/// # Errors
+/// The kernel's.
 pub fn allowed_cpus() -> Result<Vec<u32>> {
     let remedy = "this machine has more CPUs than the system call can report";
     let set = rustix::thread::sched_getaffinity(None)
@@ -196,6 +205,9 @@ pub fn allowed_cpus() -> Result<Vec<u32>> {
 
 /// CPUs that agent and workload are pinned to when the lab names none: the last half of those
 /// allowed, at least one; the first ones take most interrupts.
+///
+/// # Errors
+/// The kernel's.
 pub fn default_cpus(_system: &System) -> Result<Vec<u32>> {
     let allowed = allowed_cpus()?;
     Ok(allowed[allowed.len() / 2..].to_vec())

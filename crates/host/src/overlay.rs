@@ -146,6 +146,9 @@ pub struct UpperLayer {
 impl UpperLayer {
     /// Mounts the overlay of this layer above `lower` again, on `target`. The layer stays in memory
     /// when that fails, until its namespace ends.
+    ///
+    /// # Errors
+    /// The kernel's.
     pub fn mount(self, lower: &Path, target: &Path) -> Result<OverlayMount> {
         layers(lower, &self.folder, target)?;
         Ok(OverlayMount { upper: self, target: target.to_owned() })

@@ -24,6 +24,9 @@ const FNV_PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
 
 /// Names the disk that a path leads to now, as a line of a note: what was planned for one disk does not
 /// count for another one that the path leads to later.
+///
+/// # Errors
+/// When there is no such disk.
 pub fn disk(system: &System, path: &Path) -> Result<String> {
     let (_, device) = guard::block_device(system, path)?;
     let identity = Identity::read(system, &device, None);
@@ -36,6 +39,9 @@ pub fn disk(system: &System, path: &Path) -> Result<String> {
 
 /// Notes that these lines were shown, and removes the notes that no longer count. The note holds the
 /// lines in full, so that two plans with one hash are told apart.
+///
+/// # Errors
+/// When the folder is not private or the note cannot be written.
 pub fn note(folder: &Path, lines: &[String]) -> Result<()> {
     state::folder(folder)?;
     remove_expired(folder, SystemTime::now())?;

@@ -73,6 +73,9 @@ impl Wanted {
 }
 
 /// Schedulers that a device offers, in the kernel's order.
+///
+/// # Errors
+/// When there is no such device.
 pub fn schedulers(system: &System, kernel_name: &str) -> Result<Vec<String>> {
     let text = sysfs::read(&system.queue(kernel_name)?.join(SCHEDULER))?;
     Ok(text.split_whitespace().map(|word| word.trim_matches(['[', ']']).to_owned()).collect())
@@ -149,6 +152,9 @@ pub fn apply(
 
 /// Puts a device's settings back as they were before the run, and marks that in the undo list. To be
 /// called before a loop device is let go: after that another run may have it.
+///
+/// # Errors
+/// When the undo list cannot be written.
 pub fn restore(system: &System, kernel_name: &str, undo: &mut Undo) -> Result<Restored> {
     let device = system.disk_of(kernel_name)?;
     undo.restore_device(&device)

@@ -114,6 +114,9 @@ impl RecordedFilesystem {
     /// The filesystem of a recording that this kernel made: one of its files is here, with the same inode on the
     /// same device. A replay will work next to `folder`, or in it where it is the root of the filesystem. Else the reason
     /// why there is none.
+    ///
+    /// # Errors
+    /// When the mount table cannot be read.
     pub fn find(
         system: &System,
         kernel: Option<&str>,
@@ -204,6 +207,9 @@ pub struct CheckDirectory {
 
 impl CheckDirectory {
     /// Makes one; the undo list gets into the folder `lists`.
+    ///
+    /// # Errors
+    /// When list or directory cannot be made.
     pub fn make(system: &System, lists: &Path, on: &RecordedFilesystem) -> Result<Self> {
         let digits = random()?;
         let path = on.directory.join(checked::name(&digits));
@@ -227,11 +233,17 @@ impl CheckDirectory {
     }
 
     /// Writes its filesystem back.
+    ///
+    /// # Errors
+    /// The kernel's.
     pub fn sync(&self) -> Result<()> {
         caches::sync_filesystem(&self.root)
     }
 
     /// Drops the pages of its files, which must be written back, from the page cache.
+    ///
+    /// # Errors
+    /// When a directory cannot be listed.
     pub fn drop_pages(&self) -> Result<()> {
         let mut left = vec![self.path()];
         while let Some(directory) = left.pop() {
@@ -252,6 +264,9 @@ impl CheckDirectory {
     }
 
     /// Makes it anew, empty.
+    ///
+    /// # Errors
+    /// When it cannot be removed or made.
     pub fn renew(&mut self) -> Result<()> {
         checked::remove(&self.path).map_err(Error::Argument)?;
         self.root = made(&self.path)?;

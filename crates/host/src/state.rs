@@ -71,6 +71,9 @@ fn parent_of_state(path: &Path) -> Result<()> {
 }
 
 /// Makes a new private file, open for reading and appending.
+///
+/// # Errors
+/// When it exists or cannot be made.
 pub(crate) fn create(path: &Path) -> Result<File> {
     let flags = OFlags::CREATE
         | OFlags::EXCL
@@ -122,6 +125,9 @@ pub(crate) fn is_open_to_others(file: &File, path: &Path) -> Result<bool> {
 
 /// Puts a private copy in the place of one of our files that others could open: locks that they
 /// hold stay with the old one.
+///
+/// # Errors
+/// When the file cannot be read or replaced.
 pub(crate) fn take_over(path: &Path) -> Result<()> {
     let mut file = open_own(path)?;
     let mut bytes = Vec::new();
@@ -168,6 +174,9 @@ impl Drop for Draft {
 }
 
 /// Brings a new or removed name onto the disk.
+///
+/// # Errors
+/// When the folder cannot be opened or synced.
 pub(crate) fn sync_folder_of(path: &Path) -> Result<()> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let folder = parent.unwrap_or(Path::new("."));

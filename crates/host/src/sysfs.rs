@@ -93,6 +93,9 @@ impl System {
     }
 
     /// Id of this boot (`/proc/sys/kernel/random/boot_id`).
+    ///
+    /// # Errors
+    /// When procfs cannot be read.
     pub fn boot_id(&self) -> Result<String> {
         read(&self.proc.join("sys/kernel/random/boot_id"))
     }
@@ -118,6 +121,9 @@ impl System {
     }
 
     /// Folder of the queue of a block device; a partition has that of its disk.
+    ///
+    /// # Errors
+    /// When there is no such device.
     pub fn queue(&self, kernel_name: &str) -> Result<PathBuf> {
         let block = self.block(kernel_name);
         let own = block.join("queue");
@@ -134,6 +140,9 @@ impl System {
     }
 
     /// Kernel name of the whole disk whose queue a device uses.
+    ///
+    /// # Errors
+    /// When there is no such device.
     pub fn disk_of(&self, kernel_name: &str) -> Result<String> {
         let queue = self.queue(kernel_name)?;
         let real = fs::canonicalize(&queue).map_err(Error::io("find", &queue))?;
@@ -143,6 +152,9 @@ impl System {
 }
 
 /// Reads a file of the kernel without the line end.
+///
+/// # Errors
+/// When it cannot be read.
 pub fn read(path: &Path) -> Result<String> {
     let mut text = fs::read_to_string(path).map_err(Error::io("read", path))?;
     text.truncate(text.trim_end().len());
@@ -156,6 +168,9 @@ pub fn read_optional(path: &Path) -> Option<String> {
 }
 
 /// Reads a number; `None` when the file is missing.
+///
+/// # Errors
+/// When it is there and is no number.
 pub fn read_number<T: FromStr>(path: &Path) -> Result<Option<T>> {
     let text = match read(path) {
         Ok(text) => text,

@@ -28,6 +28,9 @@ pub(crate) struct Twins {
 /// Finds every other node of a device's bytes: another loop device over the same part of a file, the device under a
 /// loop device, another path to the same disk. An image of the run itself (`is_own_image`) has no name, so no other
 /// filesystem shows it, and loop devices without a node are of no concern.
+///
+/// # Errors
+/// When what is behind a loop device cannot be found out.
 pub(crate) fn twins(system: &System, device: &Device, is_own_image: bool) -> io::Result<Twins> {
     let whole = device.disk().unwrap_or_else(|| device.clone());
     let seen = BTreeSet::from([whole.name.clone()]);

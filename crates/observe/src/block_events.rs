@@ -40,6 +40,9 @@ pub struct DeviceNumber {
 
 impl DeviceNumber {
     /// The number of a disk or partition by kernel name, from sysfs under `root`.
+    ///
+    /// # Errors
+    /// When there is no such device.
     pub fn read(root: &Path, kernel_name: &str) -> Result<Self, ObserveError> {
         let path = crate::counters::stat_path(root, kernel_name)?.with_file_name("dev");
         let text = std::fs::read_to_string(&path).map_err(ObserveError::io("read", &path))?;
@@ -98,6 +101,9 @@ pub fn watcher_name(process: u32) -> String {
 
 /// Removes the tracing instances of `seekwell watch` processes that were killed, and returns their
 /// number. An instance that cannot be removed stays for the next time.
+///
+/// # Errors
+/// When tracefs is not available.
 pub fn remove_dead_watchers() -> Result<usize, ObserveError> {
     let tracefs = Tracefs::open()?;
     let alive = |process: &str| Path::new("/proc").join(process).exists();
@@ -123,6 +129,9 @@ pub fn remove_instance(name: &str) -> Result<bool, ObserveError> {
 
 /// Removes the unused tracing instances of Seekwell and returns their names. Only killed processes
 /// leave such instances behind.
+///
+/// # Errors
+/// When tracefs is not available.
 pub fn remove_unused_instances() -> Result<Vec<String>, ObserveError> {
     Instance::remove_unused(&Tracefs::open()?, INSTANCE_PREFIX)
 }

@@ -104,6 +104,9 @@ pub struct Live {
 
 impl Live {
     /// Opens the kernel's files and takes the first reading. `interval` is not used.
+    ///
+    /// # Errors
+    /// When a device has no counters.
     pub fn start(options: &TimelineOptions) -> Result<Self, ObserveError> {
         let mut sampler = Sampler::open(options)?;
         sampler.read(monotonic_ns());
@@ -112,6 +115,9 @@ impl Live {
 
     /// The columns of the data device since the last call; `None` within the same tick of the
     /// clock.
+    ///
+    /// # Errors
+    /// When the device is gone.
     pub fn sample(&mut self) -> Result<Option<Sample>, ObserveError> {
         self.sampler.read(monotonic_ns());
         let Some(track) = self.sampler.tracks.first_mut() else { return Ok(None) };

@@ -64,6 +64,10 @@ pub enum FlashKind {
 
 /// Probes a flash device; `tell` hears of each stage before it begins. At most `budget_bytes` are written, so that a
 /// device wears little: what needs more is not probed. The contents of the device are lost.
+///
+/// # Errors
+///
+/// [`ProbeError`].
 pub fn probe_flash(
     target: &mut dyn WriteTarget,
     tape: &mut Tape,
@@ -113,6 +117,10 @@ fn each(pen: &mut Pen<'_>, class: Class, spans: &[Span]) -> Result<Vec<Timed>> {
 
 /// Compares the file made of `findings` with the device on the measurements that the tape sealed, on requests that the
 /// findings did not use, and on a mixed trace. The contents of the device are lost.
+///
+/// # Errors
+///
+/// [`ProbeError`].
 pub fn judge_flash(
     target: &mut dyn WriteTarget,
     tape: &Tape,

@@ -83,6 +83,10 @@ pub trait Target {
 
     /// Reads past every cache of the host, `depth` requests at a time, in this order; start and end of each, in the
     /// order of `requests`.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadFailed`] for the first read that failed.
     fn read_all(&mut self, requests: &[Span], depth: u32) -> Result<Vec<Timed>, ReadFailed>;
 
     /// A single read.
@@ -103,6 +107,10 @@ const NO_TIME: &str = "its time is not known";
 pub trait WriteTarget: Target {
     /// Writes past every cache of the host, `depth` requests at a time, in this order; start and end of each, in the
     /// order of `requests`.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteFailed`] for the first write that failed.
     fn write_all(&mut self, requests: &[Span], depth: u32) -> Result<Vec<Timed>, WriteFailed>;
 
     /// A single write.
@@ -118,9 +126,17 @@ pub trait WriteTarget: Target {
 
     /// Reads and writes past every cache of the host, `depth` requests at a time, in this order; start and end of each,
     /// in the order of `requests`.
+    ///
+    /// # Errors
+    ///
+    /// [`ProbeError::Read`] or [`ProbeError::Write`] for the first request that failed.
     fn mix_all(&mut self, requests: &[(Direction, Span)], depth: u32) -> Result<Vec<Timed>>;
 
     /// Makes everything durable that was written.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteFailed::Flush`].
     fn flush(&mut self) -> Result<Timed, WriteFailed>;
 }
 
@@ -391,6 +407,10 @@ const SPARE_NS: u64 = 20_000_000_000;
 
 /// Probes a rotating disk, for [`LONGEST_NS`] at most with [`judge`]; `tell` hears of each stage before it begins, and of what it found. The seed chooses the places,
 /// that of the tape the measurements that no experiment sees.
+///
+/// # Errors
+///
+/// [`ProbeError`].
 pub fn probe(
     target: &mut dyn Target,
     tape: &mut Tape,
@@ -452,6 +472,10 @@ fn begin(head: &mut Head<'_>, stage: Stage, tell: &mut dyn FnMut(News)) {
 }
 
 /// Adds to `findings` of a rotating disk what only writes tell. The contents of the device are lost.
+///
+/// # Errors
+///
+/// [`ProbeError`].
 pub fn probe_writes(
     target: &mut dyn WriteTarget,
     tape: &mut Tape,

@@ -148,6 +148,10 @@ pub struct PacedWrites {
 
 /// Looks for a limit of requests, for a few seconds, with reads alone. `None` when the device shows none: then its medium
 /// has to be probed.
+///
+/// # Errors
+///
+/// [`ProbeError::Read`].
 pub fn probe_volume(
     target: &mut dyn Target,
     tape: &mut Tape,
@@ -171,6 +175,10 @@ pub fn probe_volume(
 }
 
 /// Adds to `volume` what only writes tell. The contents of the device are lost.
+///
+/// # Errors
+///
+/// [`ProbeError`].
 pub fn probe_volume_writes(
     target: &mut dyn WriteTarget,
     tape: &mut Tape,
@@ -194,6 +202,10 @@ pub fn probe_volume_writes(
 }
 
 /// Compares the file made of `volume` with the device on the measurements that the tape sealed, and on a mixed trace of reads.
+///
+/// # Errors
+///
+/// [`ProbeError`].
 pub fn judge_volume(
     target: &mut dyn Target,
     tape: &Tape,
@@ -204,6 +216,10 @@ pub fn judge_volume(
 }
 
 /// The same with writes in the mixed trace. The contents of the device are lost.
+///
+/// # Errors
+///
+/// [`ProbeError`].
 pub fn judge_volume_writes(
     target: &mut dyn WriteTarget,
     tape: &Tape,

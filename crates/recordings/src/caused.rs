@@ -131,6 +131,9 @@ impl Chosen {
 }
 
 /// Finds the requests of the wanted calls that took longest, in two passes as streams.
+///
+/// # Errors
+/// When a segment is damaged.
 pub fn caused(trace: &Trace, wanted: &Wanted) -> Result<Caused, TraceError> {
     let files = trace.files()?;
     let mut caused = Caused {

@@ -251,6 +251,9 @@ pub struct Share {
 
 impl Summary {
     /// Reads the trace once, as a stream.
+    ///
+    /// # Errors
+    /// When a segment is damaged.
     pub fn of(trace: &Trace) -> Result<Self, TraceError> {
         let mut summary = measure::measure(trace)?;
         summary.shape = Shape::of(&summary);

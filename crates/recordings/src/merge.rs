@@ -17,6 +17,9 @@ type Rows<T> = Result<Vec<T>, TraceError>;
 ///
 /// Times are joined by the start of each trace; without one it begins with the first of them. The same
 /// file of several traces is one file; processes keep their numbers.
+///
+/// # Errors
+/// When a segment is damaged or the output cannot be written.
 pub fn merge(traces: &[Trace], output: &Path) -> Result<u64, TraceError> {
     let starts = traces.iter().filter_map(|trace| trace.meta().started_unix_ns);
     let first_ns = starts.min();

@@ -158,6 +158,9 @@ impl<'a> Operations<'a> {
     }
 
     /// Reads the next operation; false at the end.
+    ///
+    /// # Errors
+    /// Those of reading the file.
     #[inline]
     pub(crate) fn next(&mut self, operation: &mut Operation) -> Result<bool> {
         if self.window.len() - self.used < LONGEST {

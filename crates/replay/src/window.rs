@@ -65,6 +65,10 @@ pub(crate) struct Window {
 
 impl Window {
     /// Maps this many bytes of a file, which need not have so many.
+    ///
+    /// # Errors
+    ///
+    /// The error of the kernel.
     pub(crate) fn new(
         file: BorrowedFd<'_>,
         place: Place,

@@ -33,6 +33,9 @@ pub struct Floor {
 }
 
 /// Measures it with `reads` reads of 4 KiB past the page cache, after pauses, and as many without.
+///
+/// # Errors
+/// When the device cannot be read.
 pub fn floor(device: &Path, size: Bytes, reads: u64) -> io::Result<Floor> {
     let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC;
     let file = File::from(open(device, flags, Mode::empty())?);

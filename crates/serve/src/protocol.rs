@@ -118,6 +118,9 @@ impl<'a> Fields<'a> {
 }
 
 /// Reads a request.
+///
+/// # Errors
+/// [`Malformed`].
 pub fn parse(bytes: &[u8]) -> Result<Call<'_>, Malformed> {
     let opcode = Fields { bytes, opcode: 0 }.u32(4)?;
     let fields = Fields { bytes, opcode };

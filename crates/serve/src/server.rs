@@ -65,6 +65,9 @@ pub struct Report {
 /// Serves a disk until its file is closed for good: says the number of the directory's descriptor on `output` when the
 /// file can be opened, and the [`Report`] at the end, each a line. `command` is a pipe or socket from the command; its end
 /// ends the server as long as the file was not opened.
+///
+/// # Errors
+/// [`ServerError`].
 pub fn serve(disk: Disk, command: impl AsFd, mut output: impl Write) -> Result<(), ServerError> {
     let mount = Mount::new(Path::new("/dev/fuse")).map_err(ServerError::Mount)?;
     // Neither is needed where the kernel refuses it: answers are later then, which the report shows.

@@ -35,6 +35,9 @@ pub struct Anonymizer {
 
 impl Anonymizer {
     /// An anonymizer with a new random key.
+    ///
+    /// # Errors
+    /// When the kernel's random numbers cannot be read.
     pub fn new() -> std::io::Result<Self> {
         let mut key = [0; 32];
         std::fs::File::open("/dev/urandom")?.read_exact(&mut key)?;

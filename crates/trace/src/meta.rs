@@ -237,6 +237,9 @@ impl Meta {
     }
 
     /// Writes the description, whole or not at all.
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
     pub fn write(&self, folder: &Path) -> Result<(), TraceError> {
         let path = folder.join(FILE);
         let open = folder.join("trace.json.open");

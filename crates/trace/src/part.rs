@@ -27,6 +27,9 @@ pub(crate) struct PartReader {
 
 impl Part {
     /// Opens a file.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
     pub(crate) fn whole(path: &Path) -> std::io::Result<Self> {
         let file = seekwell_trust::open(path, SEGMENT_BYTES)?;
         let bytes = file.metadata()?.len();

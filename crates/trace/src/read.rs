@@ -114,6 +114,9 @@ impl Trace {
     }
 
     /// Bytes of the folder, segments and description.
+    ///
+    /// # Errors
+    /// When it cannot be listed.
     pub fn bytes(&self) -> Result<u64, TraceError> {
         let entries = std::fs::read_dir(&self.path);
         let entries = entries.map_err(TraceError::io("list", &self.path))?;
@@ -133,6 +136,9 @@ impl Trace {
     }
 
     /// The same, with these columns unknown: reading a column takes time.
+    ///
+    /// # Errors
+    /// As those of [`Self::events`].
     pub fn events_without(
         &self,
         left_out: &[&str],
@@ -216,6 +222,9 @@ impl Trace {
     }
 
     /// Files by their number. Rows of one file together hold all that is known about it.
+    ///
+    /// # Errors
+    /// When a segment is damaged.
     pub fn files(&self) -> Result<Vec<FileEntry>, TraceError> {
         let mut files = Vec::new();
         self.groups("files", &FILES, &[], &mut |group| {
@@ -289,6 +298,9 @@ impl Trace {
     }
 
     /// Processes in the order they were met.
+    ///
+    /// # Errors
+    /// When a segment is damaged.
     pub fn processes(&self) -> Result<Vec<ProcessEntry>, TraceError> {
         let mut processes = Vec::new();
         self.groups("processes", &PROCESSES, &[], &mut |group| {

@@ -252,6 +252,9 @@ impl TraceWriter {
     }
 
     /// The same, with words for the names of everything that is written.
+    ///
+    /// # Errors
+    /// Those of [`Self::create`].
     pub fn create_anonymous(
         folder: &Path,
         meta: &Meta,
@@ -300,6 +303,9 @@ impl TraceWriter {
     }
 
     /// Adds a call.
+    ///
+    /// # Errors
+    /// When the segment cannot be written.
     pub fn event(&mut self, event: Event) -> Result<(), TraceError> {
         self.events += 1;
         self.calls.add(event);
@@ -319,6 +325,9 @@ impl TraceWriter {
     }
 
     /// Adds a file or directory as it was before the start.
+    ///
+    /// # Errors
+    /// When the segment cannot be written.
     pub fn initial(&mut self, entry: InitialEntry) -> Result<(), TraceError> {
         self.initial.push(match &self.anonymizer {
             Some(anonymizer) => anonymizer.initial(entry),
@@ -336,6 +345,9 @@ impl TraceWriter {
     }
 
     /// Adds a block request.
+    ///
+    /// # Errors
+    /// When the segment cannot be written.
     pub fn request(&mut self, request: Request) -> Result<(), TraceError> {
         self.events += 1;
         self.requests.add(request);
@@ -368,6 +380,9 @@ impl TraceWriter {
     }
 
     /// Seals the open segments when they are old enough, and writes the description.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
     pub fn keep_up(&mut self, meta: &Meta) -> Result<(), TraceError> {
         if self.opened.elapsed() < self.limits.age {
             return Ok(());
@@ -377,6 +392,9 @@ impl TraceWriter {
     }
 
     /// Seals the last segments and writes the description. Returns the bytes of the segments.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
     pub fn finish(mut self, meta: &Meta) -> Result<u64, TraceError> {
         self.seal()?;
         self.describe(meta)?;

@@ -165,6 +165,10 @@ pub struct VirtualBackend {
 
 impl VirtualBackend {
     /// Makes a backend with an image of this machine's tools; `find` looks for a program by name.
+    ///
+    /// # Errors
+    ///
+    /// [`VirtualBackendError::Root`].
     pub fn new(options: VirtualOptions, find: &dyn Fn(&str) -> Option<PathBuf>) -> Result<Self> {
         let mut builder = RootBuilder::new(&options.program)?;
         let mut missing = Vec::new();
@@ -195,6 +199,10 @@ impl VirtualBackend {
 
     /// Chooses the directory for the memory of this plan's guests, and how many of them, at most so many, fit
     /// at a time.
+    ///
+    /// # Errors
+    ///
+    /// [`VirtualBackendError::NoMemory`].
     pub fn reserve_memory(&mut self, plan: &Plan, at_most: usize) -> Result<MemoryCapacity> {
         let largest = plan.stacks.iter().map(memory).max().unwrap_or(DEFAULT_MEMORY);
         let candidates =
@@ -253,6 +261,10 @@ impl VirtualBackend {
 
     /// Runs one trial with laws switched off, without power cuts. What the trial starts from is that of the
     /// whole machine, where the lab makes it once: the empty filesystem, or the frozen files.
+    ///
+    /// # Errors
+    ///
+    /// When the backend fails. A failed trial is a record.
     pub fn run_without(
         &self,
         plan: &Plan,
@@ -265,6 +277,10 @@ impl VirtualBackend {
 
     /// Runs one trial without power cuts and returns the requests of a step with their origins; `None` if the trial
     /// failed or the kernel does not record origins. The record is that of [`Self::run_without`] with every law on.
+    ///
+    /// # Errors
+    ///
+    /// When the backend fails. A failed trial is a record.
     pub fn run_traced(
         &self,
         plan: &Plan,

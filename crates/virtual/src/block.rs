@@ -75,6 +75,10 @@ pub enum FrameFault {
 }
 
 /// Reads the frame of a request and leaves in `segments` those of its data.
+///
+/// # Errors
+///
+/// [`FrameFault`].
 pub fn parse(memory: &impl GuestMemory, segments: &mut Vec<Segment>) -> Result<Frame, FrameFault> {
     let header = take_header(memory, segments)?;
     let status_address = take_status(segments)?;
@@ -146,6 +150,10 @@ pub fn gather(
 }
 
 /// Copies `from` to the bytes of `segments`, in order, as far as they reach.
+///
+/// # Errors
+///
+/// [`OutOfRange`].
 pub fn scatter(
     memory: &mut impl GuestMemory,
     segments: &[Segment],

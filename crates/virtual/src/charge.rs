@@ -90,6 +90,10 @@ impl FromStr for CpuCharge {
 /// Measures what a system call of a file and a copied KiB cost this machine's CPU: reads and writes of
 /// a file in memory, short and long. Takes less than a second. The work of layers is measured by
 /// [`measure_work`].
+///
+/// # Errors
+///
+/// The system's error for a file in memory.
 pub fn measure() -> io::Result<CpuCharge> {
     let file = File::from(memfd_create(c"seekwell-calibrate", MemfdFlags::CLOEXEC)?);
     let mut buffer = vec![1_u8; COPY_BYTES];

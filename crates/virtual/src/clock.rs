@@ -176,6 +176,10 @@ pub struct SharedClock {
 impl SharedClock {
     /// A clock at time 0, with the guest running. What `transport` does without is not offered; a
     /// clock of which nothing may be used has a version that no guest takes.
+    ///
+    /// # Errors
+    ///
+    /// The system's error.
     pub fn new(transport: Transport) -> Result<Self, Errno> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let file = memfd_create(c"seekwell-clock", flags)?;

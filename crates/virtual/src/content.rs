@@ -130,6 +130,10 @@ impl Content {
     }
 
     /// Copies whole sectors of `from` to `sector` and on.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Content::read).
     pub fn write(&mut self, sector: u64, from: &[u8]) -> io::Result<()> {
         self.check(sector, from.len())?;
         let mut at = sector;
@@ -170,6 +174,10 @@ impl Content {
     }
 
     /// Makes sectors zero.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Content::read).
     pub fn zero(&mut self, sector: u64, count: u64) -> io::Result<()> {
         let end = sector.checked_add(count).filter(|end| *end <= self.sectors);
         let end = end.ok_or_else(|| self.beyond(sector))?;

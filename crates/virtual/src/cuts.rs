@@ -119,6 +119,10 @@ impl Recording {
     /// anything was submitted. `content` and `model` are those from before the recording.
     ///
     /// All that the device completes at that same instant is complete.
+    ///
+    /// # Errors
+    ///
+    /// [`CutError`].
     pub fn cut(
         &self,
         mut model: Box<dyn Model>,

@@ -228,6 +228,10 @@ impl Disk {
     }
 
     /// Takes every request that the guest made available.
+    ///
+    /// # Errors
+    ///
+    /// [`DiskFault`]; the trial cannot continue.
     pub fn kicked(
         &mut self,
         now_ns: u64,
@@ -246,6 +250,10 @@ impl Disk {
 
     /// Lets time pass to `now_ns`, answers what is done and calls `record` for each. Returns
     /// whether anything was.
+    ///
+    /// # Errors
+    ///
+    /// [`DiskFault`]; the trial cannot continue.
     pub fn advance(
         &mut self,
         now_ns: u64,

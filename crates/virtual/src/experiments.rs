@@ -35,6 +35,10 @@ pub struct Experiments {
 impl Experiments {
     /// Experiments on one guest per CPU, as far as they fit into memory; without any CPU one that is not
     /// pinned. `stop` ends them.
+    ///
+    /// # Errors
+    ///
+    /// [`VirtualBackendError::NoMemory`].
     pub fn new(
         mut backend: VirtualBackend,
         plan: &Plan,
@@ -50,12 +54,20 @@ impl Experiments {
     }
 
     /// Laws of a stack's devices and of the machine.
+    ///
+    /// # Errors
+    ///
+    /// When the stack has a device that cannot be modelled.
     pub fn laws(&self, stack: &Stack) -> Result<LawSet> {
         self.backend.laws(stack)
     }
 
     /// Runs one trial with every law on, and returns the requests of a step with their origins, where the kernel
     /// records them.
+    ///
+    /// # Errors
+    ///
+    /// When the backend fails.
     pub fn trace(
         &self,
         plan: &Plan,
@@ -78,6 +90,10 @@ impl Experiments {
     }
 
     /// Cuts the power after each sequence of these batches, each in a guest of its own.
+    ///
+    /// # Errors
+    ///
+    /// The first failure of the backend, as in [`Self::run`].
     pub fn cut(&self, plan: &Plan, batches: &[Batch]) -> Result<Vec<Vec<SequenceCut>>> {
         self.each(batches, &|(trial, sequences), lane| {
             self.backend.cut_sequences(plan, trial, lane, sequences)

@@ -146,6 +146,10 @@ const FACTS: &str = "kernel.json";
 const PROGRAM: &str = "linux";
 
 /// The kernel of a plan: from `cache`, or built and put there. Only one build runs at a time.
+///
+/// # Errors
+///
+/// [`KernelError`].
 pub fn build(
     plan: &KernelPlan,
     cache: &Path,
@@ -241,6 +245,10 @@ pub fn find(cache: &Path, id: &str) -> Result<Option<Kernel>, KernelError> {
 }
 
 /// Every kernel in the cache, by id.
+///
+/// # Errors
+///
+/// [`KernelError::System`].
 pub fn list(cache: &Path) -> Result<Vec<Kernel>, KernelError> {
     let entries = match fs::read_dir(cache) {
         Ok(entries) => entries,

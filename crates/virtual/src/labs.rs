@@ -106,6 +106,10 @@ pub fn use_model(lab: &mut Lab, model: &str) {
 
 /// Puts these modelled devices in the place of the lab's own, so that the device becomes an axis of the verdict. Sizes and
 /// settings stay, RAM stays RAM, and devices are named like their models.
+///
+/// # Errors
+///
+/// [`LabError::OutsideJournal`], [`LabError::NamedInRule`].
 pub fn use_models(lab: &mut Lab, models: &[String]) -> Result<(), LabError> {
     if let Some(journal) = lab.journals.iter().find(|journal| journal.external.is_some()) {
         return Err(LabError::OutsideJournal(journal.name.clone()));
@@ -143,6 +147,10 @@ pub fn use_models(lab: &mut Lab, models: &[String]) -> Result<(), LabError> {
 }
 
 /// Checks that every device of a lab is a model that there is a file of.
+///
+/// # Errors
+///
+/// [`LabError`] with the first that is not.
 pub fn check(lab: &Lab, devices: &BTreeMap<String, DeviceFile>) -> Result<(), LabError> {
     for (name, backing) in backings(lab) {
         let name = name.to_owned();

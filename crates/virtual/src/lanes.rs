@@ -144,6 +144,10 @@ impl Lanes {
     }
 
     /// Returns the record of one trial, which runs now unless it ran ahead.
+    ///
+    /// # Errors
+    ///
+    /// As [`VirtualBackend::run_trial`].
     pub fn run_trial(
         &mut self,
         trial: &PlannedTrial,

@@ -50,12 +50,20 @@ impl From<io::Error> for LinkFault {
 }
 
 /// Listens under `name` in a directory, however long the directory's path is.
+///
+/// # Errors
+///
+/// The system's error.
 pub fn listen(directory: &Path, name: &str) -> io::Result<UnixListener> {
     let directory = File::open(directory)?;
     UnixListener::bind(format!("/proc/self/fd/{}/{name}", directory.as_raw_fd()))
 }
 
 /// Takes the connection that waits at `listener`.
+///
+/// # Errors
+///
+/// The system's error.
 pub fn accept(listener: &UnixListener) -> io::Result<UnixStream> {
     let (stream, _) = listener.accept()?;
     stream.set_read_timeout(Some(MESSAGE_LIMIT))?;
@@ -75,6 +83,10 @@ impl TimeLink {
     }
 
     /// The next message; waits for it.
+    ///
+    /// # Errors
+    ///
+    /// [`LinkFault`].
     pub fn receive(&mut self) -> Result<TimeMessage, LinkFault> {
         let mut bytes = [0; MESSAGE_BYTES];
         self.0.read_exact(&mut bytes)?;
@@ -82,11 +94,19 @@ impl TimeLink {
     }
 
     /// Sends a message.
+    ///
+    /// # Errors
+    ///
+    /// [`LinkFault`].
     pub fn send(&mut self, message: &TimeMessage) -> Result<(), LinkFault> {
         Ok(self.0.write_all(&message.encode())?)
     }
 
     /// Sends a message with files.
+    ///
+    /// # Errors
+    ///
+    /// [`LinkFault`].
     pub fn send_with_files(
         &mut self,
         message: &TimeMessage,
@@ -143,6 +163,10 @@ impl DiskLink {
     }
 
     /// The next message; waits for it.
+    ///
+    /// # Errors
+    ///
+    /// [`LinkFault`].
     pub fn receive(&mut self) -> Result<DiskMessage, LinkFault> {
         loop {
             if let Some(header) = self.header() {
@@ -161,6 +185,10 @@ impl DiskLink {
     }
 
     /// Sends bytes of a whole message.
+    ///
+    /// # Errors
+    ///
+    /// [`LinkFault`].
     pub fn send(&mut self, bytes: &[u8]) -> Result<(), LinkFault> {
         Ok(self.stream.write_all(bytes)?)
     }
@@ -208,11 +236,19 @@ impl CallLink {
     }
 
     /// Tells the guest of finished requests.
+    ///
+    /// # Errors
+    ///
+    /// [`LinkFault`].
     pub fn call(&mut self, ring: u32) -> Result<(), LinkFault> {
         Ok(self.0.write_all(&vhost::call(ring))?)
     }
 
     /// Takes the guest's answer.
+    ///
+    /// # Errors
+    ///
+    /// [`LinkFault`].
     pub fn answer(&mut self) -> Result<(), LinkFault> {
         let mut answer = [0; vhost::HEADER_BYTES + 8];
         self.0.read_exact(&mut answer)?;

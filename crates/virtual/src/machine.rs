@@ -291,6 +291,10 @@ pub fn run(trial: Trial<'_>, hear: &mut dyn FnMut(&[u8])) -> Result<Outcome, Mac
 }
 
 /// The same; `hear` may answer with new contents of the disks, while the guest uses none of them.
+///
+/// # Errors
+///
+/// As [`run`].
 pub fn run_replacing(
     trial: Trial<'_>,
     hear: &mut dyn FnMut(&[u8]) -> Option<Replacement>,

@@ -99,6 +99,10 @@ pub struct MappedMemory(Vec<Region>);
 
 impl MappedMemory {
     /// Maps a region of the guest's memory in addition to those mapped before.
+    ///
+    /// # Errors
+    ///
+    /// [`RegionFault`].
     pub fn add(&mut self, plan: RegionPlan, file: &OwnedFd) -> Result<(), RegionFault> {
         let RegionPlan { guest_address, bytes, file_offset } = plan;
         let fault = RegionFault::Extent { address: guest_address, bytes };
@@ -158,6 +162,10 @@ pub struct SharedNumbers(Mapping);
 
 impl SharedNumbers {
     /// Maps the first `bytes` of a file.
+    ///
+    /// # Errors
+    ///
+    /// The system's error.
     pub fn new(file: impl AsFd, bytes: usize) -> Result<Self, Errno> {
         Mapping::new(file, 0, bytes).map(Self)
     }

@@ -22,6 +22,10 @@ pub trait GuestMemory {
     fn write(&mut self, address: u64, from: &[u8]) -> Result<(), OutOfRange>;
 
     /// A little-endian number of 16 bits.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](GuestMemory::read).
     fn read_u16(&self, address: u64) -> Result<u16, OutOfRange> {
         let mut bytes = [0; 2];
         self.read(address, &mut bytes)?;

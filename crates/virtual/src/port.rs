@@ -98,6 +98,10 @@ impl Port {
     }
 
     /// Takes the driver's connection.
+    ///
+    /// # Errors
+    ///
+    /// [`PortFault::Accept`].
     pub fn accept(&mut self) -> Result<(), PortFault> {
         let stream = crate::link::accept(&self.listener).map_err(PortFault::Accept)?;
         self.link = Some(DiskLink::new(stream));
@@ -105,6 +109,10 @@ impl Port {
     }
 
     /// Handles one message of the driver.
+    ///
+    /// # Errors
+    ///
+    /// [`PortFault`].
     pub fn handle(&mut self) -> Result<Handled, PortFault> {
         let link = self.link.as_mut().ok_or(PortFault::Order("message"))?;
         let DiskMessage { header, request, files } = link.receive()?;
@@ -135,18 +143,30 @@ impl Port {
     }
 
     /// Takes what the driver made available.
+    ///
+    /// # Errors
+    ///
+    /// [`PortFault`].
     pub fn take_requests(&mut self, now_ns: u64) -> Result<(), PortFault> {
         let ring = self.ring.as_mut().ok_or(PortFault::Order("kick"))?;
         Ok(self.disk.kicked(now_ns, ring, &mut self.memory)?)
     }
 
     /// Answers a kick.
+    ///
+    /// # Errors
+    ///
+    /// [`PortFault`].
     pub fn answer_kick(&mut self) -> Result<(), PortFault> {
         let reply = vhost::reply_number(vhost::KICK, 0);
         Ok(self.link.as_mut().ok_or(LinkFault::Closed)?.send(&reply)?)
     }
 
     /// Lets time pass. Returns whether the driver must be called.
+    ///
+    /// # Errors
+    ///
+    /// [`PortFault`].
     pub fn advance(
         &mut self,
         now_ns: u64,
@@ -158,11 +178,19 @@ impl Port {
     }
 
     /// Calls the driver; its answer is still to come.
+    ///
+    /// # Errors
+    ///
+    /// [`PortFault`].
     pub fn call(&mut self) -> Result<(), PortFault> {
         Ok(self.call.as_mut().ok_or(PortFault::Order("request"))?.call(0)?)
     }
 
     /// Takes the driver's answer to a call.
+    ///
+    /// # Errors
+    ///
+    /// [`PortFault`].
     pub fn take_answer(&mut self) -> Result<(), PortFault> {
         Ok(self.call.as_mut().ok_or(PortFault::Order("answer"))?.answer()?)
     }

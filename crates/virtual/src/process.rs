@@ -58,6 +58,10 @@ pub struct GuestProcess {
 
 impl GuestProcess {
     /// Starts a guest.
+    ///
+    /// # Errors
+    ///
+    /// The system's error when the program cannot be started.
     pub fn start(launch: Launch<'_>) -> io::Result<Self> {
         let Launch { directory, arguments, console } = launch;
         let mut command = Command::new("./linux");
@@ -83,6 +87,10 @@ impl GuestProcess {
     }
 
     /// Returns the end of the process, or `None` while it runs.
+    ///
+    /// # Errors
+    ///
+    /// The system's error when waiting fails.
     pub fn poll_exit(&mut self) -> io::Result<Option<Exit>> {
         if self.exit.is_none() {
             self.exit = wait(self.pid, libc::WNOHANG)?;
@@ -91,6 +99,10 @@ impl GuestProcess {
     }
 
     /// Waits until it ends by itself, at most for `limit`; then ends it.
+    ///
+    /// # Errors
+    ///
+    /// The system's error when waiting fails.
     pub fn wait_or_end(&mut self, limit: Duration) -> io::Result<Exit> {
         let step = Duration::from_millis(1);
         let mut waited = Duration::ZERO;
@@ -105,6 +117,10 @@ impl GuestProcess {
     }
 
     /// Ends it now, with every process it started.
+    ///
+    /// # Errors
+    ///
+    /// The system's error when waiting fails.
     pub fn end(&mut self) -> io::Result<Exit> {
         if let Some(exit) = self.exit {
             return Ok(exit);

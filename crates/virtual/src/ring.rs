@@ -110,6 +110,10 @@ pub struct Ring {
 
 impl Ring {
     /// A ring from which nothing was taken before `base`.
+    ///
+    /// # Errors
+    ///
+    /// [`RingFault::Size`].
     pub fn new(layout: RingLayout, base: u16) -> Result<Self, RingFault> {
         if !layout.size.is_power_of_two() || layout.size > LARGEST_RING {
             return Err(RingFault::Size(u32::from(layout.size)));
@@ -118,6 +122,10 @@ impl Ring {
     }
 
     /// The head of the next chain made available, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// [`RingFault::Outside`], [`RingFault::Overrun`], [`RingFault::Index`].
     pub fn next_head(&mut self, memory: &impl GuestMemory) -> Result<Option<u16>, RingFault> {
         let RingLayout { size, available, .. } = self.layout;
         let index = memory.read_u16(offset(available, 2)?)?;
@@ -166,6 +174,10 @@ impl Ring {
     }
 
     /// Hands a chain back, `written` bytes of its buffers having been written.
+    ///
+    /// # Errors
+    ///
+    /// [`RingFault::Outside`].
     pub fn push_used(
         &mut self,
         memory: &mut impl GuestMemory,
@@ -184,6 +196,10 @@ impl Ring {
     }
 
     /// Returns true if the driver wants a notification of used chains.
+    ///
+    /// # Errors
+    ///
+    /// [`RingFault::Outside`].
     pub fn wants_call(&self, memory: &impl GuestMemory) -> Result<bool, RingFault> {
         Ok(memory.read_u16(self.layout.available)? & AVAILABLE_NO_INTERRUPT == 0)
     }

@@ -121,6 +121,10 @@ pub struct RootBuilder {
 
 impl RootBuilder {
     /// An image whose first program is `init`.
+    ///
+    /// # Errors
+    ///
+    /// [`RootError`].
     pub fn new(init: &Path) -> Result<Self, RootError> {
         let mut tree = Tree::default();
         for point in MOUNT_POINTS {
@@ -142,6 +146,10 @@ impl RootBuilder {
     }
 
     /// Adds a program of this machine under its own path, with what it needs.
+    ///
+    /// # Errors
+    ///
+    /// [`RootError`].
     pub fn tool(&mut self, path: &Path) -> Result<(), RootError> {
         let read = |source| RootError::Read { path: path.to_path_buf(), source };
         let real = fs::canonicalize(path).map_err(read)?;
@@ -154,12 +162,20 @@ impl RootBuilder {
     }
 
     /// Adds a file of this machine at a path in the guest; a program comes with what it needs.
+    ///
+    /// # Errors
+    ///
+    /// [`RootError`].
     pub fn file(&mut self, from: &Path, to: &Path) -> Result<(), RootError> {
         let to = guest_path(to)?;
         self.put(from, &to)
     }
 
     /// Adds the files of a folder, those in folders below it left out, or a file.
+    ///
+    /// # Errors
+    ///
+    /// [`RootError`].
     pub fn folder(&mut self, from: &Path, to: &Path) -> Result<(), RootError> {
         if from.is_file() {
             return self.file(from, to);
@@ -179,6 +195,10 @@ impl RootBuilder {
     }
 
     /// Adds a file with this text.
+    ///
+    /// # Errors
+    ///
+    /// [`RootError::Relative`].
     pub fn text(&mut self, to: &Path, text: &str) -> Result<(), RootError> {
         let node = Node::File { executable: false, bytes: text.as_bytes().to_vec() };
         self.tree.add(&guest_path(to)?, node);
@@ -186,6 +206,10 @@ impl RootBuilder {
     }
 
     /// Makes the image.
+    ///
+    /// # Errors
+    ///
+    /// [`RootError::Keep`].
     pub fn build(self, keeping: Keeping) -> Result<RootImage, RootError> {
         let image = erofs::image(&self.tree);
         let manifest = self.tree.iter().filter_map(|(path, node)| match node {

@@ -165,6 +165,10 @@ pub enum MessageFault {
 }
 
 /// Checks a header before its payload is read.
+///
+/// # Errors
+///
+/// [`MessageFault::Version`], [`MessageFault::Length`].
 pub fn check(header: &Header) -> Result<(), MessageFault> {
     if header.flags & 3 != VERSION {
         return Err(MessageFault::Version(header.flags));
@@ -176,6 +180,10 @@ pub fn check(header: &Header) -> Result<(), MessageFault> {
 }
 
 /// Reads a request.
+///
+/// # Errors
+///
+/// [`MessageFault::Payload`].
 pub fn parse(header: &Header, payload: &[u8]) -> Result<Request, MessageFault> {
     let fault = || MessageFault::Payload { request: header.request, bytes: payload.len() };
     let number = || u64_at(payload, 0).ok_or_else(fault);

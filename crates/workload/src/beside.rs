@@ -51,6 +51,9 @@ impl std::fmt::Debug for dyn Step {
 impl Beside {
     /// Runs the steps that only prepare, such as writing a file, and returns their results.
     /// `index` gives each of several background workloads files of its own.
+    ///
+    /// # Errors
+    /// When a preparing step fails.
     pub fn prepare(
         params: &WorkloadParams,
         index: usize,
@@ -72,6 +75,9 @@ impl Beside {
     /// [`Beside::stop`]. Returns when the first operation of a step that tells its progress is
     /// complete, so that nothing measured after this runs alone; after [`LONGEST_START`] in any
     /// case. Does nothing when they already run.
+    ///
+    /// # Errors
+    /// When the thread cannot be started.
     pub fn start(&mut self, context: &StepContext<'_>) -> Result<(), WorkloadError> {
         let Some(steps) = self.steps.take() else { return Ok(()) };
         if let Some(progress) = &self.progress {
@@ -117,6 +123,9 @@ impl Beside {
     /// Ends the steps and waits until they have ended; nothing of them is open any more. Returns
     /// what they found since the start, in the order of the steps; a step that was not reached is
     /// absent. Empty when nothing runs.
+    ///
+    /// # Errors
+    /// The error of a step.
     pub fn stop(&mut self) -> Result<Vec<BesideStep>, WorkloadError> {
         let Some(Running { stop, thread }) = self.running.take() else { return Ok(Vec::new()) };
         stop.store(true, Ordering::Relaxed);

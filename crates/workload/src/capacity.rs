@@ -27,10 +27,19 @@ pub trait Medium {
     /// Bytes that it claims.
     fn claimed(&self) -> u64;
     /// Reads a whole buffer.
+    ///
+    /// # Errors
+    /// What the device says.
     fn read(&mut self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
     /// Writes a whole buffer.
+    ///
+    /// # Errors
+    /// What the device says.
     fn write(&mut self, buffer: &[u8], offset: u64) -> io::Result<()>;
     /// Brings what was written out of all caches.
+    ///
+    /// # Errors
+    /// What the device says.
     fn flush(&mut self) -> io::Result<()>;
 }
 
@@ -78,6 +87,9 @@ fn offsets(claimed: u64) -> Vec<u64> {
 }
 
 /// Stamps a few blocks, reads them back, and restores what they held, also after an error.
+///
+/// # Errors
+/// What the device says.
 pub fn quick(medium: &mut dyn Medium, seed: u64) -> io::Result<Found> {
     let offsets = offsets(medium.claimed());
     let mut kept = Vec::with_capacity(offsets.len());

@@ -153,6 +153,9 @@ pub struct Root {
 
 impl Root {
     /// Opens a copy.
+    ///
+    /// # Errors
+    /// The kernel's error.
     pub fn open(path: PathBuf) -> Result<Self, WorkloadError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let directory = rustix::fs::open(&path, flags, Mode::empty())

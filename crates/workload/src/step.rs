@@ -74,6 +74,9 @@ pub trait Acknowledged: std::fmt::Debug + Sync {
 
 impl<'a> StepContext<'a> {
     /// The mounted directory of a step that needs one.
+    ///
+    /// # Errors
+    /// [`WorkloadError::Unfit`] on a raw device.
     pub(crate) fn mounted(&self, step: &str) -> Result<&'a Path, WorkloadError> {
         self.directory
             .ok_or_else(|| WorkloadError::unfit(step, "needs a directory", "mount a filesystem"))

@@ -60,6 +60,9 @@ pub struct OpenTarget {
 
 impl OpenTarget {
     /// Tells the kernel that accesses are random: it then reads nothing ahead.
+    ///
+    /// # Errors
+    /// The kernel's error.
     pub(crate) fn advise_random(&self) -> Result<(), WorkloadError> {
         rustix::fs::fadvise(&self.file, 0, None, Advice::Random)
             .map_err(WorkloadError::file("advise on", &self.path))
@@ -67,6 +70,9 @@ impl OpenTarget {
 }
 
 /// Opens an existing path.
+///
+/// # Errors
+/// The kernel's error.
 pub fn open(path: &Path, access: Access) -> io::Result<File> {
     Ok(File::from(rustix::fs::open(path, access.flags(), Mode::empty())?))
 }
@@ -103,11 +109,17 @@ pub fn open_device(
 }
 
 /// Drops the clean cached pages of an open file.
+///
+/// # Errors
+/// The kernel's error.
 pub fn drop_cached(file: &File) -> io::Result<()> {
     Ok(rustix::fs::fadvise(file, 0, None, Advice::DontNeed)?)
 }
 
 /// Bytes that an ordinary user may still write in the filesystem of a directory.
+///
+/// # Errors
+/// The kernel's error.
 pub fn free_bytes(directory: &Path) -> io::Result<u64> {
     let facts = rustix::fs::statvfs(directory)?;
     Ok(facts.f_bavail.saturating_mul(facts.f_frsize))

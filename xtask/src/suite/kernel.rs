@@ -24,6 +24,10 @@ const OLD: &str = "made by another version";
 pub struct Building(Option<Child>);
 
 /// Says which kernel the tests will run, and begins to build the reduced one when there is none.
+///
+/// # Errors
+///
+/// When cargo cannot be started.
 pub fn begin(root: &Path) -> Result<Building> {
     let list = cargo_command(root).args(PROGRAM).args(["kernel", "list"]).output()?;
     if let Some(kernel) = current(&String::from_utf8_lossy(&list.stdout)) {
@@ -36,6 +40,10 @@ pub fn begin(root: &Path) -> Result<Building> {
 
 impl Building {
     /// Waits until it is built.
+    ///
+    /// # Errors
+    ///
+    /// When the process cannot be waited for.
     pub fn finish(&mut self) -> Result<()> {
         let Some(mut build) = self.0.take() else { return Ok(()) };
         if !build.wait()?.success() {

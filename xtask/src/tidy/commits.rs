@@ -9,6 +9,10 @@ use anyhow::{Context, Result, bail};
 const SUBJECT: usize = 72;
 
 /// Prints the commits of `range` whose subject is too long; whether there was none.
+///
+/// # Errors
+///
+/// When git does not know the range.
 pub fn command(root: &Path, range: &str) -> Result<bool> {
     let output = Command::new("git")
         .args(["log", "--format=%h %s", "--end-of-options", range])

@@ -87,6 +87,9 @@ impl Spool {
     }
 
     /// Releases the disk of a worker, unless another one has it.
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
     pub fn release_disk(&self, writer: &Writer) -> Result<(), ClusterError> {
         remove(&self.lock_of(&writer.disk).join(&writer.task))
     }

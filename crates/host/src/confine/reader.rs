@@ -134,6 +134,9 @@ fn failed(source: impl Into<io::Error>) -> Error {
 
 /// Turns this process into a reader for the rest of its life, which opens the files of `reach` alone where the
 /// kernel has Landlock. Call it before it has other threads.
+///
+/// # Errors
+/// The kernel's.
 pub fn become_reader(limits: Limits, reach: &Reach) -> Result<()> {
     limit(Resource::As, limits.address_space(), Some(0)).map_err(failed)?;
     limit(Resource::Cpu, limits.cpu_s, Some(Limits::GRACE_S)).map_err(failed)?;

@@ -34,6 +34,9 @@ pub fn mount(
 }
 
 /// Mounts a source as a kind of filesystem that this kernel configuration brings.
+///
+/// # Errors
+/// As [`mount`].
 pub(crate) fn mount_as(
     kind: &str,
     kernel_config: &str,
@@ -91,6 +94,9 @@ fn users(target: &Path) -> String {
 /// Unmounts, drops the buffers of the device and mounts again, so that the next step reads
 /// everything from the device; a filesystem in memory stays as it is. The unmount frees the pages, inodes and names of this filesystem;
 /// those of the host stay, so that no step is charged for reading programs from another disk.
+///
+/// # Errors
+/// Those of [`unmount`], [`caches::drop_device_buffers`] and [`mount`].
 pub fn remount_cold(
     definition: &FilesystemDefinition,
     source: &Path,

@@ -68,6 +68,9 @@ pub struct Service {
 
 impl Service {
     /// Starts rpcbind's part.
+    ///
+    /// # Errors
+    /// When its socket is in use.
     pub fn registry() -> Result<Self> {
         let failed = |source| call("listen where rpcbind does", source);
         let address = SocketAddr::from_abstract_name(REGISTRY).map_err(failed)?;
@@ -80,6 +83,9 @@ impl Service {
     }
 
     /// Starts rpcbind's part at its port on the loopback device, where kernels before 6.3 look for it.
+    ///
+    /// # Errors
+    /// When its port is in use.
     pub fn registry_at_its_port() -> Result<Self> {
         let listener = TcpListener::bind((super::ADDRESS, REGISTRY_PORT))
             .map_err(|source| call("listen at rpcbind's port", source))?;
@@ -90,6 +96,9 @@ impl Service {
     }
 
     /// Starts mountd's part on the loopback device.
+    ///
+    /// # Errors
+    /// When its port is in use.
     pub fn mounts(handle: Vec<u8>) -> Result<Self> {
         let listener = TcpListener::bind((super::ADDRESS, super::MOUNT_PORT))
             .map_err(|source| call("listen where mountd does", source))?;

@@ -106,6 +106,9 @@ pub(super) struct Joiner {
 
 impl Joiner {
     /// Adds a step; steps come in the order of time.
+    ///
+    /// # Errors
+    /// Those of the writer.
     pub(super) fn add(&mut self, step: Step, writer: &mut TraceWriter) -> Result<(), TraceError> {
         let first_ns = *self.first_ns.get_or_insert(step.time_ns);
         let step = Step { time_ns: step.time_ns.saturating_sub(first_ns), ..step };
@@ -246,6 +249,9 @@ impl Joiner {
     }
 
     /// Writes what is left.
+    ///
+    /// # Errors
+    /// Those of the writer.
     pub(super) fn finish(&mut self, writer: &mut TraceWriter) -> Result<(), TraceError> {
         self.settle(writer)?;
         self.write_open(writer)?;

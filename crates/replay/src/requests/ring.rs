@@ -228,6 +228,9 @@ fn longest(plan: &RequestPlan, place: &Place) -> usize {
 
 /// Writes every MiB that the plan reads or writes: a device answers reads of blocks that were never
 /// written without looking. Returns the bytes.
+///
+/// # Errors
+/// When the device cannot be written.
 pub fn fill(
     plan: &RequestPlan,
     place: &Place,

@@ -92,6 +92,9 @@ impl Packed {
     }
 
     /// Moves learnt blocks from memory to the file; the records, of a few words each, stay.
+    ///
+    /// # Errors
+    /// When the file cannot be made or written; everything is then as it was.
     pub(super) fn move_to_file(&mut self) -> io::Result<()> {
         self.slots.move_to_file()
     }

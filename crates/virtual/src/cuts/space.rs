@@ -320,6 +320,10 @@ impl Sequence {
     }
 
     /// The shortest of which `is_lost` still says so, dropping one part at a time.
+    ///
+    /// # Errors
+    ///
+    /// Those of `is_lost`.
     pub fn minimise<E>(
         self,
         is_lost: &mut impl FnMut(&[Self]) -> Result<Vec<bool>, E>,

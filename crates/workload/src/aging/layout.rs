@@ -34,6 +34,9 @@ pub struct Layout {
 
 impl Layout {
     /// Looks at every file below a directory; what is not yet written back is written back first.
+    ///
+    /// # Errors
+    /// When the directory or a file in it cannot be read.
     pub fn of(directory: &Path) -> Result<Self, WorkloadError> {
         let root = Root::open(directory.to_owned())?;
         rustix::fs::syncfs(&root.directory).map_err(WorkloadError::file("sync", directory))?;

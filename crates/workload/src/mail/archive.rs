@@ -280,6 +280,9 @@ pub(super) fn unpack(
 }
 
 /// Returns the time to read the archive once more, in ns: the speed of the source itself.
+///
+/// # Errors
+/// When it cannot be read.
 pub fn reading_time_ns(path: &Path) -> Result<u64, WorkloadError> {
     let mut file =
         seekwell_trust::open(path, u64::MAX).map_err(WorkloadError::file("open", path))?;

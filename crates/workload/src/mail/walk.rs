@@ -30,6 +30,9 @@ pub struct Entry<'a> {
 }
 
 /// Opens a directory below another.
+///
+/// # Errors
+/// The kernel's error.
 pub fn open_directory(at: BorrowedFd<'_>, name: &CStr) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     rustix::fs::openat(at, name, flags, Mode::empty())

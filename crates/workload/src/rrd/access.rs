@@ -74,6 +74,9 @@ fn failed(action: Action) -> impl FnOnce(Errno) -> AccessError {
 }
 
 /// Applies one update to a file in an open directory.
+///
+/// # Errors
+/// [`AccessError`].
 pub fn update(
     directory: impl AsFd,
     name: &str,

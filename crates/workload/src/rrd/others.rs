@@ -24,6 +24,9 @@ pub(super) struct Others {
 
 impl Others {
     /// Makes the folder, for files of this size.
+    ///
+    /// # Errors
+    /// When it cannot be made.
     pub fn new(parent: &Path, size: Bytes, seed: u64) -> Result<Self, WorkloadError> {
         let folder = parent.join("others");
         std::fs::create_dir(&folder).map_err(WorkloadError::file("make the directory", &folder))?;
@@ -42,6 +45,9 @@ impl Others {
 
     /// Makes a file, and syncs everything: the next file finds the filesystem as on a later day.
     /// Returns the bytes of the file.
+    ///
+    /// # Errors
+    /// When it cannot be written or synced.
     pub fn add(&mut self, name: &str) -> Result<u64, WorkloadError> {
         let path = self.folder.join(name);
         let failed = || WorkloadError::file("write", &path);

@@ -58,6 +58,9 @@ const FINE: u64 = u64::MAX;
 
 impl Poller {
     /// Starts a process.
+    ///
+    /// # Errors
+    /// When there can be no more processes.
     pub fn start(share: &Share<'_>) -> Result<Self, WorkloadError> {
         let failed =
             |source: io::Error| WorkloadError::file("start a process for", share.path)(source);
@@ -85,6 +88,9 @@ impl Poller {
     }
 
     /// Tells it to begin a poll.
+    ///
+    /// # Errors
+    /// When it has ended.
     pub fn begin(&mut self, poll: u64) -> Result<(), WorkloadError> {
         match self.commands.write_all(&poll.to_le_bytes()) {
             Ok(()) => Ok(()),

@@ -66,6 +66,9 @@ pub struct Tenant {
 }
 
 /// Makes its file, written in full.
+///
+/// # Errors
+/// The kernel's error.
 pub fn prepare(path: &Path) -> Result<(), WorkloadError> {
     let bytes = vec![0x5a; usize::try_from(TENANT_BYTES).unwrap_or(0)];
     std::fs::write(path, bytes).map_err(WorkloadError::file("write", path))
@@ -97,6 +100,9 @@ impl Tenant {
     }
 
     /// Ends it and returns the latencies of its fsyncs.
+    ///
+    /// # Errors
+    /// The error of a write or fsync.
     pub fn finish(mut self) -> Result<Latencies, WorkloadError> {
         self.stop.store(true, Ordering::Relaxed);
         match self.thread.take().map(JoinHandle::join) {
