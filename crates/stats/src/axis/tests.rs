@@ -1,5 +1,6 @@
 use super::*;
 use crate::field::Observed;
+use crate::question::Better;
 use crate::rng::seeded;
 
 /// Trials of a 3 by 3 lab: logarithms of the values by filesystem and scheduler, with noise.
