@@ -23,11 +23,16 @@ impl Device {
         Some(Self { name, number, folder })
     }
 
+    /// By its folder and name.
+    fn in_folder(folder: PathBuf, name: String) -> Option<Self> {
+        let number = DeviceNumber::parse(&sysfs::read_optional(&folder.join("dev"))?)?;
+        Some(Self { name, number, folder })
+    }
+
     /// By kernel name.
     pub(crate) fn by_name(system: &System, name: &str) -> Option<Self> {
         let folder = fs::canonicalize(system.block(name)).ok()?;
-        let number = DeviceNumber::parse(&sysfs::read_optional(&folder.join("dev"))?)?;
-        Some(Self { name: name.to_owned(), number, folder })
+        Self::in_folder(folder, name.to_owned())
     }
 
     /// By a path to its node.
@@ -52,9 +57,8 @@ impl Device {
             return None;
         }
         let folder = self.folder.parent()?.to_owned();
-        let number = DeviceNumber::parse(&sysfs::read_optional(&folder.join("dev"))?)?;
         let name = folder.file_name()?.to_str()?.to_owned();
-        Some(Self { name, number, folder })
+        Self::in_folder(folder, name)
     }
 
     /// Partitions of a disk.
@@ -63,11 +67,7 @@ impl Device {
             .into_iter()
             .filter_map(|name| {
                 let folder = self.folder.join(&name);
-                if !folder.join("partition").exists() {
-                    return None;
-                }
-                let number = DeviceNumber::parse(&sysfs::read_optional(&folder.join("dev"))?)?;
-                Some(Self { name, number, folder })
+                folder.join("partition").exists().then(|| Self::in_folder(folder, name))?
             })
             .collect()
     }

@@ -179,11 +179,6 @@ impl Error {
         move |source| Self::Io { action, path, source: source.into() }
     }
 
-    /// A file of the kernel that holds something else than was expected.
-    pub(crate) fn format(path: impl Into<PathBuf>, text: &str, expected: &'static str) -> Self {
-        Self::Format { path: path.into(), content: crate::sysfs::shortened(text), expected }
-    }
-
     /// For errors of system calls that concern no path.
     pub(crate) fn call<E: Into<io::Error>>(
         action: impl Into<String>,

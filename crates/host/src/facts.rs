@@ -187,8 +187,7 @@ pub(crate) fn nfs_lacks(system: &System) -> Vec<&'static str> {
 
 /// True when the kernel has this module, in itself, loaded or as a file.
 fn is_in_kernel(system: &System, module: &str) -> bool {
-    let release = sysfs::read_optional(&system.proc.join("sys/kernel/osrelease"));
-    let folder = system.modules.join(release.unwrap_or_default());
+    let folder = system.modules.join(release(system).unwrap_or_default());
     let mut lists = ["modules.builtin", "modules.dep"].into_iter();
     system.sys.join("module").join(module).exists()
         || lists.any(|list| {
@@ -222,8 +221,7 @@ pub(crate) fn mounts(system: &System, kind: &str) -> bool {
 
 /// Filesystems that the kernel reads alone, as far as distributions keep its configuration.
 fn read_only(system: &System) -> Vec<String> {
-    let release = sysfs::read_optional(&system.proc.join("sys/kernel/osrelease"));
-    let Some(release) = release else { return Vec::new() };
+    let Some(release) = release(system) else { return Vec::new() };
     let places = [
         system.boot.join(format!("config-{release}")),
         system.modules.join(release).join("config"),
@@ -240,10 +238,13 @@ fn read_only(system: &System) -> Vec<String> {
     own.filter_map(|one| one.kernel_type).map(str::to_owned).collect()
 }
 
+/// Release of the kernel.
+pub(crate) fn release(system: &System) -> Option<String> {
+    sysfs::read_optional(&system.proc.join("sys/kernel/osrelease"))
+}
+
 fn has_module(system: &System, alias: &str) -> bool {
-    let Some(release) = sysfs::read_optional(&system.proc.join("sys/kernel/osrelease")) else {
-        return false;
-    };
+    let Some(release) = release(system) else { return false };
     let aliases = system.modules.join(release).join("modules.alias");
     let text = sysfs::read_optional(&aliases).unwrap_or_default();
     text.lines().any(|line| line.split_whitespace().nth(1) == Some(alias))
@@ -270,15 +271,14 @@ fn schedulers(system: &System) -> Vec<String> {
 /// Describes the machine for the run file. Runs each program of the catalogue once.
 #[must_use]
 pub fn environment(system: &System) -> Environment {
-    let kernel = |name: &str| sysfs::read_optional(&system.proc.join("sys/kernel").join(name));
     let processors = sysfs::read_optional(&system.proc.join("cpuinfo")).unwrap_or_default();
     let online = system.sys.join("devices/system/cpu/online");
     let versions = versions()
         .into_iter()
         .filter_map(|(name, argument)| Some((name.to_owned(), version(system, name, argument)?)));
     Environment {
-        kernel_release: kernel("osrelease"),
-        kernel_version: kernel("version"),
+        kernel_release: release(system),
+        kernel_version: sysfs::read_optional(&system.proc.join("sys/kernel/version")),
         cpu_model: after_colon(&processors, "model name"),
         cpus_online: sysfs::read_optional(&online),
         cpu_governors: governors(system),

@@ -185,6 +185,13 @@ pub fn read_number<T: FromStr>(path: &Path) -> Result<Option<T>> {
     text.parse().map(Some).map_err(|_| Error::format(path, &text, "a number"))
 }
 
+impl Error {
+    /// A file of the kernel that holds something else than was expected.
+    pub(crate) fn format(path: impl Into<PathBuf>, text: &str, expected: &'static str) -> Self {
+        Self::Format { path: path.into(), content: shortened(text), expected }
+    }
+}
+
 /// At most 60 characters, for messages.
 pub(crate) fn shortened(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();

@@ -46,6 +46,14 @@ impl Finding {
     fn ready(what: &str, detail: impl Into<String>) -> Self {
         Self::new(what, State::Ready, detail, None)
     }
+
+    fn limited(what: &str, detail: impl Into<String>, remedy: &str) -> Self {
+        Self::new(what, State::Limited, detail, Some(remedy))
+    }
+
+    fn missing(what: &str, detail: impl Into<String>, remedy: &str) -> Self {
+        Self::new(what, State::Missing, detail, Some(remedy))
+    }
 }
 
 /// Looks at everything that a run on this machine may need. `scratch` is the folder for images.
@@ -123,11 +131,11 @@ impl Sorted {
             let detail = format!("program not installed: {}", self.without_program.join(", "));
             let packages: Vec<&str> = self.packages.into_iter().collect();
             let install = program::install(&packages.join(" "));
-            found.push(Finding::new(what, State::Missing, detail, Some(&install)));
+            found.push(Finding::missing(what, detail, &install));
         }
         if !self.not_in_kernel.is_empty() {
             let detail = format!("this kernel has no {}", self.not_in_kernel.join(", "));
-            found.push(Finding::new(what, State::Missing, detail, Some(remedy)));
+            found.push(Finding::missing(what, detail, remedy));
         }
         found
     }
@@ -183,7 +191,7 @@ fn tools(system: &System) -> Vec<Finding> {
         let detail = format!("not installed: {}", names.collect::<Vec<_>>().join(", "));
         let packages: Vec<&str> = missing.iter().map(|(_, package, _)| *package).collect();
         let install = program::install(&packages.join(" "));
-        found.push(Finding::new(what, State::Missing, detail, Some(&install)));
+        found.push(Finding::missing(what, detail, &install));
     }
     found
 }
@@ -193,24 +201,20 @@ fn root() -> Finding {
         return Finding::ready("root", "this is root");
     }
     let detail = "loop devices, mkfs, mount and schedulers need root";
-    Finding::new("root", State::Missing, detail, Some("run with sudo, or choose --place virtual"))
+    Finding::missing("root", detail, "run with sudo, or choose --place virtual")
 }
 
 fn loops(system: &System) -> Finding {
     let control = system.dev.join("loop-control");
     match open(&control, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()) {
         Ok(_) => Finding::ready("loop devices", "scratch images can be attached"),
-        Err(Errno::NOENT) => Finding::new(
+        Err(Errno::NOENT) => {
+            Finding::missing("loop devices", "/dev/loop-control not found", "modprobe loop")
+        }
+        Err(error) => Finding::missing(
             "loop devices",
-            State::Missing,
-            "/dev/loop-control not found",
-            Some("modprobe loop"),
-        ),
-        Err(error) => Finding::new(
-            "loop devices",
-            State::Missing,
             format!("/dev/loop-control cannot be opened: {error}"),
-            Some("run with sudo, outside a container"),
+            "run with sudo, outside a container",
         ),
     }
 }
@@ -218,14 +222,14 @@ fn loops(system: &System) -> Finding {
 /// Asks the kernel, by a nameless file that is gone at once.
 fn images(scratch: &Path) -> Finding {
     let what = "scratch images";
-    let remedy = Some("name a scratch directory on ext4, xfs or tmpfs");
+    let remedy = "name a scratch directory on ext4, xfs or tmpfs";
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
     let place = scratch.display();
     let file = match open(scratch, flags, Mode::RUSR | Mode::WUSR) {
         Ok(file) => file,
         Err(error) => {
             let detail = format!("no nameless file with direct I/O in {place}: {error}");
-            return Finding::new(what, State::Missing, detail, remedy);
+            return Finding::missing(what, detail, remedy);
         }
     };
     let asked = StatxFlags::from_bits_retain(libc::STATX_DIOALIGN);
@@ -237,7 +241,7 @@ fn images(scratch: &Path) -> Finding {
         let detail =
             format!("{place}: direct I/O from {} on, {free_gib} GiB free", Bytes(alignment));
         let remedy = "write sector = \"4k\" in the lab, or name another scratch directory";
-        return Finding::new(what, State::Limited, detail, Some(remedy));
+        return Finding::limited(what, detail, remedy);
     }
     Finding::ready(what, format!("{place}: direct I/O, {free_gib} GiB free"))
 }
@@ -284,13 +288,12 @@ fn io_uring(system: &System) -> Finding {
             let detail =
                 format!("forbidden (kernel.io_uring_disabled = {value}, or a container's filter)");
             let remedy = "sysctl kernel.io_uring_disabled=0, or use engine = \"psync\"";
-            Finding::new("io_uring", State::Missing, detail, Some(remedy))
+            Finding::missing("io_uring", detail, remedy)
         }
-        _ => Finding::new(
+        _ => Finding::missing(
             "io_uring",
-            State::Missing,
             "not in this kernel",
-            Some("use engine = \"psync\", or a kernel with CONFIG_IO_URING"),
+            "use engine = \"psync\", or a kernel with CONFIG_IO_URING",
         ),
     }
 }
@@ -299,17 +302,15 @@ fn memory_limit(system: &System) -> Finding {
     let what = "memory limit";
     match memory::version(system) {
         Ok(Some(CgroupVersion::V2)) => Finding::ready(what, "cgroup v2"),
-        Ok(Some(CgroupVersion::V1)) => Finding::new(
+        Ok(Some(CgroupVersion::V1)) => Finding::limited(
             what,
-            State::Limited,
             "cgroup v1: limits memory, not write-back",
-            Some("boot with systemd.unified_cgroup_hierarchy=1"),
+            "boot with systemd.unified_cgroup_hierarchy=1",
         ),
-        Ok(None) | Err(_) => Finding::new(
+        Ok(None) | Err(_) => Finding::missing(
             what,
-            State::Missing,
             "no memory controller",
-            Some("boot with cgroup_enable=memory, or write memory = \"unlimited\" in the lab"),
+            "boot with cgroup_enable=memory, or write memory = \"unlimited\" in the lab",
         ),
     }
 }
@@ -317,11 +318,10 @@ fn memory_limit(system: &System) -> Finding {
 fn swap(system: &System) -> Finding {
     match memory::swap(system) {
         Ok(Some(Bytes(0))) => Finding::ready("swap", "off"),
-        Ok(Some(size)) => Finding::new(
+        Ok(Some(size)) => Finding::limited(
             "swap",
-            State::Limited,
             format!("{size} is on: a memory limit may swap instead of limiting the cache"),
-            Some("run swapoff -a before the run"),
+            "run swapoff -a before the run",
         ),
         Ok(None) | Err(_) => Finding::new("swap", State::Limited, "not known", None),
     }
@@ -333,14 +333,13 @@ fn write_back(system: &System) -> Finding {
         Ok(unwritten) if unwritten.dirty.0 + unwritten.writeback.0 < 256 << 20 => {
             Finding::ready(what, "little is dirty")
         }
-        Ok(unwritten) => Finding::new(
+        Ok(unwritten) => Finding::limited(
             what,
-            State::Limited,
             format!(
                 "{} MiB are dirty: something is writing on this machine",
                 unwritten.dirty.0 >> 20
             ),
-            Some("wait for it, or run: sync"),
+            "wait for it, or run: sync",
         ),
         Err(error) => Finding::new(what, State::Limited, error.to_string(), None),
     }
@@ -351,7 +350,7 @@ fn pressure(system: &System) -> Finding {
         return Finding::ready("pressure", "/proc/pressure is there");
     }
     let detail = "no /proc/pressure: timelines lack it";
-    Finding::new("pressure", State::Missing, detail, Some("boot with psi=1"))
+    Finding::missing("pressure", detail, "boot with psi=1")
 }
 
 fn block_events(system: &System) -> Finding {
@@ -367,13 +366,8 @@ fn block_events(system: &System) -> Finding {
             "tracefs is not mounted; it is mounted when events are requested",
         );
     }
-    let remedy = Some("mount -t tracefs tracefs /sys/kernel/tracing");
-    Finding::new(
-        "block events",
-        State::Missing,
-        "tracefs is not mounted, or without block events",
-        remedy,
-    )
+    let detail = "tracefs is not mounted, or without block events";
+    Finding::missing("block events", detail, "mount -t tracefs tracefs /sys/kernel/tracing")
 }
 
 fn governor(system: &System) -> Finding {
@@ -381,11 +375,10 @@ fn governor(system: &System) -> Finding {
     match governors.as_slice() {
         [] => Finding::ready("CPU frequency", "not controlled by the kernel"),
         [one] if one == "performance" => Finding::ready("CPU frequency", "governor performance"),
-        several => Finding::new(
+        several => Finding::limited(
             "CPU frequency",
-            State::Limited,
             format!("governor {}: times depend on what ran before", several.join(", ")),
-            Some("cpupower frequency-set -g performance"),
+            "cpupower frequency-set -g performance",
         ),
     }
 }
