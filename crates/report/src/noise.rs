@@ -37,8 +37,10 @@ struct Trial {
     place: f64,
 }
 
-/// Possible sources: the name, the remedy, and what was seen of it in a trial.
-const SOURCES: [(&str, &str, fn(&Trial) -> Option<f64>); 3] = [
+/// A possible source: its name, the remedy, and its value in a trial.
+type Source = (&'static str, &'static str, fn(&Trial) -> Option<f64>);
+
+const SOURCES: [Source; 3] = [
     (
         "follows the load on the CPUs",
         "stop other programs on this machine, or keep the trials off their CPUs with [trial] cpus",

@@ -91,12 +91,13 @@ fn an_answer_names_pick_cost_survival_and_the_command_that_checks_it() {
         size: "32GiB",
         start: None,
         now: Some("ext4"),
+        recording: Some("a.trace is most like the load log."),
         like: Some("/dev/sdb is ST1, 2TB, rotating"),
         own: "  seekwell plan log.toml\n",
     };
     let text = asked.text(80);
-    let expected = "log on A disk\n  /dev/sdb is ST1, 2TB, rotating: nearest in the atlas. Modelled as disk, a new\n  \
-                    partition of 32GiB at its start.\n\n  Pick ";
+    let expected = "log on A disk\n  a.trace is most like the load log. /dev/sdb is ST1, 2TB, rotating: nearest in\n  \
+                    the atlas. Modelled as disk, a new partition of 32GiB at its start.\n\n  Pick ";
     assert!(text.starts_with(expected), "{text}");
     assert!(text.contains("you have         ext4/none: 3.0 times worse than the best\n"), "{text}");
     assert!(
