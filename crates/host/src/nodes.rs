@@ -150,7 +150,11 @@ impl dyn Nodes {
         if let Some(length) = text.parse::<u32>().ok().filter(|_| is_length) {
             let neighbour = if length < MOST_REQUESTS { length + 1 } else { length - 1 };
             // Where the kernel refuses it, it says so about the length itself, or there is no scheduler to inform.
-            let _ = self.write_patiently(path, &neighbour.to_string());
+            if let Err(error) = self.write_patiently(path, &neighbour.to_string())
+                && error.raw_os_error() == Some(libc::EBUSY)
+            {
+                return Err(error);
+            }
         }
         self.write_patiently(path, text)
     }

@@ -274,7 +274,7 @@ impl Interval {
         Self { value, low: value, high: value }
     }
 
-    /// What becomes of it by a function that never falls.
+    /// Its value and ends by a function that never falls.
     fn map(self, of: impl Fn(f64) -> f64) -> Self {
         Self { value: of(self.value), low: of(self.low), high: of(self.high) }
     }

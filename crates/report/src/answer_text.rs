@@ -201,7 +201,7 @@ impl AnswerText {
         }
     }
 
-    /// What is close, what is out, and the basis; empty if nothing is said of them.
+    /// Sentences about the close and the out, and the basis; empty if nothing is said of them.
     pub(crate) fn others(&self) -> String {
         let spans = self.close.iter().chain(&self.out).map(|spans| joined(spans));
         let texts = spans.chain([self.basis.clone()]).filter(|text| !text.is_empty());

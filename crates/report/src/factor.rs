@@ -1,6 +1,18 @@
 //! Factors between a stack and the leader, in words.
 
+use crate::number::unit_of;
 use seekwell_model::lab::Better;
+use seekwell_model::metrics::Unit;
+use seekwell_model::verdict::Verdict;
+
+/// Returns true for a speed or a time: stacks are faster then, and better otherwise.
+pub(crate) fn is_speed(verdict: &Verdict) -> bool {
+    matches!(
+        (unit_of(&verdict.metric), verdict.better),
+        (Some(Unit::Seconds | Unit::Nanoseconds), Better::Lower)
+            | (Some(Unit::PerSecond | Unit::MegabytesPerSecond), Better::Higher)
+    )
+}
 
 /// Returns the factor by which the leader is better than a stack with this ratio.
 pub(crate) fn benefit(better: Better, ratio: f64) -> f64 {

@@ -7,8 +7,7 @@
 //! the factors are multiplied. Both bounds of the difference between the leader and the next stack
 //! are widened by the factor.
 
-use crate::answer_text::Measure;
-use crate::factor::{benefit, factor, list};
+use crate::factor::{benefit, factor, is_speed, list};
 use crate::number::{exact_percent, percent};
 use crate::view::RunView;
 use seekwell_model::model_error::{CHECKED_TO, ModelError, ModelErrors, RequestClass};
@@ -66,7 +65,7 @@ pub(crate) fn on_device(view: &RunView) -> Option<OnDevice> {
     let said = said(&found);
     let mut on_device = OnDevice { holds: None, advantage: None, sentences: vec![] };
     match rival.filter(|rival| compared.contains(&rival.stack.as_str())) {
-        Some(rival) => on_device.judge_winner(view, leader, rival, whole, &said)?,
+        Some(rival) => on_device.judge_winner(verdict, leader, rival, whole, &said)?,
         None => on_device.sentences.push(format!(
             "On the model {} are within your tie of {}; real devices may differ: {said}.",
             list(&verdict.stacks),
@@ -92,20 +91,20 @@ impl OnDevice {
     /// Compares the advantage of the winner with the error; `None` without an advantage.
     fn judge_winner(
         &mut self,
-        view: &RunView,
+        verdict: &Verdict,
         leader: &str,
         rival: &Ratio,
         error: f64,
         said: &str,
     ) -> Option<()> {
-        let gain = |ratio: f64| benefit(view.verdict.better, ratio);
+        let gain = |ratio: f64| benefit(verdict.better, ratio);
         let centre = rival.ratio.map(gain)?;
         let ends = [rival.low.map_or(centre, gain), rival.high.map_or(centre, gain)];
         let (low, high) = (ends[0].min(ends[1]) / error, ends[0].max(ends[1]) * error);
         let holds = low > 1.0;
         self.holds = Some(holds);
         self.advantage = Some([low, high]);
-        let range = range(&Measure::of(view), low, high);
+        let range = range(verdict, low, high);
         let next = &rival.stack;
         self.sentences.push(if holds {
             format!("On real devices {leader} is still {range} {next}: {said}.")
@@ -119,8 +118,8 @@ impl OnDevice {
 }
 
 /// `1.2 to 3.4 times as fast as`, `6 to 27 % faster than`, `from 6 % slower to 27 % faster than`.
-fn range(measure: &Measure, low: f64, high: f64) -> String {
-    let (fast, faster, slow, slower) = match measure.is_speed() {
+fn range(verdict: &Verdict, low: f64, high: f64) -> String {
+    let (fast, faster, slow, slower) = match is_speed(verdict) {
         true => ("fast", "faster", "slow", "slower"),
         false => ("good", "better", "bad", "worse"),
     };

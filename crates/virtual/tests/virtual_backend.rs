@@ -309,7 +309,7 @@ fn reads_per_second(backend: &VirtualBackend, model: &str) -> BTreeMap<String, f
         assert_eq!(queue.scheduler.as_ref(), Some(&scheduler));
         // As many writes as requests, also where the device's own depth is 1.
         if let Some(writes) = queue.tunables.get("async_depth") {
-            assert_eq!(writes, &queue.nr_requests.unwrap().to_string());
+            assert!(writes.parse::<u32>().unwrap() >= queue.nr_requests.unwrap(), "{queue:?}");
         }
         (scheduler, value(&record, "seek", "iops"))
     };

@@ -87,7 +87,7 @@ pub fn run(session: &Session, arguments: &AskArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// A recording beside the loads of the atlas.
+/// Likeness of a recording to the loads of the atlas.
 enum Recorded {
     /// The nearest load, and a sentence that says how near it is.
     Near(&'static str, String),

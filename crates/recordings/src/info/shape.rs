@@ -17,7 +17,7 @@ const SYNC_DOUBLINGS: f64 = 16.0;
 /// Doublings of calls at a time that make two loads entirely different in it.
 const DEPTH_DOUBLINGS: f64 = 5.0;
 
-/// What a load asks of a filesystem. `None` is a part that it does not have.
+/// Demands of a load on a filesystem. `None` is a part that it does not have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Shape {
     /// Reads as a share of reads and writes.

@@ -144,7 +144,7 @@ impl Measure {
     }
 
     /// Returns true for a speed or a time: stacks are faster then, and better otherwise.
-    pub(crate) fn is_speed(&self) -> bool {
+    fn is_speed(&self) -> bool {
         matches!(self, Self::Time | Self::NamedTime(_) | Self::Rate(_))
     }
 

@@ -53,7 +53,7 @@ fn a_log_that_syncs_every_other_line_is_nearer_than_one_that_never_does() {
     let with = |writes_per_sync| Shape { writes_per_sync, ..log() };
     let distances = [Some(2.0), Some(64.0), None].map(|syncs| log().distance(&with(syncs)));
     assert!(distances.is_sorted() && distances[0] > 0.0, "{distances:?}");
-    assert!(distances[2] > 0.3, "{distances:?}");
+    assert!(distances[2] > 0.25, "{distances:?}");
 }
 
 #[test]
