@@ -40,7 +40,7 @@ Exit status: 0 done or verdict reached, 1 error, 2 usage, 3 refused for safety,
   seekwell ask                         asks for load, device and filesystem
   seekwell ask --load postgresql --device nvme
   seekwell ask --load log --device /dev/sdb --now ext4
-  seekwell ask --load db.trace --device hdd  the load that is most like a recording
+  seekwell ask --load db.trace --device hdd  for the load most like a recording
   seekwell ask --load mail --lab mine.toml   the lab, for a disk of your own
 
 Answers come from the atlas: runs on modelled devices in virtual time, which `seekwell atlas check`
@@ -69,7 +69,7 @@ Needs the lab kernel: seekwell kernel build. A build of Seekwell holds atlas/cel
         r#"Examples:
   seekwell atlas check log/ssd-nvme-512gb/xfs/none
   seekwell atlas check --random 2
-  seekwell atlas check --changed       after a change of kernel, models, loads or guests
+  seekwell atlas check --changed       after another kernel, model, load or guest
 
 A cell is the same if its trials sent the same number of requests and bytes in every step, and the
 median agrees to 0.01 %; it is near if the median alone agrees. One that is the same with another lab
