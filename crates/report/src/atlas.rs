@@ -120,11 +120,21 @@ pub fn cell_fingerprint<'a>(records: impl IntoIterator<Item = &'a Record>) -> St
     digest(&steps.map(requests).collect::<Vec<_>>().join("\n"))
 }
 
-/// True if two medians are as close as those of two builds of one program.
+/// True if two medians are equal but for the start of a step.
 #[must_use]
 pub fn is_same_value(one: Option<f64>, other: Option<f64>) -> bool {
+    are_within(1e-4, one, other)
+}
+
+/// True if two medians are as close as those of two builds of one program: nearly all of `benches/runs/atlas/builds.csv`.
+#[must_use]
+pub fn is_near_value(one: Option<f64>, other: Option<f64>) -> bool {
+    are_within(5e-3, one, other)
+}
+
+fn are_within(share: f64, one: Option<f64>, other: Option<f64>) -> bool {
     match (one, other) {
-        (Some(one), Some(other)) => (one - other).abs() <= 1e-4 * one.abs(),
+        (Some(one), Some(other)) => (one - other).abs() <= share * one.abs(),
         (one, other) => one == other,
     }
 }

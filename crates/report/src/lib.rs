@@ -49,7 +49,7 @@ mod fixture;
 
 pub use atlas::{
     Asked, Cell, Entry, SitePage, atlas_entries, atlas_lines, cell_fingerprint, comparison_key,
-    is_same_value, questions_markdown, site,
+    is_near_value, is_same_value, questions_markdown, site,
 };
 pub use bench_text::bench_text;
 pub use compare_text::{compare_markdown, compare_text};

@@ -69,11 +69,11 @@ Needs the lab kernel: seekwell kernel build. A build of Seekwell holds atlas/cel
         r#"Examples:
   seekwell atlas check log/ssd-nvme-512gb/xfs/none
   seekwell atlas check --random 2
-  seekwell atlas check --changed       after another kernel, model, load or guest
+  seekwell atlas check --changed       after a change of kernel or model
 
 A cell is the same if its trials sent the same number of requests and bytes in every step, and the
-median agrees to 0.01 %; it is near if the median alone agrees. One that is the same with another lab
-kernel counts, and the line says so.
+median agrees to 0.01 %; it is near if the median agrees to 0.5 %, as of two builds of one program.
+One that is the same with another lab kernel counts, and the line says so.
 
 Exit status: 0 no cell moved, 1 a cell moved."#,
     ),

@@ -10,7 +10,8 @@ use seekwell_model::plan::PlannedTrial;
 use seekwell_model::record::Status;
 use seekwell_model::units::Nanos;
 use seekwell_report::{
-    Cell, Entry, atlas_entries, atlas_lines, cell_fingerprint, comparison_key, is_same_value,
+    Cell, Entry, atlas_entries, atlas_lines, cell_fingerprint, comparison_key, is_near_value,
+    is_same_value,
 };
 use seekwell_session::atlas::{AtlasDevice, DEVICES, LOADS, device, lab, load};
 use seekwell_session::{LabText, Options, Planned, Session, Standing};
@@ -211,7 +212,7 @@ fn check(session: &Session, arguments: &AtlasCheckArgs) -> Result<Exit, Failure>
     let took = Nanos(u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX));
     let near = match near {
         0 => String::new(),
-        near => format!("; {near} agree in the value and not in the number of requests"),
+        near => format!("; {near} agree to 0.5 % alone"),
     };
     terminal::talk(&format!("{} cells recomputed in {took}: none moved{near}", chosen.len()));
     Ok(Exit::Done)
@@ -222,7 +223,7 @@ fn check(session: &Session, arguments: &AtlasCheckArgs) -> Result<Exit, Failure>
 enum Again {
     /// The same requests, and the same value as far as two builds agree.
     Same,
-    /// The same value by another number of requests: some depend on the nanosecond of a flush or a step's end.
+    /// A value as near as two builds have it: some requests depend on the nanosecond of a flush or a step's end.
     Near,
     Moved,
 }
@@ -263,10 +264,10 @@ fn again(
     let ok = records.iter().filter(|record| record.status == Status::Ok);
     let values: Vec<f64> = ok.filter_map(|one| one.metric(&entry.metric)).collect();
     let now = seekwell_stats::estimate::median(&values);
-    let standing = match is_same_value(cell.median, now) {
-        true if fingerprint == cell.fingerprint => Again::Same,
-        true => Again::Near,
-        false => Again::Moved,
+    let standing = match () {
+        () if fingerprint == cell.fingerprint && is_same_value(cell.median, now) => Again::Same,
+        () if is_near_value(cell.median, now) => Again::Near,
+        () => Again::Moved,
     };
     let change = cell.median.zip(now);
     let change = change

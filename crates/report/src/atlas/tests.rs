@@ -79,6 +79,7 @@ fn a_cell_moves_with_any_request_but_not_with_the_start_of_a_step() {
         Some(DeviceTotals { writes: 2, ..DeviceTotals::default() });
     assert_ne!(more, of(&later));
     assert!(is_same_value(Some(1.0), Some(1.00009)) && !is_same_value(Some(1.0), Some(1.0002)));
+    assert!(is_near_value(Some(1.0), Some(1.004)) && !is_near_value(Some(1.0), Some(1.006)));
     assert!(is_same_value(None, None) && !is_same_value(None, Some(1.0)));
 }
 
