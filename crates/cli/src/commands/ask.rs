@@ -62,7 +62,15 @@ pub fn run(session: &Session, arguments: &AskArgs) -> Result<Exit, Failure> {
     };
     let Some(entry) = entries.iter().find(|one| one.load == load && one.device == device.model)
     else {
-        return draft(load, device, trace.is_none());
+        let model = device.model;
+        return match (&trace, &likeness) {
+            (Some(trace), Some(likeness)) => Ok(unanswered(
+                &format!("{likeness} The atlas has no run of {load} on {model}."),
+                trace,
+                device,
+            )),
+            _ => draft(load, device),
+        };
     };
     if arguments.json {
         let text = atlas_lines(std::slice::from_ref(entry))
@@ -118,12 +126,19 @@ fn recorded(path: &Path, device: &AtlasDevice) -> Result<Recorded, Failure> {
     if *distance <= NEAR {
         return Ok(Recorded::Near(load, sentence));
     }
-    terminal::data(&terminal::harmless(&format!(
-        "Nothing near is in the atlas. {sentence} Up to {NEAR} counts as near.\nTo find out, replay it on the \
-         model and on your disk:\n{}",
-        own_replay(path, device).trim_end()
-    )));
+    let said = format!("Nothing near is in the atlas. {sentence} Up to {NEAR} counts as near.");
+    unanswered(&said, path, device);
     Ok(Recorded::Far)
+}
+
+/// Says why there is no answer for a recording, and the commands that find one.
+fn unanswered(why: &str, trace: &Path, device: &AtlasDevice) -> Exit {
+    let commands = own_replay(trace, device);
+    terminal::data(&terminal::harmless(&format!(
+        "{why}\nTo find out, replay it on the model and on your disk:\n{}",
+        commands.trim_end()
+    )));
+    Exit::NotResolved
 }
 
 /// Commands that replay a recording on a model and on a disk.
@@ -223,14 +238,14 @@ fn write_lab(load: &str, path: &Path) -> Result<(), Failure> {
     output::create(path, Kind::Lab, own_lab(load).unwrap_or_default().as_bytes())
 }
 
-/// Drafts the lab of a load that was not run on a device; with a recording its lab is drafted by `advise`.
-fn draft(load: &str, device: &AtlasDevice, writes: bool) -> Result<Exit, Failure> {
+/// Drafts the lab of a load that was not run on a device.
+fn draft(load: &str, device: &AtlasDevice) -> Result<Exit, Failure> {
     terminal::data(&format!(
         "Nothing near is in the atlas: {load} was not run on {}.",
         device.model
     ));
     let path = PathBuf::from(format!("{load}.toml"));
-    if writes && path.symlink_metadata().is_err() {
+    if path.symlink_metadata().is_err() {
         write_lab(load, &path)?;
     }
     terminal::data(&format!(
