@@ -62,13 +62,11 @@ pub fn run(session: &Session, arguments: &AskArgs) -> Result<Exit, Failure> {
     };
     let Some(entry) = entries.iter().find(|one| one.load == load && one.device == device.model)
     else {
-        let model = device.model;
         return match (&trace, &likeness) {
-            (Some(trace), Some(likeness)) => Ok(unanswered(
-                &format!("{likeness} The atlas has no run of {load} on {model}."),
-                trace,
-                device,
-            )),
+            (Some(trace), Some(likeness)) => {
+                let why = format!("{likeness} The atlas has no run of {load} on {}.", device.model);
+                Ok(unanswered(&why, trace, device))
+            }
             _ => draft(load, device),
         };
     };
