@@ -319,7 +319,7 @@ fn changed(
         terminal::talk("the kernel, the models, the loads and the guests are those of the atlas");
         return Ok(Exit::Done);
     }
-    let said = format!("{runs} runs made anew: {moved} cells moved, {flipped} answers flipped");
+    let said = format!("runs made anew: {runs}, cells moved: {moved}, answers flipped: {flipped}");
     match moved {
         0 => {
             terminal::talk(&said);
