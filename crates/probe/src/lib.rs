@@ -71,7 +71,7 @@ pub trait Target {
     /// Lets time pass until `at_ns`; returns at once when it is over.
     fn wait_until(&mut self, at_ns: u64);
 
-    /// Lets so many nanoseconds pass.
+    /// Lets this number of nanoseconds pass.
     fn pause(&mut self, ns: u64) {
         self.wait_until(self.now_ns() + ns);
     }

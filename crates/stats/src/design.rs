@@ -9,7 +9,7 @@ pub struct Design {
 }
 
 impl Design {
-    /// From the level of every stack on every axis; `None` when stacks have different numbers of axes.
+    /// Makes a design of the level of every stack on every axis; `None` when stacks have different numbers of axes.
     #[must_use]
     pub fn new(levels: Vec<Vec<usize>>) -> Option<Self> {
         let axes = levels.first().map_or(0, Vec::len);

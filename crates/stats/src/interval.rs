@@ -66,7 +66,7 @@ impl Interval {
         Self { low: self.low.exp(), centre: self.centre.exp(), high: self.high.exp() }
     }
 
-    /// From "worse by" in logarithms to the ratio of a metric with this better direction.
+    /// Ratio of a metric with this better direction, of an interval of "worse by" in logarithms.
     pub(crate) fn ratio(self, better: Better) -> Self {
         match better {
             Better::Lower => self,

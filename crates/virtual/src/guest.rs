@@ -5,7 +5,7 @@
 
 use std::convert::Infallible;
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::os::unix::process::ExitStatusExt;
@@ -127,14 +127,18 @@ fn obey(mut voice: Voice) -> Result<Infallible, GuestError> {
 /// Bytes of the page cache that the program and what is read after it take.
 const CACHED_BYTES: u64 = 64 << 20;
 
+/// Bytes that one call reads of it.
+const READ_BYTES: usize = 1 << 20;
+
 /// Reads the program, whose code is at its beginning, and of the root image what is missing from a round number. Every
 /// build has its functions on other pages, and another length: a page that is read in the middle of a trial takes a few
 /// looks at the clock of 256 ns each, and the kernel writes back by the memory that is left.
 fn fill_cache(root: &Path) -> Result<(), GuestError> {
     let read = |path: &Path, most: u64| -> Result<u64, GuestError> {
         let file = File::open(path).map_err(failed(format!("open {}", path.display())))?;
-        io::copy(&mut file.take(most), &mut io::sink())
-            .map_err(failed(format!("read {}", path.display())))
+        // In large pieces: a system call of a guest takes longer than reading a page.
+        let mut file = BufReader::with_capacity(READ_BYTES, file.take(most));
+        io::copy(&mut file, &mut io::sink()).map_err(failed(format!("read {}", path.display())))
     };
     let program = read(Path::new(RootImage::INIT), CACHED_BYTES)?;
     read(root, CACHED_BYTES - program)?;

@@ -252,7 +252,7 @@ fn several_disks_keep_their_roles_and_places() {
     assert_eq!(roles, ["data", "journal"]);
 }
 
-/// Cuts the power of a recorded run after so many requests; a second guest looks at what is left.
+/// Cuts the power of a recorded run after this number of requests; a second guest looks at the rest.
 fn survives(stage: &Stage, kind: &str, events: usize) -> String {
     let empty = || DiskSetup::empty("data", device("ide-40gb-2005"), &stage.settings());
     let mut disk = empty();

@@ -31,18 +31,16 @@ pub fn run(session: &Session, arguments: &AskArgs) -> Result<Exit, Failure> {
         None => asker.ask(question, ""),
     };
     let asked = arguments.load.is_none() && stdin().is_terminal();
-    let word = answer(&arguments.load, &questions[0])?;
-    let trace = (load(&word).is_none() && Path::new(&word).exists()).then(|| PathBuf::from(&word));
+    let of = answer(&arguments.load, &questions[0])?;
+    let (known, trace) = (load(&of), Path::new(&of));
+    if known.is_none() && !trace.exists() {
+        return Err(no_load(&of));
+    }
     if let Some(path) = &arguments.lab {
-        let load = load(&word).ok_or_else(|| no_lab(&word, trace.as_deref()))?;
-        write_lab(load, path)?;
+        write_lab(known.ok_or_else(|| no_lab(trace))?, path)?;
         if arguments.device.is_none() {
             return Ok(Exit::Done);
         }
-    }
-    let known = load(&word);
-    if known.is_none() && trace.is_none() {
-        return Err(no_load(&word));
     }
     let word = answer(&arguments.device, &questions[1])?;
     let (device, reason) = found(session, &word)?;
@@ -53,22 +51,18 @@ pub fn run(session: &Session, arguments: &AskArgs) -> Result<Exit, Failure> {
     let file = session.device(device.model)?;
     let entries = entries()?;
     // Last, because a reader of traces may do nothing else.
-    let (load, likeness) = match (known, &trace) {
-        (Some(load), _) => (load, None),
-        (None, trace) => match recorded(trace.as_deref().unwrap_or(Path::new("")), device)? {
-            Recorded::Near(load, sentence) => (load, Some(sentence)),
-            Recorded::Far => return Ok(Exit::NotResolved),
+    let (load, likeness) = match known {
+        Some(load) => (load, None),
+        None => match recorded(trace)? {
+            Recorded { load: Some(load), sentence } => (load, Some(sentence)),
+            Recorded { load: None, sentence } => return Ok(unanswered(&sentence, trace, device)),
         },
     };
     let Some(entry) = entries.iter().find(|one| one.load == load && one.device == device.model)
     else {
-        return match (&trace, &likeness) {
-            (Some(trace), Some(likeness)) => {
-                let why = format!("{likeness} The atlas has no run of {load} on {}.", device.model);
-                Ok(unanswered(&why, trace, device))
-            }
-            _ => draft(load, device),
-        };
+        let Some(likeness) = likeness else { return draft(load, device) };
+        let why = format!("{likeness} The atlas has no run of {load} on {}.", device.model);
+        return Ok(unanswered(&why, trace, device));
     };
     if arguments.json {
         let text = atlas_lines(std::slice::from_ref(entry))
@@ -84,9 +78,9 @@ pub fn run(session: &Session, arguments: &AskArgs) -> Result<Exit, Failure> {
         now: now.as_deref(),
         recording: likeness.as_deref(),
         like: reason.as_deref(),
-        own: &match &trace {
-            Some(trace) => own_replay(trace, device),
-            None => own(load, Path::new(&format!("{load}.toml"))),
+        own: &match known {
+            None => own_replay(trace, device),
+            Some(_) => own(load, Path::new(&format!("{load}.toml"))),
         },
     };
     terminal::data(terminal::harmless(&asked.text(terminal::width())).trim_end());
@@ -94,15 +88,15 @@ pub fn run(session: &Session, arguments: &AskArgs) -> Result<Exit, Failure> {
 }
 
 /// Likeness of a recording to the loads of the atlas.
-enum Recorded {
-    /// The nearest load, and a sentence that says how near it is.
-    Near(&'static str, String),
-    /// None is near, which was said.
-    Far,
+struct Recorded {
+    /// The nearest load; `None` if none is near.
+    load: Option<&'static str>,
+    /// Sentence that says how near the nearest is.
+    sentence: String,
 }
 
 /// The load of the atlas that a recording is most like.
-fn recorded(path: &Path, device: &AtlasDevice) -> Result<Recorded, Failure> {
+fn recorded(path: &Path) -> Result<Recorded, Failure> {
     foreign::confine(&Reach::default().reading(path));
     let summary = Trace::open(path).and_then(|trace| Summary::of(&trace));
     let summary = summary.map_err(|error| Failure::from_error(&error))?;
@@ -121,12 +115,15 @@ fn recorded(path: &Path, device: &AtlasDevice) -> Result<Recorded, Failure> {
         "{name} is most like the load {load}, at a distance of {distance:.2} (0 is the same, 1 has nothing in \
          common); next is {next}, {farther:.2}."
     );
-    if *distance <= NEAR {
-        return Ok(Recorded::Near(load, sentence));
-    }
-    let said = format!("Nothing near is in the atlas. {sentence} Up to {NEAR} counts as near.");
-    unanswered(&said, path, device);
-    Ok(Recorded::Far)
+    Ok(match *distance <= NEAR {
+        true => Recorded { load: Some(load), sentence },
+        false => Recorded {
+            load: None,
+            sentence: format!(
+                "Nothing near is in the atlas. {sentence} Up to {NEAR} counts as near."
+            ),
+        },
+    })
 }
 
 /// Says why there is no answer for a recording, and the commands that find one.
@@ -148,14 +145,11 @@ fn own_replay(trace: &Path, device: &AtlasDevice) -> String {
     )
 }
 
-fn no_lab(word: &str, trace: Option<&Path>) -> Failure {
-    match trace {
-        Some(_) => Failure::Usage(format!(
-            "--lab writes labs of the atlas's own loads; that of a recording is written by: seekwell advise {}",
-            shell_word(word)
-        )),
-        None => no_load(word),
-    }
+fn no_lab(trace: &Path) -> Failure {
+    Failure::Usage(format!(
+        "--lab writes labs of the atlas's own loads; that of a recording is written by: seekwell advise {}",
+        shell_word(&trace.to_string_lossy())
+    ))
 }
 
 /// The answer of a person without a filesystem.

@@ -364,7 +364,7 @@ impl Planner {
         }
     }
 
-    /// A descriptor is no more.
+    /// A descriptor was closed.
     pub(super) fn drop_descriptor(&mut self, process: u32, fd: i32) {
         let before = self.handles.take(process, fd);
         self.dropped(before);

@@ -50,17 +50,6 @@ const fn device(
     Question { device, caveat, ..load(name, text, &[]) }
 }
 
-/// A question about schedulers.
-const fn schedulers(
-    name: &'static str,
-    text: &'static str,
-    choices: &'static [&'static str],
-    loads: &'static [&'static str],
-    caveat: &'static str,
-) -> Question {
-    Question { axis: |cell| &cell.scheduler, ..filesystems(name, text, choices, loads, caveat) }
-}
-
 pub(super) const QUESTIONS: &[Question] = &[
     filesystems("ext4-or-xfs", "ext4 or xfs?", &["ext4", "xfs"], &[], MODEL),
     filesystems(
@@ -119,20 +108,26 @@ pub(super) const QUESTIONS: &[Question] = &[
         &[],
         "relatime, the default, writes an access time once a day.",
     ),
-    schedulers(
-        "scheduler",
-        "Which I/O scheduler for a database?",
-        &["none", "mq-deadline", "bfq"],
-        &["database"],
-        "CPU time, which limits the fastest devices, is not counted.",
-    ),
-    schedulers(
-        "scheduler-copy",
-        "Which I/O scheduler for a desktop during a copy?",
-        &["none", "mq-deadline", "kyber", "bfq"],
-        &["desktop"],
-        "The copy pays for it; the cells have its rate too.",
-    ),
+    Question {
+        axis: |cell| &cell.scheduler,
+        ..filesystems(
+            "scheduler",
+            "Which I/O scheduler for a database?",
+            &["none", "mq-deadline", "bfq"],
+            &["database"],
+            "CPU time, which limits the fastest devices, is not counted.",
+        )
+    },
+    Question {
+        axis: |cell| &cell.scheduler,
+        ..filesystems(
+            "scheduler-copy",
+            "Which I/O scheduler for a desktop during a copy?",
+            &["none", "mq-deadline", "kyber", "bfq"],
+            &["desktop"],
+            "The copy pays for it; the cells have its rate too.",
+        )
+    },
     device(
         "sd-card",
         "Which filesystem for an SD card?",

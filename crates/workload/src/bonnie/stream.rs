@@ -55,7 +55,7 @@ impl<'a> Stream<'a> {
         Aligned::zeroed(self.params.chunk.0)
     }
 
-    /// Calls `work` with the open file so many times or until the step is stopped, then syncs it.
+    /// Calls `work` with the open file `times` times or until the step is stopped, then syncs it.
     fn repeat(
         self,
         flags: OFlags,
