@@ -78,9 +78,13 @@ pub fn command(root: &Path) -> Result<bool> {
 
 /// Writes the table of times next to what cargo builds.
 fn keep(root: &Path, times: &str) -> Result<()> {
-    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
-    let file = root.join(target).join("test-seconds.txt");
+    let file = root.join(target()).join("test-seconds.txt");
     fs::write(&file, times).with_context(|| format!("cannot write {}", file.display()))
+}
+
+/// The folder that cargo builds in.
+fn target() -> OsString {
+    std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into())
 }
 
 /// Environment variables of every test.
