@@ -15,6 +15,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Error, Result, bail};
 use seekwell_testing::printed;
 
+use crate::program;
+
 mod meaning;
 #[cfg(test)]
 mod tests;
@@ -51,12 +53,13 @@ pub fn write(root: &Path) -> Result<bool> {
     for path in write_all(root, &documents())? {
         println!("written: {path}");
     }
+    let program = built(root)?;
     for (path, flag) in [(COMMAND_REFERENCE, "--reference"), (SCHEMA, "--schema")] {
-        if write_asked(root, path, flag)? {
+        if write_asked(root, &program, path, flag)? {
             println!("written: {path}");
         }
     }
-    for (path, text) in printed(root)? {
+    for (path, text) in printed(root, &program)? {
         let whole = root.join(&path);
         if committed(&whole)?.as_ref() != Some(&text) {
             fs::write(&whole, text).with_context(|| format!("cannot write {}", path.display()))?;
@@ -67,22 +70,15 @@ pub fn write(root: &Path) -> Result<bool> {
 }
 
 /// Documents with figures of kept runs, as the program prints them today.
-fn printed(root: &Path) -> Result<Vec<(PathBuf, String)>> {
+fn printed(root: &Path, built: &Path) -> Result<Vec<(PathBuf, String)>> {
     let scratch = tempfile::tempdir().context("cannot make a folder for printed pages")?;
-    let program = || {
-        let mut command = cargo();
-        command.args(RUN);
-        command
-    };
+    let program = || Command::new(built);
     let printer = printed::Printer { root, scratch: scratch.path(), program: &program };
     printer.documents().map_err(Error::msg)
 }
 
-/// Arguments of cargo that run the program.
-const RUN: [&str; 7] = ["run", "--quiet", "--profile", "test", "--package", "seekwell", "--"];
-
-fn cargo() -> Command {
-    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+fn built(root: &Path) -> Result<PathBuf> {
+    program::build(root)?.context("the program does not build")
 }
 
 /// Documents that the program prints about its own commands and JSON. The program is run, not
@@ -91,10 +87,9 @@ fn cargo() -> Command {
 const COMMAND_REFERENCE: &str = "docs/command-reference.md";
 const SCHEMA: &str = "docs/run.schema.json";
 
-fn write_asked(root: &Path, path: &str, flag: &str) -> Result<bool> {
-    let output = cargo()
+fn write_asked(root: &Path, program: &Path, path: &str, flag: &str) -> Result<bool> {
+    let output = Command::new(program)
         .current_dir(root)
-        .args(RUN)
         .args(["documents", flag])
         .stderr(Stdio::inherit())
         .output()
@@ -119,7 +114,7 @@ fn write_asked(root: &Path, path: &str, flag: &str) -> Result<bool> {
 /// When a file cannot be read, or the program fails.
 pub fn check(root: &Path) -> Result<bool> {
     let mut all = check_generated(root)?;
-    for (path, text) in printed(root)? {
+    for (path, text) in printed(root, &built(root)?)? {
         if let Some((line, what)) = differs(&root.join(&path), &text)? {
             println!(
                 "{}:{line}: {what}, the program prints something else of its kept runs, run `cargo xtask docs`",

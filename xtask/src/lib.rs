@@ -13,6 +13,7 @@
 mod areas;
 pub mod docs;
 pub mod mutants;
+mod program;
 pub mod suite;
 pub mod tidy;
 pub mod tree;

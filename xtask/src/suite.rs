@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use seekwell_testing::{SEED, SKIP_LOG};
 
-use crate::{docs, tidy};
+use crate::{docs, program, tidy};
 
 mod kernel;
 mod lanes;
@@ -31,10 +31,6 @@ use tally::Tally;
 
 /// Time within which a detached loop device or a guardian must disappear.
 const SETTLE: Duration = Duration::from_secs(10);
-
-/// Clippy compiles the workspace: a pass of its own would look at every crate a second time.
-const COMPILER: &str = "RUSTC_WORKSPACE_WRAPPER";
-const WITH_LINTS: &str = "clippy-driver";
 
 /// Runs everything and prints the counts; whether nothing failed and something ran.
 ///
@@ -78,13 +74,8 @@ pub fn command(root: &Path) -> Result<bool> {
 
 /// Writes the table of times next to what cargo builds.
 fn keep(root: &Path, times: &str) -> Result<()> {
-    let file = root.join(target()).join("test-seconds.txt");
+    let file = root.join(program::target()).join("test-seconds.txt");
     fs::write(&file, times).with_context(|| format!("cannot write {}", file.display()))
-}
-
-/// The folder that cargo builds in.
-fn target() -> OsString {
-    std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into())
 }
 
 /// Environment variables of every test.
@@ -103,14 +94,8 @@ fn headed<T>(title: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     work()
 }
 
-fn cargo_command(root: &Path) -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.current_dir(root).env(COMPILER, WITH_LINTS);
-    command
-}
-
 fn cargo(root: &Path, arguments: &[&str]) -> Result<bool> {
-    let status = cargo_command(root)
+    let status = program::cargo(root)
         .args(arguments)
         .status()
         .with_context(|| format!("cannot run cargo {}", arguments.join(" ")))?;
@@ -214,7 +199,7 @@ impl<L: Fn() -> Result<Machine>, R: FnMut() -> Result<()> + Send> TestRun<'_, L,
                 lanes[usize::from(!touches_the_machine)].push(job);
             }
         }
-        let mut command = cargo_command(self.root);
+        let mut command = program::cargo(self.root);
         command.args(["test", "--doc", "--no-fail-fast"]).args(self.selection);
         lanes[1].push(Job {
             name: "examples of the documentation".to_owned(),

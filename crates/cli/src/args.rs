@@ -9,7 +9,7 @@ mod help;
 mod traces;
 mod tried;
 
-pub use atlas::{AskArgs, AtlasCheckArgs, AtlasCommand, AtlasRunArgs, PublishArgs};
+pub use atlas::{AskArgs, AtlasCheckArgs, AtlasCommand, AtlasRunArgs, PublishArgs, TuneArgs};
 pub use devices::{DeviceCheckArgs, DeviceCommand, DeviceCompareArgs, DeviceServeArgs, ProbeArgs};
 pub use elsewhere::{ClusterArgs, DoctorArgs, MergeArgs, WorkArgs};
 pub use files::{ExtractArgs, FileCommand, RepairArgs, VerifyArgs};
@@ -86,6 +86,9 @@ pub enum Command {
     /// The same as `atlas publish`
     #[command(hide = true)]
     Publish(PublishArgs),
+    /// The same as `atlas tune`
+    #[command(hide = true)]
+    Tune(TuneArgs),
     /// Verify, repair, merge or extract run files
     #[command(subcommand)]
     File(FileCommand),

@@ -26,6 +26,7 @@ pub mod report;
 pub mod run;
 pub mod trace;
 pub mod tried;
+pub mod tune;
 pub mod verify;
 pub mod watch;
 pub mod why;

@@ -104,6 +104,7 @@ fn dispatch(command: args::Command) -> Result<Exit, Failure> {
         Command::Ask(words) => commands::ask::run(&machine::session()?, &words),
         Command::Atlas(command) => commands::atlas::run(&machine::session()?, &command),
         Command::Publish(words) => dispatch(Command::Atlas(AtlasCommand::Publish(words))),
+        Command::Tune(words) => dispatch(Command::Atlas(AtlasCommand::Tune(words))),
         Command::File(command) => file(command),
         Command::Kernel(command) => {
             on_this_machine(|session| commands::kernel::run(session, &command))

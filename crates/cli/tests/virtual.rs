@@ -711,3 +711,31 @@ fn two_random_cells_of_the_atlas_come_out_again() {
     let kept = |line: &&str| line.starts_with("same ") || line.starts_with("near ");
     assert_eq!(text.lines().filter(kept).count(), 2, "{text}");
 }
+
+#[test]
+fn a_search_of_options_ends_with_a_run_of_the_best_few() {
+    let folder = tempfile::tempdir().unwrap();
+    let (status, _, text) = said(folder.path(), &["tune", "--load", "frob", "--device", "nvme"]);
+    assert_eq!(status, Some(2), "{text}");
+    assert!(text.contains("frob is neither a load of the atlas"), "{text}");
+    if !can_run(
+        "a_search_of_options_ends_with_a_run_of_the_best_few",
+        &["mkfs.ext4", "mkfs.xfs", "mkfs.btrfs"],
+    ) {
+        return;
+    }
+    let lab = "[[workload]]\nkind = \"mail\"\nfiles = 20\n[judge]\nmetric = \"unpack.elapsed_durable\"\nrounds = 6\n";
+    std::fs::write(folder.path().join("own.toml"), lab).unwrap();
+    let words = ["tune", "--load", "own.toml", "--device", "cf", "--trials", "12"];
+    let (status, text, talk) = said(folder.path(), &words);
+    assert!(matches!(status, Some(0 | 4)), "{text}{talk}");
+    assert!(text.contains("configurations searched with a trial each: "), "{text}");
+    assert!(talk.contains("ext4, xfs, btrfs on cf-transcend-133x; at most 12 trials"), "{talk}");
+    let output = seekwell(folder.path()).args(["report", "tune.seekwell", "--json"]).output();
+    let run: Value = serde_json::from_str(&data(&output.unwrap())).unwrap();
+    let stacks = run["plan"]["stacks"].as_array().unwrap();
+    assert_eq!(stacks.len(), 8, "{stacks:?}");
+    let (status, text, _) =
+        said(folder.path(), &["plan", "tune.toml", "--on", "cf-transcend-133x"]);
+    assert_eq!(status, Some(0), "{text}");
+}

@@ -5,6 +5,7 @@
 //! `{block}` the block size in bytes, `{block_sectors}` in logical sectors of the device, `{dir}` the
 //! mount point. Adding a filesystem is adding an entry here.
 
+mod choices;
 mod own;
 mod refused;
 mod remote;
@@ -15,6 +16,7 @@ pub use remote::NFS_CLIENT;
 use crate::units::Bytes;
 use crate::workloads::Program;
 
+pub use choices::Choice;
 pub use own::Own;
 pub use refused::{MkfsOptions, RefusedOption};
 
@@ -131,6 +133,8 @@ pub struct FilesystemDefinition {
     pub options: MkfsOptions,
     /// Mount options, up to a `=`, that name another device or file: the agent sets them itself.
     pub refused_mount: &'static [&'static str],
+    /// Options that a search tries; empty for what is not searched.
+    pub choices: &'static [Choice],
 }
 
 impl FilesystemDefinition {
@@ -187,6 +191,7 @@ const UNMADE: FilesystemDefinition = FilesystemDefinition {
     version: None,
     options: harmless(""),
     refused_mount: NOTHING,
+    choices: &[],
 };
 
 /// Fields that most filesystems made by a program share.
@@ -331,7 +336,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         mkfs: &["mkfs.ext3", "-q", "-F"],
         ..EXT4
     },
-    EXT4,
+    FilesystemDefinition { choices: choices::EXT4, ..EXT4 },
     FilesystemDefinition {
         name: "ext4-nojournal",
         doc: "ext4 without a journal.",
@@ -389,6 +394,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
             ],
         },
         refused_mount: &["logdev", "rtdev"],
+        choices: choices::XFS,
         ..MADE
     },
     FilesystemDefinition {
@@ -411,6 +417,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         version: Some(("mkfs.btrfs", "--version")),
         options: BTRFS_OPTIONS,
         refused_mount: &["device"],
+        choices: choices::BTRFS,
         ..MADE
     },
     FilesystemDefinition {
@@ -434,6 +441,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
             with_value: "acCdeEglLoORsStTUwz",
             refused: &[RefusedOption::new("-c", "names other devices")],
         },
+        choices: choices::F2FS,
         ..MADE
     },
     FilesystemDefinition {

@@ -52,6 +52,7 @@ mod sizing;
 mod slurm_doctor;
 mod traces;
 mod tried;
+mod tuned;
 mod why;
 mod worker;
 
@@ -83,4 +84,5 @@ pub use setup::{Opened, Setup};
 pub use sizing::{Amounts, Seen};
 pub use slurm_doctor::{ClusterQuestion, slurm_findings};
 pub use tried::{Tried, TriedTrace};
+pub use tuned::{Tuned, Tuning, WORTH};
 pub use why::{Asked, AskedTwin, Step};

@@ -44,6 +44,7 @@ pub mod pilot;
 pub mod question;
 pub mod race;
 pub mod rng;
+pub mod search;
 pub mod serial;
 pub mod shrink;
 pub mod special;

@@ -7,14 +7,10 @@ use std::process::{Child, Command};
 
 use anyhow::Result;
 
-use super::cargo_command;
+use crate::program;
 
 #[cfg(test)]
 mod tests;
-
-/// Builds the program as the build of all tests does, with the features that all packages together ask for: by itself
-/// it would have others, and a fifth of the libraries and every room would be compiled twice.
-const BUILD: [&str; 6] = ["test", "--no-run", "--locked", "--workspace", "--test", "exports"];
 
 /// Marks kernels that another version of the program made.
 const OLD: &str = "made by another version";
@@ -29,10 +25,7 @@ pub struct Building(Option<Child>);
 ///
 /// When cargo or the program cannot be started.
 pub fn begin(root: &Path) -> Result<Building> {
-    if !cargo_command(root).args(BUILD).status()?.success() {
-        return Ok(Building(None));
-    }
-    let program = root.join(super::target()).join("debug/seekwell");
+    let Some(program) = program::build(root)? else { return Ok(Building(None)) };
     let list = Command::new(&program).args(["kernel", "list"]).output()?;
     if let Some(kernel) = current(&String::from_utf8_lossy(&list.stdout)) {
         eprintln!("built before: {kernel}");

@@ -14,8 +14,9 @@ use super::lanes::Job;
 mod tests;
 
 /// Rooms whose tests attach, mount, claim and change nothing outside their temporary folder.
-const ASIDE: [&str; 17] = [
+const ASIDE: [&str; 18] = [
     "bench",
+    "cluster",
     "device",
     "fixtures",
     "model",
@@ -155,7 +156,7 @@ pub(super) fn build(
     let mut built = Built::default();
     let mut all = true;
     for targets in BUILDS {
-        let output = super::cargo_command(root)
+        let output = crate::program::cargo(root)
             .envs(environment.iter().map(|(name, value)| (name, value)))
             .args(["test", "--no-run", "--message-format", "json"])
             .args(targets)

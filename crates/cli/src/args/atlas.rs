@@ -32,6 +32,8 @@ pub enum AtlasCommand {
     Check(AtlasCheckArgs),
     /// Write the atlas as a static site, for a browser or any web server
     Publish(PublishArgs),
+    /// Search the options of mkfs, mount and queue for a load on a modelled device, then run the best few
+    Tune(TuneArgs),
     /// Print the questions that the atlas answers as a Markdown table
     Questions,
 }
@@ -83,4 +85,31 @@ pub struct PublishArgs {
     /// Replace existing files even if they are not earlier pages
     #[arg(long)]
     pub force: bool,
+}
+
+/// Arguments of `tune`.
+#[derive(Args, Debug)]
+pub struct TuneArgs {
+    /// Load, such as mail, postgresql or log, or the path of a lab, whose workload is taken
+    #[arg(long)]
+    pub load: String,
+    /// Device: a word such as nvme or hdd, a model, or the path of a disk, which is not opened
+    #[arg(long)]
+    pub device: String,
+    /// Trials of the search at most; the run of the best few comes after them
+    #[arg(long, value_name = "N", default_value_t = 250, value_parser = clap::value_parser!(u16).range(10..))]
+    pub trials: u16,
+    /// Run file of the best few; their lab is written next to it [default: tune.seekwell, or tune-2.seekwell …]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Print the run of the best few as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+    /// Search nothing: measure every configuration in which these axes differ, by number for each filesystem, such as
+    /// 0,1,8;0,7 and print them as CSV; to judge the search by
+    #[arg(long, value_name = "AXES", hide = true)]
+    pub every: Option<String>,
+    /// Number of parallel trials [default: one for each CPU]; does not affect results
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
 }

@@ -200,7 +200,10 @@ fn no_load(word: &str) -> Failure {
 }
 
 /// The device for a word, a model or a path; with a path the reason for the choice.
-fn found(session: &Session, word: &str) -> Result<(&'static AtlasDevice, Option<String>), Failure> {
+pub(super) fn found(
+    session: &Session,
+    word: &str,
+) -> Result<(&'static AtlasDevice, Option<String>), Failure> {
     if word.starts_with('/') {
         let (system, path) = (&session.machine().system, Path::new(word));
         let (device, reason) = like(system, path).map_err(Failure::Error)?;

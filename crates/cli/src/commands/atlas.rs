@@ -2,7 +2,7 @@
 //! be run again.
 
 use crate::args::{AtlasCheckArgs, AtlasCommand, AtlasRunArgs, PublishArgs};
-use crate::commands::{report, run};
+use crate::commands::{report, run, tune};
 use crate::failure::{Exit, Failure};
 use crate::{machine, output, terminal};
 use seekwell_host::output::Kind;
@@ -42,6 +42,7 @@ pub fn run(session: &Session, command: &AtlasCommand) -> Result<Exit, Failure> {
         AtlasCommand::Run(arguments) => make(session, arguments),
         AtlasCommand::Check(arguments) => check(session, arguments),
         AtlasCommand::Publish(arguments) => publish(session, arguments),
+        AtlasCommand::Tune(arguments) => tune::run(session, arguments),
         AtlasCommand::Questions => {
             terminal::data(&seekwell_report::questions_markdown(&entries()?, &kind));
             Ok(Exit::Done)

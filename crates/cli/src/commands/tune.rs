@@ -1,0 +1,126 @@
+//! `seekwell tune`: options of mkfs, mount and queue, searched in virtual time; a run of the best few answers.
+
+use crate::args::TuneArgs;
+use crate::commands::tried::{free_name, write_lab};
+use crate::commands::{ask, run};
+use crate::failure::{Exit, Failure};
+use crate::{machine, terminal};
+use seekwell_session::atlas::{lab, load};
+use seekwell_session::{LabText, Options, Session, Tuned, Tuning, WORTH};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Searches, says what single options do, and runs the best few.
+///
+/// # Errors
+/// When load or device are not known, or a guest fails.
+pub fn run(session: &Session, arguments: &TuneArgs) -> Result<Exit, Failure> {
+    let (device, _) = ask::found(session, &arguments.device)?;
+    let mut options = Options { jobs: arguments.jobs, ..Options::of("virtual") };
+    let known = load(&arguments.load).and_then(|load| lab(load, device));
+    let text = match &known {
+        Some(text) => LabText::new(arguments.load.as_str(), text),
+        None => {
+            let path = Path::new(&arguments.load);
+            if !path.exists() {
+                return Err(Failure::Usage(format!(
+                    "{} is neither a load of the atlas, which seekwell ask lists, nor the path of a lab",
+                    arguments.load
+                )));
+            }
+            options.on = vec![device.model.to_owned()];
+            LabText::read(path)?
+        }
+    };
+    let tuning = Tuning::new(session, &text, &options)?;
+    let names: Vec<&str> = tuning.filesystems().collect();
+    terminal::talk(&format!(
+        "{} configurations of {} on {}; at most {} trials in virtual time",
+        tuning.configurations(),
+        names.join(", "),
+        device.model,
+        arguments.trials
+    ));
+    let stop = machine::stop_on_interrupt()?;
+    if let Some(axes) = &arguments.every {
+        return every(&tuning, axes, &stop);
+    }
+    let tuned = tuning.search(usize::from(arguments.trials), &stop, &mut |done, best| {
+        terminal::talk(&format!("{done} trials; best so far {best}"));
+    })?;
+    terminal::data(terminal::harmless(&effects(&tuned)).trim_end());
+
+    let path = arguments.output.clone().unwrap_or_else(|| free_name("tune"));
+    let lab = path.with_extension("toml");
+    let text = LabText {
+        bytes: tuned.lab.as_bytes().into(),
+        name: lab.display().to_string(),
+        directory: text.directory,
+    };
+    let planned = session.resolve(&text, &options)?.plan()?;
+    run::carry_out(planned, &path, false, false)?;
+    write_lab(&lab, &tuned.lab, &options)?;
+    run::conclude(&path, arguments.json)
+}
+
+/// Configurations of one plan.
+const BATCH: usize = 64;
+
+/// Measures an exhaustive set; prints a row as soon as it is known, with the levels of its axes and the value, lower
+/// being better.
+fn every(tuning: &Tuning<'_>, axes: &str, stop: &Arc<AtomicBool>) -> Result<Exit, Failure> {
+    let numbers = |list: &str| list.split(',').map(str::parse).collect::<Result<Vec<usize>, _>>();
+    let axes = axes.split(';').map(numbers).collect::<Result<Vec<_>, _>>();
+    let axes = axes.map_err(|error| Failure::Usage(format!("--every: {error}")))?;
+    terminal::data("space,levels,value");
+    for batch in tuning.every(&axes).chunks(BATCH) {
+        for (point, value) in batch.iter().zip(tuning.measure(batch, 1, stop)?) {
+            let levels: Vec<String> = point.levels.iter().map(ToString::to_string).collect();
+            let value = value.map_or_else(String::new, |value| format!("{value:.9e}"));
+            terminal::data(&format!("{},{},{value}", point.space, levels.join(".")));
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// The effects of single options: those that matter a line each, the others in one.
+fn effects(tuned: &Tuned) -> String {
+    let failed = tuned.measured.iter().filter(|(_, value)| value.is_none()).count();
+    let each = match tuned.rounds {
+        1 => "a trial each".to_owned(),
+        rounds => {
+            format!("{rounds} trials each, which differ by up to {:.0} %", tuned.spread * 100.0)
+        }
+    };
+    let best = match tuned.best == tuned.default {
+        true => "the default of its filesystem".to_owned(),
+        false => format!("{} as {}", times(tuned.gain), tuned.default),
+    };
+    let mut lines = vec![format!(
+        "Searched {} configurations, {each}. Best: {}, {best}.",
+        tuned.measured.len() - failed,
+        tuned.best
+    )];
+    if failed > 0 {
+        lines.push(format!("Not measured: {failed}, such as a queue longer than the device's."));
+    }
+    let matters = |factor: &f64| factor.ln().abs() >= WORTH;
+    let (some, none): (Vec<_>, Vec<_>) =
+        tuned.effects.iter().partition(|(_, factor)| matters(factor));
+    lines.push(format!("Each option alone, against {}:", tuned.default));
+    lines.extend(some.iter().map(|(option, factor)| format!("  {option:<28} {}", times(*factor))));
+    if !none.is_empty() {
+        let names: Vec<&str> = none.iter().map(|(option, _)| option.as_str()).collect();
+        lines.push(format!("  less than {} %: {}", WORTH * 100.0, names.join(", ")));
+    }
+    lines.push("Now the best few, with other work:".to_owned());
+    terminal::fitted(&lines.join("\n"), 2, Some(terminal::width()))
+}
+
+fn times(factor: f64) -> String {
+    match factor {
+        factor if factor >= 1.0 => format!("{factor:.2} times as fast"),
+        factor => format!("{:.2} times as slow", 1.0 / factor),
+    }
+}

@@ -1,0 +1,37 @@
+//! The program, as the build of all tests makes it.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+/// Clippy compiles the workspace: a pass of its own would look at every crate a second time.
+const COMPILER: &str = "RUSTC_WORKSPACE_WRAPPER";
+const WITH_LINTS: &str = "clippy-driver";
+
+/// Builds the program with the features that all packages together ask for: by itself it would have others, and a
+/// fifth of the libraries and every room would be compiled twice.
+const BUILD: [&str; 6] = ["test", "--no-run", "--locked", "--workspace", "--test", "exports"];
+
+/// Cargo in a checkout, with the lints of clippy.
+pub(crate) fn cargo(root: &Path) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root).env(COMPILER, WITH_LINTS);
+    command
+}
+
+/// The folder that cargo builds in.
+pub(crate) fn target() -> OsString {
+    std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into())
+}
+
+/// Builds the program and returns its path; `None` when it does not build, which is then told on standard error.
+///
+/// # Errors
+///
+/// When cargo cannot be started.
+pub(crate) fn build(root: &Path) -> Result<Option<PathBuf>> {
+    let status = cargo(root).args(BUILD).status().context("cannot run cargo")?;
+    Ok(status.success().then(|| root.join(target()).join("debug/seekwell")))
+}
