@@ -125,7 +125,7 @@ fn texts(words: &[&str]) -> Value {
 }
 
 impl Configured {
-    fn name<'a>(table: &'a Table) -> &'a str {
+    fn name(table: &Table) -> &str {
         table.get("name").and_then(Value::as_str).unwrap_or_default()
     }
 

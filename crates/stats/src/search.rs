@@ -62,10 +62,11 @@ pub fn priced(point: &Point, value: f64, least: f64) -> f64 {
     value * (1.0 + least).powi(i32::try_from(point.changes()).unwrap_or(i32::MAX))
 }
 
+/// Measures configurations that are independent of each other; their values in the same order.
+pub type Measure<'a, E> = dyn FnMut(&[Point]) -> Result<Vec<Option<f64>>, E> + 'a;
+
 /// Searches the spaces with at most `most` measurements. A change has to gain the share `least` to be taken, see
 /// [`priced`].
-///
-/// `measure` gets configurations that are independent of each other, and returns their values in the same order.
 ///
 /// # Errors
 /// Those of `measure`.
@@ -73,7 +74,7 @@ pub fn search<E>(
     spaces: &[Space],
     most: usize,
     least: f64,
-    measure: &mut dyn FnMut(&[Point]) -> Result<Vec<Option<f64>>, E>,
+    measure: &mut Measure<'_, E>,
 ) -> Result<Measured, E> {
     let mut walk =
         Walk { spaces, most, least, measure, measured: Vec::new(), known: HashMap::new() };
@@ -100,7 +101,7 @@ struct Walk<'a, E> {
     spaces: &'a [Space],
     most: usize,
     least: f64,
-    measure: &'a mut dyn FnMut(&[Point]) -> Result<Vec<Option<f64>>, E>,
+    measure: &'a mut Measure<'a, E>,
     measured: Measured,
     known: HashMap<Point, Option<f64>>,
 }
