@@ -724,17 +724,18 @@ fn a_search_of_options_ends_with_a_run_of_the_best_few() {
     ) {
         return;
     }
-    let lab = "[[workload]]\nkind = \"mail\"\nfiles = 20\n[judge]\nmetric = \"unpack.elapsed_durable\"\nrounds = 6\n";
+    let lab = "[[workload]]\nkind = \"mail\"\nfiles = 5\n[judge]\nmetric = \"unpack.elapsed_durable\"\nrounds = 6\n";
     std::fs::write(folder.path().join("own.toml"), lab).unwrap();
     let words = ["tune", "--load", "own.toml", "--device", "cf", "--trials", "12"];
     let (status, text, talk) = said(folder.path(), &words);
     assert!(matches!(status, Some(0 | 4)), "{text}{talk}");
-    assert!(text.contains("configurations searched with a trial each: "), "{text}");
+    assert!(text.contains("Searched ") && text.contains("Each option alone, against "), "{text}");
     assert!(talk.contains("ext4, xfs, btrfs on cf-transcend-133x; at most 12 trials"), "{talk}");
     let output = seekwell(folder.path()).args(["report", "tune.seekwell", "--json"]).output();
     let run: Value = serde_json::from_str(&data(&output.unwrap())).unwrap();
-    let stacks = run["plan"]["stacks"].as_array().unwrap();
-    assert_eq!(stacks.len(), 8, "{stacks:?}");
+    // The best and the default of each filesystem, where they differ.
+    let stacks = run["stacks"].as_array().unwrap().len();
+    assert!((3..=8).contains(&stacks), "{stacks}");
     let (status, text, _) =
         said(folder.path(), &["plan", "tune.toml", "--on", "cf-transcend-133x"]);
     assert_eq!(status, Some(0), "{text}");

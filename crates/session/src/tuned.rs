@@ -240,13 +240,22 @@ impl<'a> Tuning<'a> {
         progress: &mut dyn FnMut(usize, &str),
     ) -> Result<Tuned, SessionError> {
         let spaces: Vec<Space> = self.spaces.iter().map(Searched::space).collect();
-        let spread = self.spread(stop)?;
+        let defaults = self.defaults(stop)?;
+        let spread = spread(&defaults);
         let rounds = if spread > STEADY { ROUNDS } else { 1 };
         let most = most / rounds as usize;
         let mut done = 0;
         let mut best: Option<(String, f64)> = None;
         let mut measure = |points: &[Point]| {
-            let values = self.measure(points, rounds, stop)?;
+            // The defaults come first, and are known.
+            let known = |point: &Point| {
+                let values = defaults[point.space].iter().copied();
+                median(&values.take(rounds as usize).collect::<Vec<_>>())
+            };
+            let values = match points.iter().all(|point| point.changes() == 0) {
+                true => points.iter().map(known).collect(),
+                false => self.measure(points, rounds, stop)?,
+            };
             done += points.len() * rounds as usize;
             for (point, value) in points.iter().zip(&values) {
                 if let Some(value) =
@@ -270,20 +279,14 @@ impl<'a> Tuning<'a> {
         self.spaces[point.space].configured(&point.levels)
     }
 
-    /// Largest ratio of two trials of one default, less 1.
-    fn spread(&self, stop: &Arc<AtomicBool>) -> Result<f64, SessionError> {
+    /// Values of `ROUNDS` trials of the default of each space.
+    fn defaults(&self, stop: &Arc<AtomicBool>) -> Result<Vec<Vec<f64>>, SessionError> {
         let default = |space: usize| {
             let levels = vec![0; self.spaces[space].space().axes.len()];
             Point { space, levels }
         };
         let defaults: Vec<Point> = (0..self.spaces.len()).map(default).collect();
-        let all = self.trials(&defaults, ROUNDS, stop)?;
-        let of_one = |values: &Vec<f64>| {
-            let most = values.iter().copied().fold(0.0, f64::max);
-            let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-            most / least - 1.0
-        };
-        Ok(all.iter().filter(|values| values.len() > 1).map(of_one).fold(0.0, f64::max))
+        self.trials(&defaults, ROUNDS, stop)
     }
 
     /// Medians of the first rounds of one plan, lower is better; `None` where no trial has a value.
@@ -441,6 +444,16 @@ fn lab_of(base: &Table, configured: &[Configured]) -> Table {
         head.insert("stacks_only".into(), true.into());
     }
     lab
+}
+
+/// Largest ratio of two trials of one configuration, less 1.
+fn spread(all: &[Vec<f64>]) -> f64 {
+    let of_one = |values: &Vec<f64>| {
+        let most = values.iter().copied().fold(0.0, f64::max);
+        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+        most / least - 1.0
+    };
+    all.iter().filter(|values| values.len() > 1).map(of_one).fold(0.0, f64::max)
 }
 
 /// Label of a trial's stack, with both names also where an axis has one value.
