@@ -88,6 +88,18 @@ pub struct AtlasDevice {
     pub kind: &'static str,
 }
 
+impl AtlasDevice {
+    /// Its table in a lab.
+    #[must_use]
+    pub fn table(&self) -> String {
+        let Self { model, size, start, .. } = self;
+        let start = start.map_or_else(String::new, |start| format!(", start = \"{start}\""));
+        format!(
+            "[[device]]\nname = \"{model}\"\nmodel = {{ name = \"{model}\", size = \"{size}\"{start} }}\n"
+        )
+    }
+}
+
 macro_rules! devices {
     ($(($word:literal, $meaning:literal, $kind:literal, $model:literal, $size:literal, $start:expr)),* $(,)?) => {
         /// The devices, the usual one of each word first.
@@ -175,11 +187,7 @@ pub fn nearest(shape: &Shape) -> Vec<(&'static str, f64)> {
 #[must_use]
 pub fn lab(load: &str, device: &AtlasDevice) -> Option<String> {
     let (_, text) = LABS.iter().find(|(name, _)| *name == load)?;
-    let AtlasDevice { model, size, start, .. } = device;
-    let start = start.map_or_else(String::new, |start| format!(", start = \"{start}\""));
-    Some(format!(
-        "{text}\n[[device]]\nname = \"{model}\"\nmodel = {{ name = \"{model}\", size = \"{size}\"{start} }}\n"
-    ))
+    Some(format!("{text}\n{}", device.table()))
 }
 
 /// The lab of a load on a scratch image, which `--device` and `--on` replace.

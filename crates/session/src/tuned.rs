@@ -1,6 +1,7 @@
 //! The search behind `seekwell tune`: one trial of each configuration in virtual time, around the defaults of every
 //! filesystem. What it finds is a lab of a few stacks, whose run has the last word.
 
+use crate::atlas::AtlasDevice;
 use crate::error::SessionError;
 use crate::loaded::Session;
 use crate::options::Options;
@@ -11,6 +12,7 @@ use seekwell_model::plan::{BackendFacts, Plan, PlannedTrial};
 use seekwell_model::record::Status;
 use seekwell_stats::estimate::median;
 use seekwell_stats::search::{Measured, Point, Space, priced, search};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -143,6 +145,8 @@ pub struct Tuning<'a> {
     spaces: Vec<Searched>,
     better: Better,
     metric: String,
+    /// Label and reason of the first trial that failed.
+    failed: RefCell<Option<String>>,
 }
 
 /// The search's results.
@@ -161,6 +165,8 @@ pub struct Tuned {
     pub gain: f64,
     /// The lab of the finalists.
     pub lab: String,
+    /// Label and reason of the first configuration that could not be measured.
+    pub failed: Option<String>,
     /// Trials of each configuration.
     pub rounds: u32,
     /// Largest ratio of two trials of one default, less 1.
@@ -168,17 +174,20 @@ pub struct Tuned {
 }
 
 impl<'a> Tuning<'a> {
-    /// Prepares the search for the workload of a lab; its filesystems and schedulers are replaced.
+    /// Prepares the search for the workload of a lab on a device; its own devices, filesystems and schedulers are
+    /// replaced.
     ///
     /// # Errors
     /// Those of the lab and its backend.
     pub fn new(
         session: &'a Session,
         text: &LabText<'_>,
-        options: &Options,
+        device: &AtlasDevice,
+        jobs: Option<usize>,
     ) -> Result<Self, SessionError> {
         // A mistake is told as that of the user's own file.
-        session.resolve(text, options)?;
+        let own = Options { on: vec![device.model.to_owned()], ..Options::of("virtual") };
+        session.resolve(text, &own)?;
         let words = String::from_utf8_lossy(&text.bytes);
         let mut lab: Table =
             words.parse().map_err(|error| SessionError::Tried(format!("{error}")))?;
@@ -186,17 +195,35 @@ impl<'a> Tuning<'a> {
         for axis in ["scheduler", "exclude", "stack", "layer", "journal"] {
             lab.remove(axis);
         }
-        let Resolved { file, facts, .. } = resolved(session, &lab, &text.directory, options)?;
+        if let Some(Value::Table(judge)) = lab.get_mut("judge") {
+            for key in ["budget", "method", "control"] {
+                judge.remove(key);
+            }
+            judge.insert("rounds".into(), 6.into());
+        }
+        if let Some(Value::Table(trial)) = lab.get_mut("trial") {
+            trial.remove("power_cut");
+        }
+        lab.extend(device.table().parse::<Table>().unwrap_or_default());
+        let options = Options { jobs, ..Options::of("virtual") };
+        let Resolved { file, facts, .. } = resolved(session, &lab, &text.directory, &options)?;
+        if file.lab.workloads.len() > 1 || file.lab.memories.len() > 1 {
+            return Err(SessionError::Tried(format!(
+                "{} has several workloads or memory limits; tune takes a lab with one of each",
+                text.name
+            )));
+        }
         let judge = &file.lab.judge;
         let (better, metric) = (judge.better, judge.metric.clone());
         Ok(Self {
             session,
-            options: options.clone(),
+            options,
             directory: text.directory.clone(),
             spaces: spaces(&facts),
             lab,
             better,
             metric,
+            failed: RefCell::default(),
         })
     }
 
@@ -321,6 +348,10 @@ impl<'a> Tuning<'a> {
         let trials: Vec<PlannedTrial> = first.copied().collect();
         let mut values: BTreeMap<String, Vec<f64>> = BTreeMap::new();
         for (trial, record) in trials.iter().zip(planned.again(&trials, stop)?) {
+            if let Status::Failed { stage, reason } = &record.status {
+                let said = || format!("{}: {stage}: {reason}", label(plan, trial));
+                self.failed.borrow_mut().get_or_insert_with(said);
+            }
             let value = record.metric(&self.metric).filter(|_| record.status == Status::Ok);
             let value = value.filter(|value| *value > 0.0).map(|value| match self.better {
                 Better::Lower => value,
@@ -389,6 +420,7 @@ impl<'a> Tuning<'a> {
             lab: self.final_lab(&finalists),
             rounds,
             spread,
+            failed: self.failed.borrow().clone(),
         })
     }
 

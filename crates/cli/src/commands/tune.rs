@@ -17,23 +17,19 @@ use std::sync::atomic::AtomicBool;
 /// When load or device are not known, or a guest fails.
 pub fn run(session: &Session, arguments: &TuneArgs) -> Result<Exit, Failure> {
     let (device, _) = ask::found(session, &arguments.device)?;
-    let mut options = Options { jobs: arguments.jobs, ..Options::of("virtual") };
     let known = load(&arguments.load).and_then(|load| lab(load, device));
     let text = match &known {
         Some(text) => LabText::new(arguments.load.as_str(), text),
+        None if Path::new(&arguments.load).exists() => LabText::read(Path::new(&arguments.load))?,
         None => {
-            let path = Path::new(&arguments.load);
-            if !path.exists() {
-                return Err(Failure::Usage(format!(
-                    "{} is neither a load of the atlas, which seekwell ask lists, nor the path of a lab",
-                    arguments.load
-                )));
-            }
-            options.on = vec![device.model.to_owned()];
-            LabText::read(path)?
+            return Err(Failure::Usage(format!(
+                "{} is neither a load of the atlas, which seekwell ask lists, nor the path of a lab",
+                arguments.load
+            )));
         }
     };
-    let tuning = Tuning::new(session, &text, &options)?;
+    let tuning = Tuning::new(session, &text, device, arguments.jobs)?;
+    let options = Options { jobs: arguments.jobs, ..Options::of("virtual") };
     let names: Vec<&str> = tuning.filesystems().collect();
     terminal::talk(&format!(
         "{} configurations of {} on {}; at most {} trials in virtual time",
@@ -102,8 +98,9 @@ fn effects(tuned: &Tuned) -> String {
         tuned.measured.len() - failed,
         tuned.best
     )];
-    if failed > 0 {
-        lines.push(format!("Not measured: {failed}, such as a queue longer than the device's."));
+    if let Some(reason) = &tuned.failed {
+        let first = reason.lines().next().unwrap_or_default();
+        lines.push(format!("Not measured: {failed}, such as {first}"));
     }
     let matters = |factor: &f64| factor.ln().abs() >= WORTH;
     let (some, none): (Vec<_>, Vec<_>) =

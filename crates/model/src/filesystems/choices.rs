@@ -35,7 +35,7 @@ pub(super) const EXT4: &[Choice] = &[
 pub(super) const XFS: &[Choice] = &[
     TIMES,
     Choice::Mkfs(&[&["-l", "size=64m"], &["-l", "size=512m"]]),
-    Choice::Mkfs(&[&["-d", "agcount=1"], &["-d", "agcount=16"]]),
+    Choice::Mkfs(&[&["-d", "agcount=2"], &["-d", "agcount=16"]]),
     Choice::Mkfs(&[&["-i", "size=1024"]]),
     Choice::Mkfs(&[&["-m", "reflink=0"]]),
     Choice::Mount(&[&["logbsize=256k"]]),
