@@ -33,7 +33,7 @@ const FINALISTS: usize = 8;
 const ROUNDS: u32 = 3;
 const STEADY: f64 = 0.02;
 
-/// Seed of the lab of the finalists: the search has seen the work of the usual one.
+/// Makes another seed for the lab of the finalists: the search has seen the work of its own.
 const SEED: i64 = 2;
 
 /// Schedulers with their tunables.
@@ -152,8 +152,8 @@ pub struct Tuning<'a> {
 /// The search's results.
 #[derive(Debug)]
 pub struct Tuned {
-    /// Every measured configuration by its label, with the value of the judged metric, in the order of the search.
-    pub measured: Vec<(String, Option<f64>)>,
+    /// Number of configurations with a value, and of those that could not be measured.
+    pub measured: [usize; 2],
     /// The effects of single options of the best filesystem against its default, the largest gain first; with the
     /// factor by which the default is worse.
     pub effects: Vec<(String, f64)>,
@@ -402,17 +402,8 @@ impl<'a> Tuning<'a> {
                 finalists.push(point);
             }
         }
-        let shown = |value: &Option<f64>| {
-            value.map(|value| match self.better {
-                Better::Lower => value,
-                Better::Higher => 1.0 / value,
-            })
-        };
         Some(Tuned {
-            measured: measured
-                .iter()
-                .map(|(point, one)| (self.configured(point).label(), shown(one)))
-                .collect(),
+            measured: [ranked.len(), measured.len() - ranked.len()],
             effects,
             best: self.configured(best).label(),
             default: self.configured(default(best.space).map_or(best, |(point, _)| point)).label(),
@@ -442,9 +433,8 @@ impl<'a> Tuning<'a> {
         let configured: Vec<Configured> =
             finalists.iter().map(|point| self.configured(point)).collect();
         let mut lab = lab_of(&self.lab, &configured);
-        if let Some(Value::Table(head)) = lab.get_mut("lab") {
-            head.insert("seed".into(), SEED.into());
-        }
+        let seed = self.lab.get("lab").and_then(|head| head.get("seed")?.as_integer());
+        set_in_head(&mut lab, "seed", seed.map_or(SEED, |seed| seed ^ SEED).into());
         format!(
             "# Written by `seekwell tune`. Every table and field: docs/lab-reference.md.\n\n{}",
             toml::to_string(&lab).unwrap_or_default()
@@ -472,10 +462,15 @@ fn lab_of(base: &Table, configured: &[Configured]) -> Table {
         Value::Table(names.into_iter().map(|(axis, name)| (axis.to_owned(), name)).collect())
     };
     lab.insert("stack".into(), Value::Array(configured.iter().map(stack).collect()));
-    if let Some(Value::Table(head)) = lab.get_mut("lab") {
-        head.insert("stacks_only".into(), true.into());
-    }
+    set_in_head(&mut lab, "stacks_only", true.into());
     lab
+}
+
+fn set_in_head(lab: &mut Table, key: &str, value: Value) {
+    let head = lab.entry("lab").or_insert_with(|| Value::Table(Table::new()));
+    if let Value::Table(head) = head {
+        head.insert(key.to_owned(), value);
+    }
 }
 
 /// Largest ratio of two trials of one configuration, less 1.

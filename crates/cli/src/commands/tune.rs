@@ -28,6 +28,13 @@ pub fn run(session: &Session, arguments: &TuneArgs) -> Result<Exit, Failure> {
             )));
         }
     };
+    let path = arguments.output.clone().unwrap_or_else(|| free_name("tune"));
+    if path.symlink_metadata().is_ok() {
+        return Err(Failure::Error(format!(
+            "{} exists and is not overwritten; name another file with -o",
+            path.display()
+        )));
+    }
     let tuning = Tuning::new(session, &text, device, arguments.jobs)?;
     let options = Options { jobs: arguments.jobs, ..Options::of("virtual") };
     let names: Vec<&str> = tuning.filesystems().collect();
@@ -45,9 +52,11 @@ pub fn run(session: &Session, arguments: &TuneArgs) -> Result<Exit, Failure> {
     let tuned = tuning.search(usize::from(arguments.trials), &stop, &mut |done, best| {
         terminal::talk(&format!("{done} trials; best so far {best}"));
     })?;
-    terminal::data(terminal::harmless(&effects(&tuned)).trim_end());
-
-    let path = arguments.output.clone().unwrap_or_else(|| free_name("tune"));
+    let said = terminal::harmless(&effects(&tuned));
+    match arguments.json {
+        true => terminal::talk(&said),
+        false => terminal::data(said.trim_end()),
+    }
     let lab = path.with_extension("toml");
     let text = LabText {
         bytes: tuned.lab.as_bytes().into(),
@@ -82,7 +91,7 @@ fn every(tuning: &Tuning<'_>, axes: &str, stop: &Arc<AtomicBool>) -> Result<Exit
 
 /// The effects of single options: those that matter a line each, the others in one.
 fn effects(tuned: &Tuned) -> String {
-    let failed = tuned.measured.iter().filter(|(_, value)| value.is_none()).count();
+    let [measured, failed] = tuned.measured;
     let each = match tuned.rounds {
         1 => "a trial each".to_owned(),
         rounds => {
@@ -93,11 +102,8 @@ fn effects(tuned: &Tuned) -> String {
         true => "the default of its filesystem".to_owned(),
         false => format!("{} as {}", times(tuned.gain), tuned.default),
     };
-    let mut lines = vec![format!(
-        "Searched {} configurations, {each}. Best: {}, {best}.",
-        tuned.measured.len() - failed,
-        tuned.best
-    )];
+    let mut lines =
+        vec![format!("Searched {measured} configurations, {each}. Best: {}, {best}.", tuned.best)];
     if let Some(reason) = &tuned.failed {
         let first = reason.lines().next().unwrap_or_default();
         lines.push(format!("Not measured: {failed}, such as {first}"));

@@ -12,7 +12,7 @@ fn facts() -> BackendFacts {
 }
 
 fn base() -> Table {
-    "[lab]\nname = \"own\"\n[[device]]\nname = \"d\"\nmodel = { name = \"m\", size = \"3GiB\" }\n\
+    "[[device]]\nname = \"d\"\nmodel = { name = \"m\", size = \"3GiB\" }\n\
      [[workload]]\nkind = \"mail\"\nfiles = 10\n[judge]\nmetric = \"unpack.elapsed_durable\"\nrounds = 6\n"
         .parse()
         .expect("a table")
