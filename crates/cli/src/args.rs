@@ -80,7 +80,7 @@ pub enum Command {
     /// List and draw modelled devices, or probe a disk for one
     #[command(subcommand)]
     Device(DeviceCommand),
-    /// Make the table behind `ask`, or check its cells here
+    /// Search options beyond the answers of `ask`, or check them here
     #[command(subcommand)]
     Atlas(AtlasCommand),
     /// The same as `atlas publish`
