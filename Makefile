@@ -29,7 +29,7 @@ test: export RUSTC_WORKSPACE_WRAPPER = clippy-driver
 # What an incremental build keeps for the next one costs an eighth of a whole build.
 test: export CARGO_INCREMENTAL = 0
 test: packages web duckdb ## run every check and test, as root the privileged ones too; end with the counts
-	$(CARGO) test --no-run --locked --workspace --test scripts --test exports
+	$(CARGO) test --no-run --locked --workspace --target-dir $(TARGET) --test scripts --test exports
 	$(TARGET)/debug/xtask test
 
 cluster-faults: packages ## run a lab on a Slurm of its own through 50 seeded faults, as root (SEEKWELL_FAULTS=50, SEEKWELL_FAULTS_SEED; 20 minutes)

@@ -17,7 +17,8 @@ const BUILD: [&str; 6] = ["test", "--no-run", "--locked", "--workspace", "--test
 /// Cargo in a checkout, with the lints of clippy.
 pub(crate) fn cargo(root: &Path) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.current_dir(root).env(COMPILER, WITH_LINTS);
+    // Whatever else names a folder to build in: the programs are looked for in this one.
+    command.current_dir(root).env(COMPILER, WITH_LINTS).env("CARGO_TARGET_DIR", target());
     command
 }
 

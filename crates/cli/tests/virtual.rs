@@ -726,7 +726,7 @@ fn a_search_of_options_ends_with_a_run_of_the_best_few() {
     }
     let lab = "[[workload]]\nkind = \"mail\"\nfiles = 5\n[judge]\nmetric = \"unpack.elapsed_durable\"\nrounds = 6\n";
     std::fs::write(folder.path().join("own.toml"), lab).unwrap();
-    let words = ["tune", "--load", "own.toml", "--device", "cf", "--trials", "12"];
+    let words = ["tune", "--load", "own.toml", "--device", "cf", "--trials", "30"];
     let (status, text, talk) = said(folder.path(), &words);
     assert!(matches!(status, Some(0 | 4)), "{text}{talk}");
     assert!(text.contains("Searched ") && text.contains("Each option alone, against "), "{text}");

@@ -84,5 +84,5 @@ pub use setup::{Opened, Setup};
 pub use sizing::{Amounts, Seen};
 pub use slurm_doctor::{ClusterQuestion, slurm_findings};
 pub use tried::{Tried, TriedTrace};
-pub use tuned::{Tuned, Tuning, WORTH};
+pub use tuned::{Tuned, Tuning};
 pub use why::{Asked, AskedTwin, Step};

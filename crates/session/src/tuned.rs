@@ -1,5 +1,5 @@
-//! The search behind `seekwell tune`: one trial of each configuration in virtual time, around the defaults of every
-//! filesystem. What it finds is a lab of a few stacks, whose run has the last word.
+//! The search behind `seekwell tune`: one trial of each configuration in virtual time, three where trials vary, around
+//! the defaults of every filesystem. It finds a lab of a few stacks, whose run has the last word.
 
 use crate::atlas::AtlasDevice;
 use crate::error::SessionError;
@@ -22,16 +22,17 @@ use toml::{Table, Value};
 #[cfg(test)]
 mod tests;
 
-/// Share that a change of one option has to gain to be taken.
-pub const WORTH: f64 = 0.005;
+/// Share that a change of one option has to gain to be taken, and the part of the spread of trials that it has to gain
+/// where that is more.
+const WORTH: f64 = 0.005;
+const OF_SPREAD: f64 = 0.1;
 
 /// Stacks that the search hands to the run at most: more begin with a screen.
 const FINALISTS: usize = 8;
 
-/// Trials of each configuration where those of a default differ by more than `STEADY`: one trial of a load that
+/// Trials of each configuration where those of a default differ by more than [`WORTH`]: one trial of a load that
 /// varies would choose what was lucky.
 const ROUNDS: u32 = 3;
-const STEADY: f64 = 0.02;
 
 /// Makes another seed for the lab of the finalists: the search has seen the work of its own.
 const SEED: i64 = 2;
@@ -169,8 +170,8 @@ pub struct Tuned {
     pub failed: Option<String>,
     /// Trials of each configuration.
     pub rounds: u32,
-    /// Largest ratio of two trials of one default, less 1.
-    pub spread: f64,
+    /// Share that an option had to gain.
+    pub least: f64,
 }
 
 impl<'a> Tuning<'a> {
@@ -195,14 +196,12 @@ impl<'a> Tuning<'a> {
         for axis in ["scheduler", "exclude", "stack", "layer", "journal"] {
             lab.remove(axis);
         }
-        if let Some(Value::Table(judge)) = lab.get_mut("judge") {
+        let judge = lab.entry("judge").or_insert_with(|| Value::Table(Table::new()));
+        if let Value::Table(judge) = judge {
             for key in ["budget", "method", "control"] {
                 judge.remove(key);
             }
             judge.insert("rounds".into(), 6.into());
-        }
-        if let Some(Value::Table(trial)) = lab.get_mut("trial") {
-            trial.remove("power_cut");
         }
         lab.extend(device.table().parse::<Table>().unwrap_or_default());
         let options = Options { jobs, ..Options::of("virtual") };
@@ -269,8 +268,10 @@ impl<'a> Tuning<'a> {
         let spaces: Vec<Space> = self.spaces.iter().map(Searched::space).collect();
         let defaults = self.defaults(stop)?;
         let spread = spread(&defaults);
-        let rounds = if spread > STEADY { ROUNDS } else { 1 };
-        let most = most / rounds as usize;
+        let rounds = if spread > WORTH { ROUNDS } else { 1 };
+        let least = WORTH.max(spread * OF_SPREAD);
+        let left = most.saturating_sub(spaces.len() * ROUNDS as usize);
+        let most = spaces.len() + left / rounds as usize;
         let mut done = 0;
         let mut best: Option<(String, f64)> = None;
         let mut measure = |points: &[Point]| {
@@ -296,8 +297,8 @@ impl<'a> Tuning<'a> {
             }
             Ok::<_, SessionError>(values)
         };
-        let measured = search(&spaces, most, WORTH, &mut measure)?;
-        self.tuned(&measured, rounds, spread).ok_or_else(|| {
+        let measured = search(&spaces, most, least, &mut measure)?;
+        self.tuned(&measured, rounds, least).ok_or_else(|| {
             SessionError::Tried(format!("no configuration has a value of {}", self.metric))
         })
     }
@@ -341,7 +342,11 @@ impl<'a> Tuning<'a> {
         }
         let configured: Vec<Configured> =
             points.iter().map(|point| self.configured(point)).collect();
-        let lab = lab_of(&self.lab, &configured);
+        let mut lab = lab_of(&self.lab, &configured);
+        // The run of the finalists cuts the power.
+        if let Some(Value::Table(trial)) = lab.get_mut("trial") {
+            trial.remove("power_cut");
+        }
         let planned = resolved(self.session, &lab, &self.directory, &self.options)?.plan()?;
         let plan = planned.plan();
         let first = plan.trials.iter().filter(|trial| trial.round < rounds);
@@ -353,22 +358,23 @@ impl<'a> Tuning<'a> {
                 self.failed.borrow_mut().get_or_insert_with(said);
             }
             let value = record.metric(&self.metric).filter(|_| record.status == Status::Ok);
-            let value = value.filter(|value| *value > 0.0).map(|value| match self.better {
-                Better::Lower => value,
-                Better::Higher => 1.0 / value,
-            });
+            // A time of nothing is the best there is, and has no logarithm.
+            let value = value.filter(|value| *value >= 0.0 && value.is_finite());
+            let value = value
+                .map(|value| value.max(f64::MIN_POSITIVE))
+                .map(|value| if self.better == Better::Lower { value } else { 1.0 / value });
             values.entry(label(plan, trial)).or_default().extend(value);
         }
         let of_point = |one: &Configured| values.remove(&one.label()).unwrap_or_default();
         Ok(configured.iter().map(of_point).collect())
     }
 
-    fn tuned(&self, measured: &Measured, rounds: u32, spread: f64) -> Option<Tuned> {
-        let price = |point: &Point, value: &f64| priced(point, *value, WORTH);
+    fn tuned(&self, measured: &Measured, rounds: u32, least: f64) -> Option<Tuned> {
+        let price = |point: &Point, value: &f64| priced(point, *value, least);
         let mut ranked: Vec<(&Point, f64)> =
             measured.iter().filter_map(|(point, value)| Some((point, (*value)?))).collect();
         ranked.sort_by(|one, other| price(one.0, &one.1).total_cmp(&price(other.0, &other.1)));
-        let (best, least) = *ranked.first()?;
+        let (best, fastest) = *ranked.first()?;
         let default = |space: usize| {
             ranked
                 .iter()
@@ -378,7 +384,7 @@ impl<'a> Tuning<'a> {
         let value = |wanted: &Point| {
             ranked.iter().find(|(point, _)| *point == wanted).map(|(_, value)| *value)
         };
-        let base = default(best.space).map_or(least, |(_, value)| value);
+        let base = default(best.space).map_or(fastest, |(_, value)| value);
         let singles =
             ranked.iter().filter(|(point, _)| point.space == best.space && point.changes() == 1);
         let effects = singles.map(|(point, value)| (self.change(point), base / value)).collect();
@@ -396,7 +402,7 @@ impl<'a> Tuning<'a> {
             // Changes that do nothing make no further finalist.
             let is_same = |other: &&Point| {
                 let apart = |one: &Point| value(one).unwrap_or(f64::INFINITY).ln();
-                other.space == point.space && (apart(other) - apart(point)).abs() < WORTH
+                other.space == point.space && (apart(other) - apart(point)).abs() < least
             };
             if finalists.len() < FINALISTS && !finalists.iter().any(is_same) {
                 finalists.push(point);
@@ -407,10 +413,10 @@ impl<'a> Tuning<'a> {
             effects,
             best: self.configured(best).label(),
             default: self.configured(default(best.space).map_or(best, |(point, _)| point)).label(),
-            gain: base / least,
+            gain: base / fastest,
             lab: self.final_lab(&finalists),
             rounds,
-            spread,
+            least,
             failed: self.failed.borrow().clone(),
         })
     }
@@ -501,7 +507,7 @@ fn resolved(
     session.resolve(&text, options)
 }
 
-/// What the kernel and the programs of a backend can search.
+/// The filesystems and schedulers that kernel and programs of a backend have.
 fn spaces(facts: &BackendFacts) -> Vec<Searched> {
     let has = |list: &[String], name: &str| list.iter().any(|one| one == name);
     let schedulers: Vec<usize> = (0..SCHEDULERS.len())

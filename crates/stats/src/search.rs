@@ -9,7 +9,7 @@ use std::collections::HashMap;
 #[cfg(test)]
 mod tests;
 
-/// A space that is left aside when its best value is this much worse than the best of all.
+/// A space is left aside when its best value, every single change seen, is this many times the best of all.
 const HOPELESS: f64 = 1.5;
 
 /// A configuration: a space, and a level on each of its axes, 0 for the default.
@@ -37,7 +37,7 @@ impl Point {
     }
 }
 
-/// What is searched.
+/// A space of configurations.
 #[derive(Clone, Debug)]
 pub struct Space {
     /// Number of levels on each axis.
@@ -83,8 +83,6 @@ pub fn search<E>(
     let mut open: Vec<usize> = (0..spaces.len()).collect();
     while !open.is_empty() && walk.measured.len() < most {
         let value = |space: &usize| walk.best(*space).map_or(f64::INFINITY, |(_, value)| value);
-        let best = (0..spaces.len()).map(|space| value(&space)).fold(f64::INFINITY, f64::min);
-        open.retain(|space| value(space) <= best * HOPELESS);
         open.sort_by(|one, other| value(one).total_cmp(&value(other)));
         let mut improved = Vec::new();
         for space in open {
@@ -92,6 +90,9 @@ pub fn search<E>(
                 improved.push(space);
             }
         }
+        let value = |space: &usize| walk.best(*space).map_or(f64::INFINITY, |(_, value)| value);
+        let best = (0..spaces.len()).map(|space| value(&space)).fold(f64::INFINITY, f64::min);
+        improved.retain(|space| value(space) <= best * HOPELESS);
         open = improved;
     }
     Ok(walk.measured)

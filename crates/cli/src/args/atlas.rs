@@ -97,7 +97,7 @@ pub struct TuneArgs {
     #[arg(long)]
     pub device: String,
     /// Trials of the search at most; the run of the best few comes after them
-    #[arg(long, value_name = "N", default_value_t = 250, value_parser = clap::value_parser!(u16).range(10..))]
+    #[arg(long, value_name = "N", default_value_t = 250, value_parser = clap::value_parser!(u16).range(30..))]
     pub trials: u16,
     /// Run file of the best few; their lab is written next to it [default: tune.seekwell, or tune-2.seekwell …]
     #[arg(short, long, value_name = "FILE")]

@@ -63,7 +63,7 @@ Exit status: 0 answered, 4 not in the atlas: the lab is drafted, 1 error, 2 usag
   seekwell tune --load mine.toml --device nvme --trials 500
 
 Around the defaults of each filesystem every option of mkfs, mount and queue is tried alone, then those
-that gain together; what loses synced data is not tried. A lab of the best few is written and run,
+that gain together; what can lose synced data is not tried. A lab of the best few is written and run,
 with other work than the search has seen: that run answers, and runs again on your disk.
 
 Exit status: 0 answered, 4 inconclusive, 1 error, 2 usage."#,

@@ -6,7 +6,7 @@ use crate::commands::{ask, run};
 use crate::failure::{Exit, Failure};
 use crate::{machine, terminal};
 use seekwell_session::atlas::{lab, load};
-use seekwell_session::{LabText, Options, Session, Tuned, Tuning, WORTH};
+use seekwell_session::{LabText, Options, Session, Tuned, Tuning};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -29,11 +29,14 @@ pub fn run(session: &Session, arguments: &TuneArgs) -> Result<Exit, Failure> {
         }
     };
     let path = arguments.output.clone().unwrap_or_else(|| free_name("tune"));
-    if path.symlink_metadata().is_ok() {
-        return Err(Failure::Error(format!(
-            "{} exists and is not overwritten; name another file with -o",
-            path.display()
-        )));
+    let lab_path = path.with_extension("toml");
+    for one in [&path, &lab_path] {
+        if one.symlink_metadata().is_ok() || path == lab_path {
+            return Err(Failure::Error(format!(
+                "{} is not overwritten; name another run file with -o, such as best.seekwell",
+                one.display()
+            )));
+        }
     }
     let tuning = Tuning::new(session, &text, device, arguments.jobs)?;
     let options = Options { jobs: arguments.jobs, ..Options::of("virtual") };
@@ -57,15 +60,14 @@ pub fn run(session: &Session, arguments: &TuneArgs) -> Result<Exit, Failure> {
         true => terminal::talk(&said),
         false => terminal::data(said.trim_end()),
     }
-    let lab = path.with_extension("toml");
     let text = LabText {
         bytes: tuned.lab.as_bytes().into(),
-        name: lab.display().to_string(),
+        name: lab_path.display().to_string(),
         directory: text.directory,
     };
     let planned = session.resolve(&text, &options)?.plan()?;
+    write_lab(&lab_path, &tuned.lab, &options)?;
     run::carry_out(planned, &path, false, false)?;
-    write_lab(&lab, &tuned.lab, &options)?;
     run::conclude(&path, arguments.json)
 }
 
@@ -94,9 +96,7 @@ fn effects(tuned: &Tuned) -> String {
     let [measured, failed] = tuned.measured;
     let each = match tuned.rounds {
         1 => "a trial each".to_owned(),
-        rounds => {
-            format!("{rounds} trials each, which differ by up to {:.0} %", tuned.spread * 100.0)
-        }
+        rounds => format!("{rounds} trials each"),
     };
     let best = match tuned.best == tuned.default {
         true => "the default of its filesystem".to_owned(),
@@ -104,18 +104,19 @@ fn effects(tuned: &Tuned) -> String {
     };
     let mut lines =
         vec![format!("Searched {measured} configurations, {each}. Best: {}, {best}.", tuned.best)];
-    if let Some(reason) = &tuned.failed {
-        let first = reason.lines().next().unwrap_or_default();
-        lines.push(format!("Not measured: {failed}, such as {first}"));
+    if failed > 0 {
+        let first = tuned.failed.as_deref().and_then(|reason| reason.lines().next());
+        let first = first.map_or_else(String::new, |first| format!(", such as {first}"));
+        lines.push(format!("Without a value: {failed}{first}"));
     }
-    let matters = |factor: &f64| factor.ln().abs() >= WORTH;
+    let matters = |factor: &f64| factor.ln().abs() >= tuned.least;
     let (some, none): (Vec<_>, Vec<_>) =
         tuned.effects.iter().partition(|(_, factor)| matters(factor));
     lines.push(format!("Each option alone, against {}:", tuned.default));
     lines.extend(some.iter().map(|(option, factor)| format!("  {option:<28} {}", times(*factor))));
     if !none.is_empty() {
         let names: Vec<&str> = none.iter().map(|(option, _)| option.as_str()).collect();
-        lines.push(format!("  less than {} %: {}", WORTH * 100.0, names.join(", ")));
+        lines.push(format!("  less than {:.2} %: {}", tuned.least * 100.0, names.join(", ")));
     }
     lines.push("Now the best few, with other work:".to_owned());
     terminal::fitted(&lines.join("\n"), 2, Some(terminal::width()))

@@ -43,11 +43,25 @@ fn a_gain_below_the_least_is_not_taken() {
 }
 
 #[test]
-fn a_space_that_is_far_behind_is_left_aside() {
+fn a_space_that_is_far_behind_is_left_aside_after_its_single_changes() {
     let spaces = [Space { axes: vec![3, 3] }, Space { axes: vec![3, 3] }];
-    let value = |point: &Point| Some(if point.space == 0 { 1.0 } else { 2.0 });
-    let measured = searched(&spaces, 100, &value);
-    assert_eq!(measured.iter().filter(|(point, _)| point.space == 1).count(), 1);
+    let gain = |point: &Point| 0.9_f64.powi(point.changes() as i32);
+    let behind = |point: &Point| Some(gain(point) * if point.space == 0 { 1.0 } else { 2.0 });
+    let measured = searched(&spaces, 100, &behind);
+    let of_space = |space: usize| measured.iter().filter(|(point, _)| point.space == space).count();
+    // The default, four single changes, two together; then around the best of the first alone.
+    assert_eq!([of_space(0), of_space(1)], [8, 6]);
+    // One change makes the space that is behind the best.
+    let hidden = |point: &Point| {
+        Some(if point.space == 0 {
+            1.0
+        } else if point.levels[0] == 1 {
+            0.5
+        } else {
+            2.0
+        })
+    };
+    assert_eq!(best(&searched(&spaces, 100, &hidden)).0, &Point { space: 1, levels: vec![1, 0] });
 }
 
 #[test]
