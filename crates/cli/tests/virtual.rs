@@ -730,7 +730,7 @@ fn a_search_of_options_ends_with_a_run_of_the_best_few() {
     let (status, text, talk) = said(folder.path(), &words);
     assert!(matches!(status, Some(0 | 4)), "{text}{talk}");
     assert!(text.contains("Searched ") && text.contains("Each option alone, against "), "{text}");
-    assert!(talk.contains("ext4, xfs, btrfs on cf-transcend-133x; at most 12 trials"), "{talk}");
+    assert!(talk.contains("ext4, xfs, btrfs on cf-transcend-133x; at most 30 trials"), "{talk}");
     let output = seekwell(folder.path()).args(["report", "tune.seekwell", "--json"]).output();
     let run: Value = serde_json::from_str(&data(&output.unwrap())).unwrap();
     // The best and the default of each filesystem, where they differ.

@@ -118,6 +118,9 @@ impl<E> Walk<'_, E> {
             }
         }
         fresh.truncate(left);
+        if fresh.is_empty() {
+            return Ok(());
+        }
         let values = (self.measure)(&fresh)?;
         for (point, value) in fresh.into_iter().zip(values) {
             self.known.insert(point.clone(), value);
