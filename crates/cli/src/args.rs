@@ -80,7 +80,7 @@ pub enum Command {
     /// List and draw modelled devices, or probe a disk for one
     #[command(subcommand)]
     Device(DeviceCommand),
-    /// Search options beyond the answers of `ask`, or check them here
+    /// Search mkfs and mount options, or check answers of `ask`
     #[command(subcommand)]
     Atlas(AtlasCommand),
     /// The same as `atlas publish`
