@@ -31,7 +31,9 @@ pub(crate) fn class_words(class: DurabilityClass) -> &'static str {
     match class {
         DurabilityClass::EveryWrite => "every write survives",
         DurabilityClass::Synced => "synced data survives",
-        DurabilityClass::Unordered => "synced data survives; other writes may be lost or reordered",
+        DurabilityClass::Unordered => {
+            "synced data survives; other files may be lost, old or damaged"
+        }
         DurabilityClass::Unsafe => "even synced data may be lost",
         DurabilityClass::Volatile => "nothing is left",
     }

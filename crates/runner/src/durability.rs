@@ -110,6 +110,10 @@ fn of_stack(stack: &Stack, in_force: Option<&InForce>, apart: &[Apart]) -> Stack
         let text = format!("{kind} has no journal: after a power cut it needs a check");
         found.push((DurabilityClass::Unordered, text));
     }
+    let features = || stack.filesystem.mkfs.iter().flat_map(|word| word.split(','));
+    let damaged = definition.map_or(&[][..], |one| one.damaged_with).iter();
+    let damaged = damaged.filter(|(feature, _)| features().any(|one| one == *feature));
+    found.extend(damaged.map(|(_, text)| (DurabilityClass::Unordered, (*text).to_owned())));
     if stack.journal.data == Some(DataMode::Writeback) || has("data=writeback") {
         let text = "data=writeback: a file may hold old blocks after a power cut";
         found.push((DurabilityClass::Unordered, text.to_owned()));

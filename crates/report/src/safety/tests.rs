@@ -38,7 +38,7 @@ fn view() -> RunView {
 fn each_loss_has_its_fastest_stack_and_the_speed_that_it_buys() {
     insta::assert_snapshot!(sentences(&view()).join("\n"), @r"
     Nothing synced was lost in 100 power cuts, so at most 1 in 33 loses some, with 95 %; fastest is xfs/none, the pick
-    Synced data survives; other writes may be lost or reordered; fastest is ext4/none: no faster than a stack that loses less
+    Synced data survives; other files may be lost, old or damaged; fastest is ext4/none: no faster than a stack that loses less
     3 of 100 power cuts lost synced data or the filesystem; fastest is xfs/bfq: 25 % faster (11 to 43 %)
     ");
 }

@@ -57,6 +57,17 @@ fn what_weakens_the_promise_is_named() {
 }
 
 #[test]
+fn a_feature_after_which_the_checker_finds_damage_is_named() {
+    let mut young = stack("ext4", &[]);
+    young.filesystem.mkfs = ["-O", "fast_commit,64bit"].map(str::to_owned).to_vec();
+    let found = of_stack(&young, None, &[]);
+    assert_eq!(found.class, DurabilityClass::Unordered);
+    assert!(found.reasons[0].starts_with("e2fsck finds damage after 22 of 1,600"), "{found:?}");
+    young.filesystem.mkfs[1] = "^fast_commit".to_owned();
+    assert_eq!(class(&young, None), DurabilityClass::Synced);
+}
+
+#[test]
 fn nothing_is_promised_for_a_server_that_does_not_say() {
     let mut remote = stack("nfs", &[]);
     remote.filesystem.export = Some(Export {

@@ -65,7 +65,7 @@ pub(super) fn finish(plan: &Plan, outcomes: &Outcomes, verdict: &mut Verdict) {
     let doubt = (change > tie).then(|| Doubt {
         name: CARRY_OVER.to_owned(),
         text: format!(
-            "a result shifts by up to {} with the stack that ran before it, more than your tie of {}",
+            "a result shifts by up to {} with the stack that ran before it, more than the lab's tie of {}",
             super::percent((100.0 * change).round() / 100.0),
             super::percent(tie)
         ),
