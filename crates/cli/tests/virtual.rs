@@ -657,6 +657,8 @@ fn a_question_is_answered_without_a_kernel_or_declined_with_a_lab() {
     assert_eq!(status, Some(0), "{text}");
     for part in [
         "database on NVMe SSD",
+        "postgresql is answered by the load database",
+        "CPU time not counted",
         "Pick ",
         "after power cut",
         "error bar",
@@ -670,8 +672,14 @@ fn a_question_is_answered_without_a_kernel_or_declined_with_a_lab() {
     let (status, _, text) = said(folder.path(), &["ask", "--load", "log"]);
     assert_eq!(status, Some(2), "{text}");
     assert!(text.ends_with("'On which device?'; give it with --device ANSWER\n"), "{text}");
-    let (status, text, _) = said(folder.path(), &["ask", "--load", "vm", "--device", "cf"]);
-    assert_eq!(status, Some(4), "{text}");
+    let (status, _, text) =
+        said(folder.path(), &["ask", "--load", "postgrsql", "--device", "NVMe"]);
+    assert_eq!(status, Some(2), "{text}");
+    assert!(text.contains("did you mean postgresql?"), "{text}");
+    let (status, _, text) = said(folder.path(), &["ask", "--load", "log", "--device", "nmve"]);
+    assert!(text.contains("did you mean nvme?"), "{status:?} {text}");
+    let (status, ..) = said(folder.path(), &["ask", "--load", "VM", "--lab", "vm.toml"]);
+    assert_eq!(status, Some(0));
     let (status, ..) = said(folder.path(), &["plan", "vm.toml", "--place", "host"]);
     assert_eq!(status, Some(0));
     let (status, _, text) = said(folder.path(), &["ask", "--load", "log", "--device", "/dev/null"]);

@@ -12,7 +12,7 @@ use crate::text::capital;
 use crate::view::{RunView, count};
 use names::{Group, by_name, plural, values_of};
 use seekwell_model::answer::{Answer, AxisAnswer, Depends, Doubt, TimeRow, Trend, ValueOut};
-use seekwell_model::verdict::{DurabilityClass, Evidence, Ratio};
+use seekwell_model::verdict::{DurabilityClass, Evidence, Ratio, VerdictKind};
 use seekwell_model::warning::{Phase, Warning, WarningCode};
 use std::borrow::Cow;
 
@@ -141,7 +141,8 @@ impl DoubtText {
 
     /// The doubt that a difference on modelled devices is no larger than the known error of the models.
     fn on_model(view: &RunView) -> Option<Self> {
-        let found = on_device(view).filter(|found| found.holds != Some(true))?;
+        let is_open = view.verdict.kind == VerdictKind::Unresolved;
+        let found = on_device(view).filter(|found| !is_open && found.holds != Some(true))?;
         let remedy = "Run the best two on a real device.".to_owned();
         // A difference above the known error raises no doubt; one that no figure checks does.
         let is_large = found.advantage.is_some_and(|[low, _]| low > 1.0);
@@ -382,8 +383,13 @@ impl Said<'_> {
         for axis in axes.names() {
             let values: Vec<&str> =
                 values.iter().filter(|(of, _)| of == axis).map(|(_, value)| *value).collect();
-            if !values.is_empty() {
-                self.out_values(axis, &values, &mut said);
+            // A list of small and large differences would give the small ones the size of the large.
+            let is_small = |value: &&str| {
+                self.of_value(axis, value).is_some_and(|effect| effect.to < size::FACTOR)
+            };
+            let (small, large): (Vec<&str>, Vec<&str>) = values.into_iter().partition(is_small);
+            for values in [small, large].iter().filter(|values| !values.is_empty()) {
+                self.out_values(axis, values, &mut said);
             }
         }
         if !left.is_empty() {
@@ -444,21 +450,29 @@ impl Said<'_> {
 
     /// Values of an axis of which every stack is out.
     fn out_values(&self, axis: &str, values: &[&str], said: &mut Vec<Span>) {
-        let group = values_of(axis, values);
-        let found = self.answer.axes.iter().filter(|answer| answer.axis.starts_with(axis));
-        let found: Vec<&ValueOut> = found
-            .flat_map(|answer| &answer.out)
-            .filter(|out| values.contains(&out.value.as_str()))
-            .collect();
-        let effect = match found.as_slice() {
-            [only] if values.len() == 1 => Some(self.effect(only.ratio, only.low, only.high)),
-            _ => {
-                let with = values.iter().flat_map(|value| self.axes.with(axis, value));
-                self.range(with.filter(|label| self.answer.out.iter().any(|out| out == label)))
-            }
+        let all: Vec<Effect> =
+            values.iter().filter_map(|value| self.of_value(axis, value)).collect();
+        let effect = match all.as_slice() {
+            [only] => Some(*only),
+            all => Effect::spanning(all),
         };
         let too = !said.is_empty();
-        self.out_group(&group, effect, too, said);
+        self.out_group(&values_of(axis, values), effect, too, said);
+    }
+
+    /// The effect of a value: the average over its stacks with the interval, or the range of those that are out where
+    /// one lies outside of it, so that the average would hide what the value does with the pick's others.
+    fn of_value(&self, axis: &str, value: &str) -> Option<Effect> {
+        let with = self.axes.with(axis, value).into_iter();
+        let range =
+            self.range(with.filter(|label| self.answer.out.iter().any(|out| out == label)))?;
+        let found = self.answer.axes.iter().filter(|answer| answer.axis.starts_with(axis));
+        let average = found.flat_map(|answer| &answer.out).find(|out| out.value == value);
+        let average = average.map(|only| self.effect(only.ratio, only.low, only.high));
+        let holds = |one: &Effect| {
+            one.ends.is_some_and(|(low, high)| low <= range.from && range.to <= high)
+        };
+        Some(average.filter(holds).unwrap_or(range))
     }
 
     fn out_group(&self, group: &Group, effect: Option<Effect>, too: bool, said: &mut Vec<Span>) {
@@ -515,7 +529,7 @@ impl Said<'_> {
         let tie = exact_percent(verdict.tie);
         let within = match answer.loss {
             Some(loss) if answer.certified && loss >= NO_LOSS => {
-                format!("; the bound is within your tie of {tie}")
+                format!("; the bound is within the lab's tie of {tie}")
             }
             _ => String::new(),
         };
@@ -542,10 +556,10 @@ impl Said<'_> {
 
     fn weaker(&self) -> Option<String> {
         let weaker = self.answer.weaker.as_ref()?;
-        let gain = weaker.ratio.map(|ratio| {
-            let effect = self.effect(ratio, weaker.low, weaker.high).turned();
-            self.measure.gain(effect)
-        });
+        // Nothing is said of the size of a gain that may be a loss.
+        let effect = weaker.ratio.map(|ratio| self.effect(ratio, weaker.low, weaker.high).turned());
+        let effect = effect.filter(|effect| effect.ends.is_none_or(|(low, _)| low >= 1.0));
+        let gain = effect.map(|effect| self.measure.gain(effect));
         let gain = gain.map_or_else(String::new, |gain| format!(" would be {gain}, but"));
         let stack = joined(&self.axes.stack(&weaker.stack, Role::Plain));
         let loses = weaker.loses.trim_end_matches('.');
@@ -661,7 +675,7 @@ impl Said<'_> {
         let listed = |out: &[&ValueOut]| out.iter().map(one).collect::<Vec<_>>().join("; ");
         let (Some(first), true) = (out.first(), out.len() > VALUES) else { return listed(out) };
         let ratios = out.iter().map(|out| out.ratio);
-        let range = Effect::range(self.view.verdict.better, ratios);
+        let range = Effect::range(self.view.verdict.better, ratios).map(Effect::worse_only);
         match range.filter(|_| out.iter().all(|one| one.against == first.against)) {
             Some(range) => {
                 let worse = format!("the {} others", word(out.len()));

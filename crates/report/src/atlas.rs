@@ -231,10 +231,54 @@ impl Entry {
         benefit(self.better, value / than)
     }
 
+    /// Cost of what is worse by a factor: `47 % fewer` of a rate, `13 % longer` of a time, `2.1 times as slow`.
+    fn extent(&self, worse: f64) -> String {
+        match (worse, self.better) {
+            (worse, _) if worse >= 999.5 => {
+                let digit = 10_f64.powf(worse.log10().floor() - 2.0);
+                let rounded = ((worse / digit).round() * digit) as u64;
+                format!("{},{:03} times{AS_SLOW}", rounded / 1000, rounded % 1000)
+            }
+            (worse, _) if worse >= FACTOR => format!("{} times{AS_SLOW}", factor(worse)),
+            (worse, Better::Higher) => format!("{} fewer", percent(1.0 - 1.0 / worse)),
+            (worse, Better::Lower) => format!("{} longer", percent(worse - 1.0)),
+        }
+    }
+
+    /// Standing of a cell against the leader of its run by the interval of their ratio: a cost, a gain, or neither.
+    fn against_leader(&self, cell: &Cell) -> Option<Against> {
+        let [centre, low, high] = cell.ratio?;
+        let (centre, ends) = (self.worse(centre?, 1.0), [low, high]);
+        let ends: Vec<f64> = ends.into_iter().flatten().map(|end| self.worse(end, 1.0)).collect();
+        Some(match ends.as_slice() {
+            _ if (centre - 1.0).abs() < 5e-4 => Against::Equal,
+            [one, other] if one.max(*other) < 1.0 => Against::Better(1.0 / centre),
+            [one, other] if one.min(*other) > 1.0 => Against::Worse(centre),
+            _ => Against::Open,
+        })
+    }
+
     /// A value of the judged metric with its unit.
     fn value(&self, value: f64) -> String {
         Scale::fit(unit_of(&self.metric), [value]).with_unit(value)
     }
+}
+
+/// Smallest factor that is no percentage.
+const FACTOR: f64 = 1.5;
+/// Unit of a factor.
+const AS_SLOW: &str = " as slow";
+
+/// A cell against the leader of its run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Against {
+    Equal,
+    /// Worse by a factor.
+    Worse(f64),
+    /// Better by a factor: a stack that is not eligible.
+    Better(f64),
+    /// The interval holds both.
+    Open,
 }
 
 fn cells(view: &RunView) -> Vec<Cell> {
@@ -309,6 +353,8 @@ pub struct Asked<'a> {
     pub start: Option<&'a str>,
     /// Name of the filesystem that is in use now.
     pub now: Option<&'a str>,
+    /// Sentence that says what the load is.
+    pub load: &'a str,
     /// Sentence that says how near the load is to the person's recording, if one was given.
     pub recording: Option<&'a str>,
     /// Reason why this device was chosen, if the person named a disk.
@@ -324,13 +370,17 @@ impl Asked<'_> {
         let entry = self.entry;
         let mut out = format!("{} on {}\n", entry.load, self.title);
         let place = self.start.map_or("at its start".to_owned(), |start| format!("behind {start}"));
-        let size =
-            format!("Modelled as {}, a new partition of {} {place}.", entry.device, self.size);
+        let size = format!(
+            "Modelled as {}, a new and nearly empty partition of {} {place}. {}.",
+            entry.device, self.size, entry.cpu
+        );
         let like = self.like.map(|reason| format!("{reason}: nearest in the atlas."));
         out.push_str(&paragraph(
             "  ",
-            &[self.recording.map(str::to_owned), like, Some(size)]
+            &[self.recording, Some(self.load)]
+                .map(|said| said.map(str::to_owned))
                 .into_iter()
+                .chain([like, Some(size)])
                 .flatten()
                 .collect::<Vec<_>>()
                 .join(" "),
@@ -371,15 +421,15 @@ impl Asked<'_> {
         let Some((own, value, best)) = both else {
             return format!("{now} is not in the atlas for this load and device");
         };
-        format!("{}: {}", own.stack, cost(entry.worse(value, best)))
+        let cost = match (entry.against_leader(own), entry.worse(value, best)) {
+            (Some(Against::Open), _) => "too close to call".to_owned(),
+            (_, worse) if worse < EQUAL => "as good as the pick".to_owned(),
+            (_, worse) if worse < FACTOR => format!("{} than the pick", entry.extent(worse)),
+            (_, worse) => format!("{} as the pick", entry.extent(worse)),
+        };
+        format!("{}: {cost}", own.stack)
     }
 }
 
-/// Cost of a choice that is worse by a factor.
-fn cost(worse: f64) -> String {
-    match worse {
-        worse if worse < 1.005 => "no worse than the best".to_owned(),
-        worse if worse >= 2.0 => format!("{} times worse than the best", factor(worse)),
-        worse => format!("{} worse than the best", percent(worse - 1.0)),
-    }
-}
+/// Largest factor between equal values.
+const EQUAL: f64 = 1.005;

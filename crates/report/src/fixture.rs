@@ -249,7 +249,7 @@ pub(crate) fn demo() -> RunView {
         axes: vec![demo_filesystems(), demo_schedulers()],
         doubt: Some(Doubt {
             name: "carry-over".to_owned(),
-            text: "a result shifts by up to 17 % with the stack that ran before it, more than your tie of 5 %".to_owned(),
+            text: "a result shifts by up to 17 % with the stack that ran before it, more than the lab's tie of 5 %".to_owned(),
             remedy: "double the work: files = 16_000".to_owned(),
         }),
         time: Some(demo_time()),

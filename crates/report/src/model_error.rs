@@ -42,15 +42,15 @@ type Errors = BTreeMap<String, ModelErrors>;
 /// The classes of requests that a stack makes of a model in the judged step.
 type Used = BTreeMap<String, BTreeSet<RequestClass>>;
 
-/// `None` for runs on real devices, of earlier versions, and for inconclusive verdicts.
+/// `None` for runs on real devices and of earlier versions.
 pub(crate) fn on_device(view: &RunView) -> Option<OnDevice> {
     let verdict = &view.verdict;
     let kept = view.environment.get("model_errors")?;
     let errors: Errors = serde_json::from_value(kept.clone()).ok()?;
-    let leader = verdict.stacks.first()?;
+    let leader = verdict.stacks.first().or(verdict.baseline.as_ref())?;
     let rival = verdict.ratios.iter().find(|row| is_rival(verdict, row));
     let compared: Vec<&str> = match (verdict.kind, verdict.stacks.len()) {
-        (VerdictKind::Unresolved, _) => return None,
+        (VerdictKind::Unresolved, _) => vec![leader],
         (VerdictKind::Winner, _) | (VerdictKind::Tie, 1) => vec![leader, &rival?.stack],
         (VerdictKind::Tie, _) => verdict.stacks.iter().map(String::as_str).collect(),
     };
@@ -66,8 +66,11 @@ pub(crate) fn on_device(view: &RunView) -> Option<OnDevice> {
     let mut on_device = OnDevice { holds: None, advantage: None, sentences: vec![] };
     match rival.filter(|rival| compared.contains(&rival.stack.as_str())) {
         Some(rival) => on_device.judge_winner(verdict, leader, rival, whole, &said)?,
+        None if verdict.kind == VerdictKind::Unresolved => {
+            on_device.sentences.push(format!("Real devices may differ besides: {said}."));
+        }
         None => on_device.sentences.push(format!(
-            "On the model {} are within your tie of {}; real devices may differ: {said}.",
+            "On the model {} are within the lab's tie of {}; real devices may differ: {said}.",
             list(&verdict.stacks),
             exact_percent(verdict.tie)
         )),

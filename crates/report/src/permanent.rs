@@ -415,24 +415,21 @@ fn udev_steps(stack: &Stack, record: &Record, names: &Names) -> Vec<(&'static st
     let in_force = &record.in_force;
     let disk = in_force.members.first().unwrap_or(&in_force.device);
     let data = stack.uses_device().then(|| udev_rule(stack, disk, false));
+    let device = if names.layers.is_empty() { names.device.as_str() } else { DISK };
+    let mut disks: Vec<String> = data.iter().map(|_| whole_disk(Path::new(device))).collect();
     let mut rules: Vec<String> = data.into_iter().collect();
     if let Some(journal) = &record.in_force.journal {
         rules.push(udev_rule(stack, journal, true));
+        disks.push(match &stack.journal.external {
+            Some(Backing::Disk { path } | Backing::Partition { path }) => whole_disk(path),
+            _ => "/dev/JOURNAL-DISK".to_owned(),
+        });
     }
     if rules.is_empty() {
         return Vec::new();
     }
-    let device = if names.layers.is_empty() { names.device.as_str() } else { DISK };
-    vec![
-        (UDEV, rules),
-        (
-            ACTIVATE,
-            vec![
-                "udevadm control --reload".to_owned(),
-                format!("udevadm trigger --action=change {}", whole_disk(Path::new(device))),
-            ],
-        ),
-    ]
+    let trigger = format!("udevadm trigger --action=change {}", disks.join(" "));
+    vec![(UDEV, rules), (ACTIVATE, vec!["udevadm control --reload".to_owned(), trigger])]
 }
 
 /// The stable path of the whole disk, of a partition's or its own: queue settings are the disk's.

@@ -152,6 +152,12 @@ devices![
     ),
 ];
 
+/// Every name of a load.
+pub fn loads() -> impl Iterator<Item = &'static str> {
+    let names = LOADS.iter().map(|(name, _)| *name);
+    names.chain(ALIASES.iter().map(|(alias, _)| *alias))
+}
+
 /// The load of this name, or of another name for it; `None` where the atlas has none.
 #[must_use]
 pub fn load(name: &str) -> Option<&'static str> {
@@ -200,7 +206,8 @@ pub fn own_lab(load: &str) -> Option<String> {
 /// The device of the atlas with this model or word.
 #[must_use]
 pub fn device(word: &str) -> Option<&'static AtlasDevice> {
-    DEVICES.iter().find(|one| one.model == word || one.word == word)
+    let is = |name: &str| name.eq_ignore_ascii_case(word);
+    DEVICES.iter().find(|one| is(one.model) || is(one.word))
 }
 
 /// The device of the atlas that is most like a disk of this machine, which is not opened, and the reason.
@@ -214,8 +221,8 @@ pub fn like(system: &System, path: &Path) -> Result<(&'static AtlasDevice, Strin
     let name = name.file_name().and_then(|name| name.to_str()).ok_or_else(not_one)?.to_owned();
     if is_no_disk(&name) {
         return Err(format!(
-            "nothing near {} is in the atlas: it is not a disk itself; name the device below it by a word, such as \
-             --device ssd",
+            "{} is made of other devices or belongs to a virtual machine, and what is below it is not visible here; \
+             name that by a word, such as --device ssd, or gp3 for a volume of AWS",
             path.display()
         ));
     }

@@ -46,7 +46,7 @@ Exit status: 0 done or verdict reached, 1 error, 2 usage, 3 refused for safety,
 Answers come from the atlas: runs on modelled devices in virtual time, which `seekwell atlas check`
 repeats here. Nothing is measured, and a disk is not opened.
 
-Exit status: 0 answered, 4 not in the atlas: the lab is drafted, 1 error, 2 usage."#,
+Exit status: 0 answered, 4 not in the atlas, 1 error, 2 usage."#,
     ),
     (
         "atlas",

@@ -12,12 +12,13 @@ use seekwell_recordings::info::Summary;
 use seekwell_report::{Asked, atlas_lines, shell_word};
 use seekwell_session::Session;
 use seekwell_session::atlas::{
-    AtlasDevice, DEVICES, LOADS, NEAR, device, like, load, nearest, own_lab, probed_on,
+    AtlasDevice, DEVICES, LOADS, NEAR, device, like, load, loads, nearest, own_lab, probed_on,
 };
 use seekwell_spec::draft::Question;
+use seekwell_spec::nearest as nearest_name;
 use seekwell_trace::Trace;
 use std::io::{IsTerminal, stdin};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Looks an answer up; without one, says so and drafts the lab.
 ///
@@ -60,7 +61,7 @@ pub fn run(session: &Session, arguments: &AskArgs) -> Result<Exit, Failure> {
     };
     let Some(entry) = entries.iter().find(|one| one.load == load && one.device == device.model)
     else {
-        let Some(likeness) = likeness else { return draft(load, device) };
+        let Some(likeness) = likeness else { return Ok(missing(load, device)) };
         let why = format!("{likeness} The atlas has no run of {load} on {}.", device.model);
         return Ok(unanswered(&why, trace, device));
     };
@@ -75,6 +76,7 @@ pub fn run(session: &Session, arguments: &AskArgs) -> Result<Exit, Failure> {
         title: file.title(),
         size: device.size,
         start: device.start,
+        load: &meant(&of, load),
         now: now.as_deref(),
         recording: likeness.as_deref(),
         like: reason.as_deref(),
@@ -145,6 +147,16 @@ fn own_replay(trace: &Path, device: &AtlasDevice) -> String {
     )
 }
 
+/// What a load is, and that it stands for the program that the person named.
+fn meant(named: &str, load: &str) -> String {
+    let meaning = LOADS.iter().find(|(name, _)| *name == load).map_or("", |(_, meaning)| meaning);
+    let stands = match named.eq_ignore_ascii_case(load) || Path::new(named).exists() {
+        true => format!("The load {load} is"),
+        false => format!("{named} is answered by the load {load},"),
+    };
+    format!("{stands} {meaning}.")
+}
+
 fn no_lab(trace: &Path) -> Failure {
     Failure::Usage(format!(
         "--lab writes labs of the atlas's own loads; that of a recording is written by: seekwell advise {}",
@@ -191,12 +203,19 @@ fn questions() -> [Question; 3] {
 }
 
 fn no_load(word: &str) -> Failure {
+    let near = near(word, loads());
     let known: Vec<&str> = LOADS.iter().map(|(name, _)| *name).collect();
     Failure::Usage(format!(
-        "no load '{word}' is in the atlas, which has {}, and no recording has that path; record your own with seekwell \
-         capture, or draft a lab: seekwell init mine.toml --runs command",
+        "no load '{word}' is in the atlas{near}, which has {} and programs such as postgresql, mysql, kafka and \
+         postfix; no recording has that path. Record your own with seekwell capture, take a lab of labs/, or draft \
+         one: seekwell init mine.toml --runs command",
         known.join(", ")
     ))
+}
+
+/// The name that was probably meant, as a clause.
+fn near<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> String {
+    nearest_name(word, names).map_or_else(String::new, |near| format!(" (did you mean {near}?)"))
 }
 
 /// The device for a word, a model or a path; with a path the reason for the choice.
@@ -214,7 +233,8 @@ pub(super) fn found(
     let known: Vec<&str> = DEVICES.iter().map(|one| one.word).collect();
     let device = device(word).ok_or_else(|| {
         Failure::Usage(format!(
-            "no device '{word}' is in the atlas; name one of {}, or the path of a disk",
+            "no device '{word}' is in the atlas{}; name one of {}, or the path of a disk",
+            near(word, known.iter().copied()),
             known.join(", ")
         ))
     })?;
@@ -223,9 +243,10 @@ pub(super) fn found(
 
 /// Commands that run a load on a disk.
 fn own(load: &str, lab: &Path) -> String {
-    let lab = lab.display();
+    let (lab, disk) = (lab.display(), "/dev/disk/by-id/…");
     format!(
-        "  seekwell ask --load {load} --lab {lab}\n  seekwell plan {lab} --device /dev/disk/by-id/…\n"
+        "  seekwell ask --load {load} --lab {lab}\n  sudo seekwell claim {disk}    a disk that may be erased\n  \
+         seekwell plan {lab} --device {disk}\n  sudo seekwell run {lab} --device {disk}\n"
     )
 }
 
@@ -233,21 +254,13 @@ fn write_lab(load: &str, path: &Path) -> Result<(), Failure> {
     output::create(path, Kind::Lab, own_lab(load).unwrap_or_default().as_bytes())
 }
 
-/// Drafts the lab of a load that was not run on a device.
-fn draft(load: &str, device: &AtlasDevice) -> Result<Exit, Failure> {
+/// Says how to find out where the atlas has no run of a load on a device, as when its cells stopped reproducing.
+fn missing(load: &str, device: &AtlasDevice) -> Exit {
+    let (lab, disk, model) = (format!("{load}.toml"), "/dev/disk/by-id/…", device.model);
     terminal::data(&format!(
-        "Nothing near is in the atlas: {load} was not run on {}.",
-        device.model
+        "The atlas has no run of {load} on {model}. To find out, on the model:\n  seekwell ask --load {load} --lab {lab}\n  \
+         seekwell run {lab} --on {model}\non a disk that may be erased:\n  sudo seekwell claim {disk}\n  \
+         sudo seekwell run {lab} --device {disk}"
     ));
-    let path = PathBuf::from(format!("{load}.toml"));
-    if path.symlink_metadata().is_err() {
-        write_lab(load, &path)?;
-    }
-    terminal::data(&format!(
-        "To find out, on the model: seekwell run {} --on {}\non your disk: seekwell run {} --device /dev/disk/by-id/…",
-        path.display(),
-        device.model,
-        path.display()
-    ));
-    Ok(Exit::NotResolved)
+    Exit::NotResolved
 }

@@ -8,7 +8,7 @@ use seekwell_model::metrics::Unit;
 use seekwell_model::verdict::Verdict;
 
 /// Smallest ratio that is written as a factor; lower ones are per cent.
-const FACTOR: f64 = 1.5;
+pub(super) const FACTOR: f64 = 1.5;
 /// Smallest difference that is written.
 pub(super) const NOTHING: f64 = 5e-4;
 
@@ -64,6 +64,18 @@ impl Effect {
         let all: Vec<f64> = ratios.map(|ratio| benefit(better, ratio)).collect();
         let from = all.iter().copied().reduce(f64::min)?;
         let to = all.iter().copied().reduce(f64::max)?;
+        Some(Self { from, to, ends: None })
+    }
+
+    /// Without the part in which the subject is better.
+    pub(crate) fn worse_only(self) -> Self {
+        Self { from: self.from.max(1.0), ..self }
+    }
+
+    /// The range of several effects; `None` without one.
+    pub(crate) fn spanning(all: &[Self]) -> Option<Self> {
+        let from = all.iter().map(|one| one.from).reduce(f64::min)?;
+        let to = all.iter().map(|one| one.to).reduce(f64::max)?;
         Some(Self { from, to, ends: None })
     }
 

@@ -37,7 +37,7 @@ fn the_demo_says_pick_cost_close_out_doubt_and_axes() {
          xfs and the other schedulers are too close to call.\n\
          btrfs is out: it takes 1.7 times as long (1.6 to 1.8).\n\
          95 % confidence, 14 rounds.\n\
-         A result shifts by up to 17 % with the stack that ran before it, more than your tie of 5 %. Double the work: files = 16_000.\n\
+         A result shifts by up to 17 % with the stack that ran before it, more than the lab's tie of 5 %. Double the work: files = 16_000.\n\
          filesystem: ext4 or xfs, within 5.6 % of each other averaged over the schedulers (up to 12 % in single combinations); btrfs takes 1.7 times as long as ext4 (1.6 to 1.8).\n\
          scheduler: no difference above 10 %, averaged over ext4 and xfs."
     );
@@ -57,7 +57,7 @@ fn verdicts_without_an_answer_have_one_that_follows_from_them() {
             "Pick xfs with scheduler none: at most 2 % slower than the best of the three.\n\
              xfs/bfq is too close to call.\n\
              ext4 is out: it takes 1.8 times as long (1.7 to 1.9).\n\
-             95 % confidence, 8 rounds; the bound is within your tie of 2 %."
+             95 % confidence, 8 rounds; the bound is within the lab's tie of 2 %."
         ),
         "{}",
         said(&fixture::tie())

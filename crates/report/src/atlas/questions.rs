@@ -1,10 +1,10 @@
 //! Questions that people ask, answered by the cost of each choice over the entries of the atlas.
 
-use super::{Cell, Entry};
-use crate::factor::factor;
+use super::{AS_SLOW, Against, Cell, EQUAL, Entry};
 use crate::markdown::escape;
 use crate::number::percent;
 use crate::safety::class_words;
+use seekwell_model::verdict::DurabilityClass;
 
 /// A question about the values of one axis.
 pub(super) struct Question {
@@ -50,6 +50,22 @@ const fn device(
     Question { device, caveat, ..load(name, text, &[]) }
 }
 
+const CPU: &str = "CPU time, which limits the fastest devices, is not counted.";
+const TWO: &[&str] = &["none", "mq-deadline"];
+
+/// A question about I/O schedulers.
+const fn schedulers(
+    name: &'static str,
+    text: &'static str,
+    choices: &'static [&'static str],
+    loads: &'static [&'static str],
+    device: &'static str,
+    caveat: &'static str,
+) -> Question {
+    let base = filesystems(name, text, choices, loads, caveat);
+    Question { axis: |cell| &cell.scheduler, device, ..base }
+}
+
 pub(super) const QUESTIONS: &[Question] = &[
     filesystems("ext4-or-xfs", "ext4 or xfs?", &["ext4", "xfs"], &[], MODEL),
     filesystems(
@@ -92,7 +108,7 @@ pub(super) const QUESTIONS: &[Question] = &[
         "Does fast_commit help ext4?",
         &["ext4", "ext4-fast-commit"],
         &[],
-        "It is young code, and some operations need a whole commit.",
+        "e2fsck finds damage after some power cuts of Linux 6.12; some operations need a whole commit.",
     ),
     filesystems(
         "nodatacow",
@@ -108,26 +124,46 @@ pub(super) const QUESTIONS: &[Question] = &[
         &[],
         "relatime, the default, writes an access time once a day.",
     ),
-    Question {
-        axis: |cell| &cell.scheduler,
-        ..filesystems(
-            "scheduler",
-            "Which I/O scheduler for a database?",
-            &["none", "mq-deadline", "bfq"],
-            &["database"],
-            "CPU time, which limits the fastest devices, is not counted.",
-        )
-    },
-    Question {
-        axis: |cell| &cell.scheduler,
-        ..filesystems(
-            "scheduler-copy",
-            "Which I/O scheduler for a desktop during a copy?",
-            &["none", "mq-deadline", "kyber", "bfq"],
-            &["desktop"],
-            "The copy pays for it; the cells have its rate too.",
-        )
-    },
+    schedulers(
+        "scheduler",
+        "Which I/O scheduler for a database?",
+        &["none", "mq-deadline", "bfq"],
+        &["database"],
+        "",
+        CPU,
+    ),
+    schedulers(
+        "scheduler-nvme",
+        "none or mq-deadline for an NVMe drive?",
+        TWO,
+        &[],
+        "ssd-nvme-512gb",
+        CPU,
+    ),
+    schedulers(
+        "scheduler-ssd",
+        "none or mq-deadline for a SATA SSD?",
+        TWO,
+        &[],
+        "ssd-sata-250gb",
+        CPU,
+    ),
+    schedulers(
+        "scheduler-hdd",
+        "none or mq-deadline for a hard disk?",
+        TWO,
+        &[],
+        "sata-2tb-7200",
+        CPU,
+    ),
+    schedulers(
+        "scheduler-copy",
+        "Which I/O scheduler for a desktop during a copy?",
+        &["none", "mq-deadline", "kyber", "bfq"],
+        &["desktop"],
+        "",
+        "The copy pays for it; the cells have its rate too.",
+    ),
     device(
         "sd-card",
         "Which filesystem for an SD card?",
@@ -145,15 +181,16 @@ pub(super) const QUESTIONS: &[Question] = &[
         "What does ext4's journal cost a build server?",
         &["ext4", "ext4-nojournal"],
         &["build"],
-        "Without it a crash needs a whole check, and may leave half a file.",
+        "Without it a crash needs a whole check, and may leave half a file: for contents that can be made again.",
     ),
 ];
 
 /// A question with the costs of its choices.
 pub(super) struct Answered<'a> {
     pub(super) question: &'static Question,
-    /// Entries with every choice, each with the factor by which each choice is worse than the best of them.
-    pub(super) rows: Vec<(&'a Entry, Vec<f64>)>,
+    /// Entries with every choice, each with the factor by which each choice is worse than the best of them; `None`
+    /// for a choice that is worse by its median and too close to call by its interval.
+    pub(super) rows: Vec<(&'a Entry, Vec<Option<f64>>)>,
 }
 
 /// The case in which a choice costs most.
@@ -162,16 +199,12 @@ struct Worst<'a> {
     entry: &'a Entry,
     /// Factor by which it is worse than the best there.
     cost: f64,
-    /// Number of cases in which it is as good as the best.
-    close: usize,
+    /// True if it is as good as the best in every case.
+    is_good: bool,
 }
 
 /// Largest difference that does not matter.
-const EQUAL: f64 = 1.04;
-/// Unit of a factor.
-const AS_SLOW: &str = " as slow";
-/// Largest difference that is none.
-const BEST: f64 = 1.005;
+const NEAR: f64 = 1.04;
 
 impl<'a> Answered<'a> {
     /// `None` where no entry has every choice.
@@ -183,17 +216,18 @@ impl<'a> Answered<'a> {
             // With its best value on the other axis.
             let best = |choice: &&str| {
                 let of_choice = entry.cells.iter().filter(|cell| axis(cell) == *choice);
-                let values = of_choice.filter_map(|cell| cell.median);
-                values.reduce(|a, b| if entry.worse(a, b) < 1.0 { a } else { b })
+                let values =
+                    of_choice.filter_map(|cell| Some((entry.worse(cell.median?, 1.0), cell)));
+                values.min_by(|one, other| one.0.total_cmp(&other.0))
             };
-            let values: Option<Vec<f64>> = choices.iter().filter(|_| is_asked).map(best).collect();
-            let values = values.filter(|values| !values.is_empty())?;
-            let first = *values.first()?;
-            let best = values
-                .iter()
-                .copied()
-                .fold(first, |a, b| if entry.worse(b, a) < 1.0 { b } else { a });
-            Some((entry, values.iter().map(|value| entry.worse(*value, best)).collect()))
+            let found: Option<Vec<_>> = choices.iter().filter(|_| is_asked).map(best).collect();
+            let found = found.filter(|found| !found.is_empty())?;
+            let least = found.iter().map(|(value, _)| *value).fold(f64::INFINITY, f64::min);
+            let cost = |(value, cell): &(f64, &Cell)| {
+                let is_open = entry.against_leader(cell) == Some(Against::Open);
+                Some(value / least).filter(|cost| *cost < NEAR || !is_open)
+            };
+            Some((entry, found.iter().map(cost).collect()))
         };
         let rows: Vec<_> = entries.iter().filter_map(row).collect();
         (!rows.is_empty()).then_some(Self { question, rows })
@@ -206,10 +240,10 @@ impl<'a> Answered<'a> {
     /// Each choice with its worst case.
     fn worst(&self) -> Vec<Worst<'a>> {
         let of = |(at, &choice): (usize, &&'static str)| {
-            let costs = self.rows.iter().map(|(entry, costs)| (*entry, costs[at]));
+            let costs = self.rows.iter().filter_map(|(entry, costs)| Some((*entry, costs[at]?)));
             let (entry, cost) = costs.max_by(|a, b| a.1.total_cmp(&b.1))?;
-            let close = self.rows.iter().filter(|(_, costs)| costs[at] < EQUAL).count();
-            Some(Worst { choice, entry, cost, close })
+            let is_good = self.rows.iter().all(|(_, costs)| is_good(costs[at]));
+            Some(Worst { choice, entry, cost, is_good })
         };
         self.choices().iter().enumerate().filter_map(of).collect()
     }
@@ -217,37 +251,56 @@ impl<'a> Answered<'a> {
     /// The answer, which begins with the choice to take. `kind` gives the kind of a model.
     pub(super) fn sentence(&self, kind: &dyn Fn(&str) -> String) -> String {
         let mut all = self.worst();
-        all.sort_by(|a, b| a.cost.total_cmp(&b.cost));
-        match (all.first(), all.last()) {
-            (Some(_), Some(last)) if last.cost < EQUAL => self.alike(&all, last.cost),
-            (Some(safest), _) if safest.cost < EQUAL => self.everywhere(&all, kind),
-            _ => self.depends(all, kind),
+        all.sort_by(|a, b| b.is_good.cmp(&a.is_good).then(a.cost.total_cmp(&b.cost)));
+        let weak = self.weak();
+        let safe: Vec<&Worst<'_>> = all
+            .iter()
+            .filter(|one| !weak.iter().any(|(choice, _)| *choice == one.choice))
+            .collect();
+        match (all.first(), all.last(), safe.as_slice()) {
+            (_, _, [safe]) if !weak.is_empty() => self.keeps(safe, &weak, kind),
+            (Some(_), Some(last), _) if last.is_good => self.alike(&all),
+            (Some(safest), ..) if safest.is_good => self.everywhere(&all, kind),
+            _ => self.depends(&all, kind),
         }
     }
 
+    /// The answer where one choice keeps more than the others after a power cut.
+    fn keeps(
+        &self,
+        safe: &Worst<'_>,
+        weak: &[(&'static str, DurabilityClass)],
+        kind: &dyn Fn(&str) -> String,
+    ) -> String {
+        let others: Vec<&str> = weak.iter().map(|(choice, _)| *choice).collect();
+        let cost = match safe.cost {
+            cost if cost < EQUAL => "and it is no slower".to_owned(),
+            cost => format!("at most {}{}", safe.entry.extent(cost), self.place(safe.entry, kind)),
+        };
+        format!("{}, which keeps more than {}: {cost}.", safe.choice, any_of(&others))
+    }
+
     /// The answer where each choice will do.
-    fn alike(&self, all: &[Worst<'_>], largest: f64) -> String {
-        let cost = match largest {
-            cost if cost < BEST => "no difference".to_owned(),
-            cost => format!("at most {}", extent(cost)),
+    fn alike(&self, all: &[Worst<'_>]) -> String {
+        let most = all.iter().max_by(|a, b| a.cost.total_cmp(&b.cost));
+        let cost = match most {
+            Some(most) if most.cost >= EQUAL => format!("at most {}", most.entry.extent(most.cost)),
+            _ => "no difference".to_owned(),
         };
         format!("{}: {cost} ({}).", any_of(&self.listed(all)), self.cases())
     }
 
     /// The answer where the first of the choices is as good as the best in every case.
     fn everywhere(&self, all: &[Worst<'_>], kind: &dyn Fn(&str) -> String) -> String {
-        let best = all.iter().take_while(|one| one.cost < BEST).count();
+        let best = all.iter().take_while(|one| one.is_good && one.cost < EQUAL).count();
         let (taken, others) = all.split_at(best.max(1));
         let mut said = format!("{} everywhere ({})", any_of(&self.listed(taken)), self.cases());
         if best == 0 {
-            said.push_str(&format!(": at most {}", extent(taken[0].cost)));
+            said.push_str(&format!(": at most {}", taken[0].entry.extent(taken[0].cost)));
         }
         let mut groups: Vec<(Vec<&str>, String)> = Vec::new();
         for one in others {
-            let cost = match one.cost {
-                cost if cost < EQUAL => format!("at most {}", extent(cost)),
-                cost => format!("up to {}{}", extent(cost), self.place(one.entry, kind)),
-            };
+            let cost = self.up_to(one, kind);
             match groups.last_mut().filter(|(_, last)| *last == cost) {
                 Some((names, _)) => names.push(one.choice),
                 None => groups.push((vec![one.choice], cost)),
@@ -259,19 +312,54 @@ impl<'a> Answered<'a> {
         once(&said) + "."
     }
 
-    /// The answer where no choice is good in every case: the one that is good most often first.
-    fn depends(&self, mut all: Vec<Worst<'_>>, kind: &dyn Fn(&str) -> String) -> String {
-        all.sort_by_key(|one| std::cmp::Reverse(one.close));
-        let number = self.rows.len();
-        let clause = |(nth, one): (usize, &Worst<'_>)| {
-            let Worst { choice, entry, cost, close } = one;
-            let cost = format!("{}{}", extent(*cost), self.place(entry, kind));
-            match nth {
-                0 => format!("{choice}: good in {close} of {number} cases, at worst {cost}."),
-                _ => format!("{choice}: {close} of {number}, {cost}."),
+    /// The largest cost of a choice, and where.
+    fn up_to(&self, one: &Worst<'_>, kind: &dyn Fn(&str) -> String) -> String {
+        let extent = one.entry.extent(one.cost);
+        match one.is_good {
+            true => format!("at most {extent}"),
+            false => format!("up to {extent}{}", self.place(one.entry, kind)),
+        }
+    }
+
+    /// The answer where no choice is good in every case: the loads of each, or the devices where all have one load.
+    fn depends(&self, all: &[Worst<'_>], kind: &dyn Fn(&str) -> String) -> String {
+        let by_load = self.rows.iter().any(|(entry, _)| entry.load != self.rows[0].0.load);
+        let mut places: Vec<(String, Vec<bool>)> = Vec::new();
+        for (entry, costs) in &self.rows {
+            let place = if by_load { entry.load.clone() } else { kind(&entry.device) };
+            let here = costs.iter().map(|cost| is_good(*cost));
+            match places.iter_mut().find(|(known, _)| *known == place) {
+                Some((_, good)) => good.iter_mut().zip(here).for_each(|(good, here)| *good &= here),
+                None => places.push((place, here.collect())),
+            }
+        }
+        let mut groups: Vec<(Vec<bool>, Vec<&str>)> = Vec::new();
+        for (place, good) in &places {
+            match groups.iter_mut().find(|(known, _)| known == good) {
+                Some((_, list)) => list.push(place),
+                None => groups.push((good.clone(), vec![place])),
+            }
+        }
+        // What one choice wins first, what is alike or open last.
+        groups.sort_by_key(|(good, list)| {
+            let taken = good.iter().filter(|good| **good).count();
+            (if taken == 0 { usize::MAX } else { taken }, std::cmp::Reverse(list.len()))
+        });
+        let clause = |(good, list): &(Vec<bool>, Vec<&str>)| {
+            let taken = self.choices().iter().zip(good).filter(|(_, good)| **good);
+            let taken: Vec<&str> = taken.map(|(choice, _)| *choice).collect();
+            let list = and(list);
+            match taken.len() {
+                0 => format!("by device for {list}"),
+                all if all == self.choices().len() => format!("any for {list}"),
+                _ => format!("{} for {list}", any_of(&taken)),
             }
         };
-        once(&all.iter().enumerate().map(clause).collect::<Vec<_>>().join(" "))
+        let said: Vec<String> = groups.iter().map(clause).collect();
+        let costs = all.iter().filter(|one| one.cost >= NEAR);
+        let costs: Vec<String> =
+            costs.map(|one| format!("{} {}", one.choice, self.up_to(one, kind))).collect();
+        format!("{}. Elsewhere {}.", said.join("; "), once(&costs.join(", ")))
     }
 
     /// Names in the order of the question.
@@ -295,39 +383,36 @@ impl<'a> Answered<'a> {
         if said.is_empty() { String::new() } else { format!(" ({})", said.join(", ")) }
     }
 
-    /// Choices that keep less than another after a power cut, in words.
-    pub(super) fn survival(&self) -> Option<String> {
+    /// Choices that keep less than another after a power cut.
+    fn weak(&self) -> Vec<(&'static str, DurabilityClass)> {
         let class = |choice: &&&str| {
             let cells = self.rows.iter().flat_map(|(entry, _)| &entry.cells);
             let cells = cells.filter(|cell| (self.question.axis)(cell) == **choice);
             cells.filter_map(|cell| cell.survives).max()
         };
-        let all: Vec<_> =
-            self.choices().iter().filter_map(|choice| Some((*choice, class(&choice)?))).collect();
-        let best = all.iter().map(|(_, class)| *class).min()?;
-        let said = all.iter().filter(|(_, class)| *class > best);
-        let said: Vec<String> =
-            said.map(|(choice, class)| format!("{choice}: {}", class_words(*class))).collect();
+        let all = self.choices().iter().filter_map(|choice| Some((*choice, class(&choice)?)));
+        let all: Vec<_> = all.collect();
+        let best = all.iter().map(|(_, class)| *class).min();
+        all.into_iter().filter(|(_, class)| Some(*class) > best).collect()
+    }
+
+    /// The same in words.
+    pub(super) fn survival(&self) -> Option<String> {
+        let weak = self.weak();
+        let said = weak.iter().map(|(choice, class)| format!("{choice}: {}", class_words(*class)));
+        let said: Vec<String> = said.collect();
         (!said.is_empty()).then(|| format!("After a power cut, {}.", said.join("; ")))
     }
 }
 
-/// The meaning of a good choice in [`Answered::sentence`].
-pub(super) fn good() -> String {
-    format!("good: within {} of the best", percent(EQUAL - 1.0))
+/// True for a choice that may be taken.
+fn is_good(cost: Option<f64>) -> bool {
+    cost.is_some_and(|cost| cost < NEAR)
 }
 
-/// A cost of at least half a per cent: `21 % behind`, `2.3 times as slow`, `11,300 times as slow`.
-fn extent(cost: f64) -> String {
-    match cost {
-        cost if cost < 2.0 => format!("{} behind", percent(cost - 1.0)),
-        cost if cost < 999.5 => format!("{} times{AS_SLOW}", factor(cost)),
-        cost => {
-            let digit = 10_f64.powf(cost.log10().floor() - 2.0);
-            let rounded = ((cost / digit).round() * digit) as u64;
-            format!("{},{:03} times{AS_SLOW}", rounded / 1000, rounded % 1000)
-        }
-    }
+/// The meaning of a choice that [`Answered::sentence`] names.
+pub(super) fn named() -> String {
+    format!("named are choices within {} of the best", percent(NEAR - 1.0))
 }
 
 /// The text with the first ` as slow` alone, which is enough for all.
@@ -340,8 +425,17 @@ fn once(text: &str) -> String {
 
 /// `a`, `a or b`, `a, b or c`.
 fn any_of(names: &[&str]) -> String {
+    list_with(names, "or")
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn and(names: &[&str]) -> String {
+    list_with(names, "and")
+}
+
+fn list_with(names: &[&str], word: &str) -> String {
     match names {
-        [rest @ .., last] if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        [rest @ .., last] if !rest.is_empty() => format!("{} {word} {last}", rest.join(", ")),
         _ => names.concat(),
     }
 }
@@ -349,7 +443,7 @@ fn any_of(names: &[&str]) -> String {
 /// Every question that the entries answer, as a table in Markdown. `kind` gives the kind of a model.
 #[must_use]
 pub fn questions_markdown(entries: &[Entry], kind: &dyn Fn(&str) -> String) -> String {
-    let mut out = format!("| question | answer (models; {}) |\n| --- | --- |\n", good());
+    let mut out = format!("| question | answer (models; {}) |\n| --- | --- |\n", named());
     for answered in QUESTIONS.iter().filter_map(|one| Answered::of(one, entries)) {
         let said = [Some(answered.sentence(kind)), answered.survival()];
         let said = said.into_iter().flatten().collect::<Vec<_>>().join(" ");

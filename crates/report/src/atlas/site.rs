@@ -1,7 +1,8 @@
 //! The atlas as a static site: a matrix of loads and devices, a page per entry and one per question.
 
-use super::questions::{Answered, QUESTIONS, good};
-use super::{Cell, Entry, cost};
+use super::questions::{Answered, QUESTIONS, named};
+use super::{Against, Cell, EQUAL, Entry, FACTOR};
+use crate::factor::factor;
 use crate::number::{DASH, percent};
 use crate::page::{Head, Page};
 use crate::program::SITE;
@@ -109,7 +110,7 @@ fn index(entries: &[Entry], answered: &[Answered<'_>], kind: &dyn Fn(&str) -> St
 
 /// Words that the answers use.
 fn legend(page: &mut Page) {
-    let text = format!("A case is a load on a device; {} choice.", good());
+    let text = format!("A case is a load on a device; {}, by medians.", named());
     page.element("<p class=\"faint\">", &text, "</p>");
 }
 
@@ -200,7 +201,8 @@ fn entry_page(entry: &Entry, title: &dyn Fn(&str) -> Option<String>) -> SitePage
 fn cell_table(page: &mut Page, entry: &Entry) {
     scroll(page, "Results of each stack", false);
     page.raw("<table><thead><tr><th scope=\"col\">stack</th>");
-    let mut columns = vec![entry.metric.as_str(), "against the best", "drawn", "after a power cut"];
+    let mut columns =
+        vec![entry.metric.as_str(), "against the pick", "longer is slower", "after a power cut"];
     columns.push("written per byte");
     let others: Vec<&String> =
         entry.cells.first().iter().flat_map(|cell| cell.others.keys()).collect();
@@ -245,15 +247,28 @@ fn row(page: &mut Page, entry: &Entry, cell: &Cell, worst: f64) {
     page.element("<tr><th scope=\"row\">", &cell.stack, "</th>");
     let median = cell.median.map_or_else(|| DASH.to_owned(), |value| entry.value(value));
     page.element("<td>", &median, "</td>");
-    let factor = worse(entry, cell);
-    page.element("<td>", &factor.map_or_else(|| DASH.to_owned(), cost), "</td><td>");
-    if let Some(factor) = factor {
+    page.element("<td>", &against(entry, cell), "</td><td>");
+    if let Some(factor) = worse(entry, cell) {
         page.raw("<svg width=\"120\" height=\"12\" aria-hidden=\"true\"><rect height=\"12\" fill=\"currentColor\"");
         page.coordinate("width", 120.0 * factor / worst);
         page.raw("/></svg>");
     }
     let class = |class: DurabilityClass| class_words(class).to_owned();
     page.element("</td><td>", &cell.survives.map_or_else(|| DASH.to_owned(), class), "</td>");
+}
+
+/// A cell against the leader, which is the pick, with the interval.
+fn against(entry: &Entry, cell: &Cell) -> String {
+    match entry.against_leader(cell) {
+        None => DASH.to_owned(),
+        Some(Against::Equal) => "as good".to_owned(),
+        Some(Against::Open) => "too close to call".to_owned(),
+        Some(Against::Worse(factor)) => entry.extent(factor),
+        Some(Against::Better(gain)) if gain < FACTOR => {
+            format!("{} faster, not eligible", percent(gain - 1.0))
+        }
+        Some(Against::Better(gain)) => format!("{} times as fast, not eligible", factor(gain)),
+    }
 }
 
 fn question_page(answered: &Answered<'_>, kind: &dyn Fn(&str) -> String) -> SitePage {
@@ -275,12 +290,14 @@ fn question_page(answered: &Answered<'_>, kind: &dyn Fn(&str) -> String) -> Site
         link(&mut page, &file_of(entry), &entry.name(None));
         page.raw("</th>");
         for worse in costs {
-            let class = match *worse {
-                worse if worse < 1.02 => "<td class=\"loss-0\">",
-                worse if worse < 1.1 => "<td class=\"loss-1\">",
-                _ => "<td class=\"loss-2\">",
+            let (class, said) = match *worse {
+                None => ("<td class=\"faint\">", "too close to call".to_owned()),
+                Some(worse) if worse < EQUAL => ("<td class=\"loss-0\">", "best".to_owned()),
+                Some(worse) if worse < 1.02 => ("<td class=\"loss-0\">", entry.extent(worse)),
+                Some(worse) if worse < 1.1 => ("<td class=\"loss-1\">", entry.extent(worse)),
+                Some(worse) => ("<td class=\"loss-2\">", entry.extent(worse)),
             };
-            page.element(class, &cost(*worse), "</td>");
+            page.element(class, &said, "</td>");
         }
         page.raw("</tr>");
     }

@@ -137,7 +137,7 @@ impl<'a> Forest<'a> {
             _ => String::new(),
         };
         let text = format!(
-            "Lines are {confidence} intervals{together}. The band is your tie of {tie}, the difference that does not \
+            "Lines are {confidence} intervals{together}. The band is the lab's tie of {tie}, the difference that does not \
              matter to you."
         );
         page.element("<p class=\"cap\">", &text, "</p>\n");

@@ -368,7 +368,7 @@ fn the_first_screen_is_there_without_a_program_and_in_its_order() {
         "aria-label=\"xfs/bfq: 1.010 times, 0.900 to 1.130\"",
         ">Out (3)</th>",
         "<th scope=\"row\"><b>btrfs</b> <span>bfq</span></th>",
-        "The band is your tie of 5 %",
+        "The band is the lab&#39;s tie of 5 %",
         "<dt>filesystem</dt><dd><b class=\"matters\">yes:</b> ",
         "<dt>scheduler</dt><dd>",
         "<h2>Where the time goes",

@@ -196,7 +196,7 @@ fn equal_stacks_are_equal_on_the_model() {
     assert!(
         said.starts_with("On the model ")
             && said.contains(
-                " are within your tie of 2 %; real devices may differ: the model of disk misses"
+                " are within the lab's tie of 2 %; real devices may differ: the model of disk misses"
             ),
         "{said}"
     );

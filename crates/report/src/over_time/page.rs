@@ -107,7 +107,7 @@ impl OverTime<'_> {
         page.element(
             "<p class=\"cap\">",
             &format!(
-                "Lines up and down are intervals against the first run. The band is your tie of {tie}, the difference \
+                "Lines up and down are intervals against the first run. The band is the lab's tie of {tie}, the difference \
                  that does not matter to you."
             ),
             "</p>\n</section>\n",

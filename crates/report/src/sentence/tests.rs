@@ -8,7 +8,7 @@ fn the_answer_comes_first_then_its_basis_then_the_doubt() {
         [
             "Pick ext4 with scheduler none: at most 11 % slower than the best of the nine.",
             "xfs and the other schedulers are too close to call. btrfs is out: it takes 1.7 times as long (1.6 to 1.8). 95 % confidence, 14 rounds.",
-            "Main doubt: A result shifts by up to 17 % with the stack that ran before it, more than your tie of 5 %. Double the work: files = 16_000.",
+            "Main doubt: A result shifts by up to 17 % with the stack that ran before it, more than the lab's tie of 5 %. Double the work: files = 16_000.",
         ]
     );
 }
