@@ -50,30 +50,17 @@ impl Observer {
         monotonic_ns().saturating_sub(self.origin_ns)
     }
 
-    /// Runs a step of the stack itself, such as mkfs.
+    /// Runs a step of the stack itself, such as mkfs; gives what `body` gives besides.
     ///
     /// # Errors
     /// The fault of `body` or `make_durable`.
-    pub fn housekeeping(
-        &self,
-        name: &str,
-        body: impl FnOnce() -> Result<(), Fault>,
-        make_durable: Option<&mut MakeDurable<'_>>,
-    ) -> Result<StepRecord, Fault> {
-        let (record, ()) = self.around(name, body, |()| None, make_durable)?;
-        Ok(record)
-    }
-
-    /// As [`Self::housekeeping`], for a step that gives something and writes nothing.
-    ///
-    /// # Errors
-    /// The fault of `body`.
-    pub fn housekeeping_with<T>(
+    pub fn housekeeping<T>(
         &self,
         name: &str,
         body: impl FnOnce() -> Result<T, Fault>,
+        make_durable: Option<&mut MakeDurable<'_>>,
     ) -> Result<(StepRecord, T), Fault> {
-        self.around(name, body, |_| None, None)
+        self.around(name, body, |_| None, make_durable)
     }
 
     /// Runs a step of a workload. Gives what reading the clock costs besides, where the engine ran.

@@ -71,7 +71,7 @@ fn run_changed(
     let stack = stack(filesystem, size);
     let made = image::create_in_ram(&System::host(), size, 1, &mut |_| {}).unwrap();
     let layout = made.layout().clone();
-    let image = OwnedFd::from(made.into_file());
+    let image = OwnedFd::from(made.file().try_clone().unwrap());
     let work = tempfile::tempdir().unwrap();
     let mut request = TrialRequest {
         format: FORMAT.to_string(),
@@ -199,16 +199,8 @@ fn every_filesystem_of_this_kernel_goes_through_a_whole_trial() {
         assert_eq!(record.status, Status::Ok, "{filesystem}: {record:#?}");
         let steps: Vec<&str> = record.steps.iter().map(|step| step.name.as_str()).collect();
         let mut expected = vec![
-            "mkfs",
-            "mount",
-            "unpack",
-            "read_archive",
-            "read_directory",
-            "remove",
-            "seek-populate",
-            "seek",
-            "umount",
-            "fsck",
+            "mkfs", "mount", "unpack", "read_archive", "read_directory", "remove", "seek-populate",
+            "seek", "umount", "fsck",
         ];
         check_torn(filesystem, &record);
         if ["ext3", "ext4", "xfs"].contains(&filesystem) {
@@ -217,10 +209,7 @@ fn every_filesystem_of_this_kernel_goes_through_a_whole_trial() {
         assert_eq!(steps, expected, "{filesystem}");
         assert_eq!(said[1..], steps, "{filesystem}");
         for metric in [
-            "unpack.elapsed_durable",
-            "read_archive.elapsed",
-            "seek.iops",
-            "mkfs.elapsed",
+            "unpack.elapsed_durable", "read_archive.elapsed", "seek.iops", "mkfs.elapsed",
             "fsck.elapsed",
         ] {
             assert!(

@@ -45,21 +45,8 @@ impl Costs {
 
 /// Names of all costs.
 const NAMES: [&str; 15] = [
-    "keep",
-    "commit",
-    "offer",
-    "entry",
-    "take",
-    "add",
-    "deliver",
-    "fetch",
-    "fetch_record",
-    "remove",
-    "beat",
-    "listen",
-    "probe",
-    "trip",
-    "trips",
+    "keep", "commit", "offer", "entry", "take", "add", "deliver", "fetch", "fetch_record",
+    "remove", "beat", "listen", "probe", "trip", "trips",
 ];
 
 /// Things that happen.

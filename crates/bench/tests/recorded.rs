@@ -30,7 +30,7 @@ fn recorded(test: &str, work: &Path, script: &str) -> Option<Trace> {
         paths: vec![data],
         ..Options::new(work.join("trace"), target)
     };
-    match capture(&options, &AtomicBool::new(false)) {
+    match capture(&options, &AtomicBool::new(false), None) {
         Ok(captured) => {
             assert_eq!(captured.status.and_then(|status| status.code()), Some(0));
             assert_eq!(captured.lost, []);

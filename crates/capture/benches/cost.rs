@@ -206,7 +206,7 @@ fn measure(round: u32, name: &str, words: &[String], traced: bool) {
     let output = Path::new(FOLDER).join("trace");
     let _ = std::fs::remove_dir_all(&output);
     let options = Options { same_device: true, ..Options::new(output.clone(), target) };
-    let done = capture(&options, &AtomicBool::new(false)).unwrap();
+    let done = capture(&options, &AtomicBool::new(false), None).unwrap();
     let whole = started.elapsed().as_secs_f64();
     // Before the trace is read below, which is no part of a capture.
     let (child, own) = (cpu_s(libc::RUSAGE_CHILDREN) - child, cpu_s(libc::RUSAGE_SELF) - own);

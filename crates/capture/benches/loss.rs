@@ -60,7 +60,7 @@ fn measure(seconds: u64, threads: u64) {
         walk: false,
         ..Options::new(output.clone(), target)
     };
-    let done = capture(&options, &AtomicBool::new(false)).unwrap();
+    let done = capture(&options, &AtomicBool::new(false), None).unwrap();
     let ended = std::fs::metadata(Path::new(FOLDER).join("said")).unwrap().modified().unwrap();
     let sealed = SystemTime::now().duration_since(ended).unwrap().as_secs_f64();
     let (program_s, calls) = told();

@@ -47,7 +47,7 @@ fn measure(case: &str, work: &Path, script: &str, user: Option<(u32, u32)>) {
     let mut options = Options::new(work.with_extension("trace"), target);
     // The trace is on the same disk here: its requests are a part of it.
     (options.same_device, options.paths) = (true, vec![work.to_owned()]);
-    let done = capture(&options, &AtomicBool::new(false)).unwrap();
+    let done = capture(&options, &AtomicBool::new(false), None).unwrap();
     assert!(done.status.is_some_and(|status| status.success()), "{case}");
     let lost: u64 = done.lost.iter().map(|lost| lost.count).sum();
     let files = std::fs::read_dir(&options.output).unwrap().flatten();

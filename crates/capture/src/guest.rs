@@ -134,19 +134,8 @@ fn initial_value(entry: &InitialEntry) -> Value {
     let attributes: Vec<Value> = entry.attributes.iter().map(named).collect();
     let data: Vec<Value> = entry.data.iter().map(|one| json!([one.start, one.bytes])).collect();
     json!([
-        entry.path,
-        entry.device,
-        entry.inode,
-        entry.mode,
-        entry.owner,
-        entry.group,
-        entry.bytes,
-        entry.allocated_bytes,
-        content,
-        entry.birth_ms,
-        entry.target,
-        attributes,
-        data
+        entry.path, entry.device, entry.inode, entry.mode, entry.owner, entry.group, entry.bytes,
+        entry.allocated_bytes, content, entry.birth_ms, entry.target, attributes, data
     ])
 }
 

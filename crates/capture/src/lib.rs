@@ -50,16 +50,8 @@ const LOOKS_AT_SPACE: u32 = 50;
 const LATE_NS: u64 = 2_000_000;
 /// Names of losses, in the order of the programs' `enum loss`.
 const LOSSES: [&str; 10] = [
-    LOST_CALLS,
-    "paths",
-    "processes",
-    LOST_REQUESTS,
-    "threads",
-    "unreadable paths",
-    LOST_OPERATIONS,
-    "wake-ups",
-    LOST_FAULTS,
-    LOST_32_BIT,
+    LOST_CALLS, "paths", "processes", LOST_REQUESTS, "threads", "unreadable paths",
+    LOST_OPERATIONS, "wake-ups", LOST_FAULTS, LOST_32_BIT,
 ];
 
 /// Size of each CPU's ring where nothing is recorded, bytes.
@@ -175,27 +167,12 @@ pub fn check() -> Result<(), CaptureError> {
     load::load(Select::Chosen, CHECKED_RING_BYTES, true).map(drop)
 }
 
-/// Records until the target ends, the time is over or `stop` is set.
+/// Records until the target ends, the time is over or `stop` is set; `watch` gets the load of each
+/// second.
 ///
 /// # Errors
 /// When the kernel, the target or the output cannot be used.
-pub fn capture(options: &Options, stop: &AtomicBool) -> Result<Captured, CaptureError> {
-    captured(options, stop, None)
-}
-
-/// The same, with the load of each second for `watch`.
-///
-/// # Errors
-/// Those of [`capture`].
-pub fn capture_watched(
-    options: &Options,
-    stop: &AtomicBool,
-    watch: &mut dyn FnMut(&Live),
-) -> Result<Captured, CaptureError> {
-    captured(options, stop, Some(watch))
-}
-
-fn captured(
+pub fn capture(
     options: &Options,
     stop: &AtomicBool,
     mut watch: Option<&mut dyn FnMut(&Live)>,

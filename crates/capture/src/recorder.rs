@@ -173,12 +173,8 @@ impl Recorder {
             self.meta.lost = batch.lost;
             self.writer.keep_up(&self.parts.description(&self.meta, None))?;
             if batch.until_ns < u64::MAX {
-                self.parts.turn(
-                    batch.until_ns,
-                    &self.meta,
-                    &mut self.writer,
-                    &mut self.resolver,
-                )?;
+                self.parts
+                    .turn(batch.until_ns, &self.meta, &mut self.writer, &mut self.resolver)?;
             }
             self.bytes.store(self.parts.kept() + self.writer.bytes(), Ordering::Relaxed);
             self.tell();

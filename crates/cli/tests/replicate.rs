@@ -382,15 +382,8 @@ fn kept_with(study: &str, words: &[&str], changes: &[(&str, &str, &str)]) -> Out
     }
     let mut command = Command::new(env!("CARGO_BIN_EXE_seekwell"));
     command.current_dir(root()).env("NO_COLOR", "1").env("TERM", "dumb");
-    command.args([
-        "replicate",
-        study,
-        "--kept",
-        "--json",
-        "-o",
-        "benches/runs/replicate",
-        "--from",
-    ]);
+    command
+        .args(["replicate", study, "--kept", "--json", "-o", "benches/runs/replicate", "--from"]);
     command.arg(directory.path()).args(words).output().unwrap()
 }
 

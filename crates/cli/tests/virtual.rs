@@ -650,7 +650,7 @@ fn said(folder: &Path, words: &[&str]) -> (Option<i32>, String, String) {
 }
 
 #[test]
-fn a_question_is_answered_without_a_kernel_or_declined_with_a_lab() {
+fn a_question_is_answered_without_a_kernel_or_declined_with_a_hint() {
     let folder = tempfile::tempdir().unwrap();
     let (status, text, _) =
         said(folder.path(), &["ask", "--load", "postgresql", "--device", "nvme", "--now", "btrfs"]);

@@ -25,22 +25,10 @@ const ALONE: [char; 7] = ['H', 'k', 'K', 'O', 'Q', 's', 'v'];
 
 /// Variables that change what the commands of Slurm print or do, and not where their controller is.
 const FORMATS: [&str; 16] = [
-    "SBATCH_ERROR",
-    "SBATCH_WAIT",
-    "SINFO_FORMAT",
-    "SINFO_PARTITION",
-    "SINFO_SORT",
-    "SLURM_BITSTR_LEN",
-    "SQUEUE_ARRAY_UNIQUE",
-    "SQUEUE_FORMAT",
-    "SQUEUE_FORMAT2",
-    "SQUEUE_LICENSES",
-    "SQUEUE_NAMES",
-    "SQUEUE_PARTITION",
-    "SQUEUE_QOS",
-    "SQUEUE_SORT",
-    "SQUEUE_STATES",
-    "SQUEUE_USERS",
+    "SBATCH_ERROR", "SBATCH_WAIT", "SINFO_FORMAT", "SINFO_PARTITION", "SINFO_SORT",
+    "SLURM_BITSTR_LEN", "SQUEUE_ARRAY_UNIQUE", "SQUEUE_FORMAT", "SQUEUE_FORMAT2",
+    "SQUEUE_LICENSES", "SQUEUE_NAMES", "SQUEUE_PARTITION", "SQUEUE_QOS", "SQUEUE_SORT",
+    "SQUEUE_STATES", "SQUEUE_USERS",
 ];
 
 /// Time for an answer of a command. One that asks a controller or an authentication which hangs may never end.

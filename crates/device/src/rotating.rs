@@ -409,10 +409,7 @@ impl TrackChange {
         Ok(Skew {
             track_ns: one("track_skew_us", layout.track_skew_us, track_ns, "changing heads")?,
             cylinder_ns: one(
-                "cylinder_skew_us",
-                layout.cylinder_skew_us,
-                cylinder_ns,
-                "the next cylinder",
+                "cylinder_skew_us", layout.cylinder_skew_us, cylinder_ns, "the next cylinder",
             )?,
         })
     }

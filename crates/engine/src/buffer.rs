@@ -53,6 +53,14 @@ pub struct DataShape {
     pub by_offset: bool,
 }
 
+impl DataShape {
+    /// Data with these shares of zeros and repetitions; what is left differs in every operation.
+    #[must_use]
+    pub const fn of(zero_percent: u8, repeated_percent: u8) -> Self {
+        Self { zero_percent, repeated_percent, by_offset: false }
+    }
+}
+
 impl ArenaShape {
     fn stride(self) -> usize {
         (self.block_bytes as usize).next_multiple_of(ALIGNMENT)

@@ -48,14 +48,12 @@ pub fn thread_cpu_ns() -> u64 {
     nanoseconds(rustix::time::clock_gettime(ClockId::ThreadCPUTime))
 }
 
-/// Cost and resolution of a clock.
+/// Cost of a clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ClockCost {
     /// Cost of one reading in ns: the median over batches of readings. A latency holds about one
     /// of them (half of the reading before and half of the one after).
     pub cost_ns: f64,
-    /// Smallest step seen between two readings that differ, in ns; `None` when no two differed.
-    pub precision_ns: Option<u64>,
 }
 
 const BATCHES: usize = 31;
@@ -65,23 +63,17 @@ impl ClockCost {
     /// Reads the clock about 2,000 times and states what that took.
     pub fn measure<C: Clock>(clock: &C) -> Self {
         let mut batch_ns = [0_u64; BATCHES];
-        let mut precision_ns: Option<u64> = None;
         for batch in &mut batch_ns {
             let start = clock.now_ns();
-            let mut previous = start;
+            let mut last = start;
             for _ in 0..READINGS_PER_BATCH {
-                let now = clock.now_ns();
-                let step = now.saturating_sub(previous);
-                if step > 0 {
-                    precision_ns = Some(precision_ns.map_or(step, |finest| finest.min(step)));
-                }
-                previous = now;
+                last = clock.now_ns();
             }
-            *batch = previous.saturating_sub(start);
+            *batch = last.saturating_sub(start);
         }
         batch_ns.sort_unstable();
         let median_ns = batch_ns[BATCHES / 2];
-        Self { cost_ns: median_ns as f64 / READINGS_PER_BATCH as f64, precision_ns }
+        Self { cost_ns: median_ns as f64 / READINGS_PER_BATCH as f64 }
     }
 }
 

@@ -3,9 +3,11 @@
 
 use crate::buffer::Arena;
 use crate::clock::Clock;
-use crate::operation::{Completion, Engine, Operation, OperationKind, Wait};
+use crate::job::Job;
+use crate::operation::{Completion, Engine, Operation, OperationKind};
 use crate::progress::{Progress, Separated};
 use crate::source::{Next, Source};
+use seekwell_model::workloads::SyncMethod;
 use seekwell_stats::Histogram;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -110,7 +112,6 @@ pub struct Driver<'a> {
     source: Source,
     arena: &'a mut Arena,
     block_bytes: u32,
-    batch: u32,
     slots: Box<[Slot]>,
     /// Numbers of free slots: the first `free` entries.
     free_slots: Box<[u32]>,
@@ -118,25 +119,9 @@ pub struct Driver<'a> {
     /// Starts of the writes that no sync has made durable yet.
     unsynced: Vec<u64>,
     fsync_every: u32,
+    /// Each write is durable when it completes.
     durable_writes: bool,
     tally: Tally,
-}
-
-/// Sizes of a [`Driver`].
-#[derive(Clone, Copy, Debug)]
-pub struct DriverShape {
-    /// Bytes per operation.
-    pub block_bytes: u32,
-    /// Operations in flight.
-    pub depth: u32,
-    /// Completions to wait for.
-    pub batch: u32,
-    /// Writes between two syncs; 0 is without syncs.
-    pub fsync_every: u32,
-    /// Each write is durable when it completes.
-    pub durable_writes: bool,
-    /// Operations kept singly.
-    pub keep_samples: usize,
 }
 
 /// Result of a refill.
@@ -150,23 +135,22 @@ enum Refill {
 }
 
 impl<'a> Driver<'a> {
-    /// Allocates the state of a thread.
+    /// Allocates the state of a thread of a job.
     #[must_use]
-    pub fn new(source: Source, arena: &'a mut Arena, shape: DriverShape) -> Self {
-        let depth = shape.depth as usize;
+    pub fn new(source: Source, arena: &'a mut Arena, job: &Job<'_>) -> Self {
+        let depth = job.depth as usize;
         let idle = Operation { kind: OperationKind::Read, offset: 0, length: 0, buffer: 0 };
         Self {
             source,
             arena,
-            block_bytes: shape.block_bytes,
-            batch: shape.batch,
+            block_bytes: job.block_bytes,
             slots: vec![Slot { operation: idle, begun_ns: 0, due: false }; depth].into(),
-            free_slots: (0..shape.depth).rev().collect(),
+            free_slots: (0..job.depth).rev().collect(),
             free: depth,
-            unsynced: Vec::with_capacity(shape.fsync_every as usize),
-            fsync_every: shape.fsync_every,
-            durable_writes: shape.durable_writes,
-            tally: Tally { samples: Vec::with_capacity(shape.keep_samples), ..Tally::default() },
+            unsynced: Vec::with_capacity(job.fsync_every as usize),
+            fsync_every: job.fsync_every,
+            durable_writes: matches!(job.sync, Some(SyncMethod::ODsync | SyncMethod::RwfDsync)),
+            tally: Tally { samples: Vec::with_capacity(job.keep_samples), ..Tally::default() },
         }
     }
 
@@ -203,7 +187,13 @@ impl<'a> Driver<'a> {
             if self.free < before {
                 self.begin(self.free..before, clock.now_ns());
             }
-            if let Err(error) = engine.submit(self.wait(&refill, start_ns, now_ns)) {
+            let timeout_ns = match refill {
+                Refill::Until(due_ns) => {
+                    Some((start_ns + due_ns).saturating_sub(now_ns).min(LONGEST_NAP_NS))
+                }
+                Refill::Wait | Refill::Finished => None,
+            };
+            if let Err(error) = engine.submit(timeout_ns) {
                 self.fail(Failure::Submit(error));
                 break;
             }
@@ -274,20 +264,6 @@ impl<'a> Driver<'a> {
                 slot.begun_ns = now_ns;
             }
         }
-    }
-
-    #[inline]
-    fn wait(&self, refill: &Refill, start_ns: u64, now_ns: u64) -> Wait {
-        // Waiting for more than is in flight would never end.
-        let completions = match refill {
-            Refill::Wait => self.batch.min(self.in_flight() as u32),
-            Refill::Until(_) | Refill::Finished => 1,
-        };
-        let timeout_ns = match refill {
-            Refill::Until(due_ns) => Some((start_ns + due_ns).saturating_sub(now_ns)),
-            Refill::Wait | Refill::Finished => None,
-        };
-        Wait { completions, timeout_ns: timeout_ns.map(|nap| nap.min(LONGEST_NAP_NS)) }
     }
 
     #[inline]

@@ -111,15 +111,4 @@ impl JobError {
     ) -> impl FnOnce(E) -> Self {
         move |source| Self::Setup { action, source: source.into(), remedy }
     }
-
-    /// Reads and writes that completed before the error, if operations had started.
-    #[must_use]
-    pub fn completed(&self) -> Option<u64> {
-        match self {
-            Self::Submit { completed, .. }
-            | Self::Operation { completed, .. }
-            | Self::Short { completed, .. } => Some(*completed),
-            Self::Invalid { .. } | Self::Setup { .. } | Self::Panicked => None,
-        }
-    }
 }

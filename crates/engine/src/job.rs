@@ -57,9 +57,6 @@ pub struct Job<'a> {
     pub threads: u32,
     /// Operations in flight per thread; 1 with psync.
     pub depth: u32,
-    /// Completions to wait for before new operations are submitted; at most the depth. 1 refills
-    /// at once; more trades latency for fewer system calls.
-    pub batch: u32,
     /// Engine.
     pub engine: EngineChoice,
     /// Past the page cache.
@@ -106,7 +103,6 @@ impl<'a> Job<'a> {
             read_percent: 100,
             threads: 1,
             depth: 1,
-            batch: 1,
             engine: EngineChoice::Psync,
             direct: true,
             rate: None,
@@ -161,10 +157,6 @@ impl<'a> Job<'a> {
         if self.engine == EngineChoice::Psync && self.depth > 1 {
             let problem = format!("depth {} with psync, which has no queue", self.depth);
             return invalid(problem, "use io_uring, or threads instead of depth");
-        }
-        if self.batch == 0 || self.batch > self.depth {
-            let problem = format!("batch {} at depth {}", self.batch, self.depth);
-            return invalid(problem, "keep the batch between 1 and the depth");
         }
         if self.count.is_none() && self.time_ns.is_none() && self.stop.is_none() {
             return invalid("nothing ends the job".to_owned(), "set a count or a time");

@@ -2,8 +2,8 @@
 //!
 //! For: issuing operations with [`psync`], [`uring`] or, to measure the loop itself, [`null`];
 //! one latency histogram per kind of operation; knowing the error of its own clock. The loop is
-//! generic over [`Clock`] and [`Engine`], so that a [`scripted`] pair can prove its arithmetic
-//! while the production loop pays nothing for that.
+//! generic over [`Clock`] and [`Engine`], so that a scripted pair can prove its arithmetic while the
+//! production loop pays nothing for that.
 //!
 //! Not for: choosing targets or opening them, filesystems, workloads, judging numbers, printing.
 //! Nothing is allocated, locked or printed between the first and the last operation of a job, except
@@ -22,7 +22,8 @@ pub mod progress;
 pub mod psync;
 pub mod run;
 pub mod schedule;
-pub mod scripted;
+#[cfg(test)]
+mod scripted;
 pub mod source;
 pub mod uring;
 pub mod written;
@@ -33,7 +34,7 @@ pub use commit::{AppendEnd, GroupCommit};
 pub use drive::SingleOperation;
 pub use error::JobError;
 pub use job::{EngineChoice, Job, Span};
-pub use operation::{Completion, Engine, Operation, OperationKind, Wait};
+pub use operation::{Completion, Engine, Operation, OperationKind};
 pub use progress::Progress;
-pub use run::{JobResult, RateReport, ThreadSummary, run};
+pub use run::{JobResult, RateReport, run};
 pub use written::{Written, WrittenData};

@@ -1,6 +1,6 @@
 //! No call at all: what the loop itself costs, with offsets, clock and histogram.
 
-use crate::operation::{Completion, Engine, Operation, Wait};
+use crate::operation::{Completion, Engine, Operation};
 use std::io;
 
 /// Completes every operation at once. Its depth is bound by the memory it is made with.
@@ -26,7 +26,7 @@ impl Engine for Null {
     }
 
     #[inline]
-    fn submit(&mut self, _wait: Wait) -> io::Result<()> {
+    fn submit(&mut self, _timeout_ns: Option<u64>) -> io::Result<()> {
         Ok(())
     }
 

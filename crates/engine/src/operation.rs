@@ -54,27 +54,19 @@ pub struct Completion {
     pub result: i32,
 }
 
-/// Condition that ends the wait of [`Engine::submit`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wait {
-    /// Until so many operations are complete.
-    pub completions: u32,
-    /// But no longer than this, in ns from now; `None` is as long as it takes.
-    pub timeout_ns: Option<u64>,
-}
-
 /// Something that performs operations.
 pub trait Engine {
     /// Queues an operation under a slot number below the depth that the engine was made with.
     /// No slot is queued again before its completion was taken.
     fn queue(&mut self, slot: u32, operation: &Operation);
 
-    /// Begins what is queued, then waits.
+    /// Begins what is queued, then waits until an operation is complete, but no longer than the
+    /// timeout, in ns from now; `None` is as long as it takes.
     ///
     /// # Errors
     /// When the operations could not be submitted. The completion of an operation reports its own
     /// failure.
-    fn submit(&mut self, wait: Wait) -> io::Result<()>;
+    fn submit(&mut self, timeout_ns: Option<u64>) -> io::Result<()>;
 
     /// Takes one completion; `None` when there is none yet.
     fn next_completion(&mut self) -> Option<Completion>;

@@ -3,7 +3,7 @@
 use crate::buffer::Arena;
 use crate::commit::GroupCommit;
 use crate::job::Job;
-use crate::operation::{Completion, Engine, Operation, OperationKind, Wait};
+use crate::operation::{Completion, Engine, Operation, OperationKind};
 use rustix::io::{Errno, IoSlice, ReadWriteFlags};
 use seekwell_model::workloads::SyncMethod;
 use std::io;
@@ -98,7 +98,7 @@ impl Engine for Psync<'_> {
     }
 
     #[inline]
-    fn submit(&mut self, _wait: Wait) -> io::Result<()> {
+    fn submit(&mut self, _timeout_ns: Option<u64>) -> io::Result<()> {
         if let Some((slot, operation)) = self.queued.take() {
             let result = loop {
                 match self.perform(&operation) {

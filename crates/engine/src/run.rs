@@ -2,7 +2,7 @@
 
 use crate::buffer::Arena;
 use crate::clock::{ClockCost, MonotonicClock, thread_cpu_ns};
-use crate::drive::{Driver, DriverShape, Failure, Signals, SingleOperation, Tally};
+use crate::drive::{Driver, Failure, Signals, SingleOperation, Tally};
 use crate::error::JobError;
 use crate::job::{EngineChoice, Job};
 use crate::null::Null;
@@ -12,7 +12,6 @@ use crate::psync::Psync;
 use crate::source::Source;
 use crate::uring::Uring;
 use rustix::thread::set_current_timer_slack;
-use seekwell_model::workloads::SyncMethod;
 use seekwell_stats::Histogram;
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,8 +39,8 @@ pub struct JobResult {
     /// CPU time, user and system, of the threads while they ran their loops, and of the kernel's
     /// io_uring workers that ran for them.
     pub cpu_ns: u64,
-    /// Each thread by itself, in order.
-    pub threads: Vec<ThreadSummary>,
+    /// Reads and writes that each thread completed, in order.
+    pub threads: Vec<u64>,
     /// The open loop's account, where a rate was asked for.
     pub rate: Option<RateReport>,
     /// Cost of reading the clock.
@@ -54,19 +53,6 @@ pub struct JobResult {
     pub stopped: bool,
     /// Single operations, as many as were asked for, in order of their begin.
     pub samples: Vec<SingleOperation>,
-}
-
-/// One thread of a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ThreadSummary {
-    /// Reads and writes completed.
-    pub ops: u64,
-    /// Bytes read and written.
-    pub bytes: u64,
-    /// From its begin to its last completion.
-    pub elapsed_ns: u64,
-    /// CPU time, user and system.
-    pub cpu_ns: u64,
 }
 
 /// Requested and achieved rate of an open loop.
@@ -230,18 +216,7 @@ struct Work<'a> {
 
 impl Work<'_> {
     fn drive<E: Engine>(&self, source: Source, arena: &mut Arena, engine: &mut E) -> Finished {
-        let shape = DriverShape {
-            block_bytes: self.job.block_bytes,
-            depth: self.job.depth,
-            batch: self.job.batch,
-            fsync_every: self.job.fsync_every,
-            durable_writes: matches!(
-                self.job.sync,
-                Some(SyncMethod::ODsync | SyncMethod::RwfDsync)
-            ),
-            keep_samples: self.job.keep_samples,
-        };
-        let driver = Driver::new(source, arena, shape);
+        let driver = Driver::new(source, arena, self.job);
         let signals = Signals {
             stop: self.job.stop.as_deref(),
             failed: self.failed,
@@ -324,7 +299,6 @@ fn combine(
 }
 
 fn add(result: &mut JobResult, tally: &Tally, cpu_ns: u64) {
-    let bytes = tally.bytes_read + tally.bytes_written;
     result.bytes_read += tally.bytes_read;
     result.bytes_written += tally.bytes_written;
     result.read.merge(&tally.read);
@@ -333,12 +307,7 @@ fn add(result: &mut JobResult, tally: &Tally, cpu_ns: u64) {
     result.commit.merge(&tally.commit);
     result.cpu_ns += cpu_ns;
     result.stopped |= tally.stopped;
-    result.threads.push(ThreadSummary {
-        ops: tally.ops,
-        bytes,
-        elapsed_ns: tally.ended_ns.saturating_sub(tally.started_ns),
-        cpu_ns,
-    });
+    result.threads.push(tally.ops);
 }
 
 fn error(failure: Failure, completed: u64) -> JobError {

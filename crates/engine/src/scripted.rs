@@ -3,7 +3,7 @@
 //! For tests of the loop and of what is built on it; no system call is made and no time passes.
 
 use crate::clock::Clock;
-use crate::operation::{Completion, Engine, Operation, Wait};
+use crate::operation::{Completion, Engine, Operation};
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::io;
@@ -96,7 +96,7 @@ impl<S: FnMut(&Operation) -> Scripted> Engine for ScriptedEngine<S> {
         self.queued.push((slot, *operation));
     }
 
-    fn submit(&mut self, wait: Wait) -> io::Result<()> {
+    fn submit(&mut self, timeout_ns: Option<u64>) -> io::Result<()> {
         let submitted_ns = self.clock.peek_ns();
         for (slot, operation) in self.queued.drain(..) {
             let Scripted { latency_ns, result } = (self.script)(&operation);
@@ -106,9 +106,8 @@ impl<S: FnMut(&Operation) -> Scripted> Engine for ScriptedEngine<S> {
             self.pending.insert(at, (completed_ns, Completion { slot, result }));
             self.seen.push(Seen { operation, submitted_ns, completed_ns });
         }
-        let wanted = (wait.completions as usize).checked_sub(1);
-        let complete_ns = wanted.and_then(|index| self.pending.get(index)).map(|(time, _)| *time);
-        let timeout_ns = wait.timeout_ns.map(|timeout| submitted_ns + timeout);
+        let complete_ns = self.pending.front().map(|(time, _)| *time);
+        let timeout_ns = timeout_ns.map(|timeout| submitted_ns + timeout);
         if let Some(until_ns) = complete_ns.into_iter().chain(timeout_ns).min() {
             self.clock.advance_to(until_ns);
         }

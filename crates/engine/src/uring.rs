@@ -3,7 +3,7 @@
 use crate::buffer::Arena;
 use crate::error::JobError;
 use crate::job::Job;
-use crate::operation::{Completion, Engine, Operation, OperationKind, Wait};
+use crate::operation::{Completion, Engine, Operation, OperationKind};
 use io_uring::{IoUring, opcode, squeue, types};
 use seekwell_model::workloads::SyncMethod;
 use std::io;
@@ -125,17 +125,16 @@ impl Engine for Uring<'_> {
     }
 
     #[inline]
-    fn submit(&mut self, wait: Wait) -> io::Result<()> {
-        let completions = wait.completions as usize;
+    fn submit(&mut self, timeout_ns: Option<u64>) -> io::Result<()> {
         loop {
-            let result = match wait.timeout_ns {
-                None => self.ring.submit_and_wait(completions),
+            let result = match timeout_ns {
+                None => self.ring.submit_and_wait(1),
                 Some(timeout_ns) => {
                     let time = types::Timespec::new()
                         .sec(timeout_ns / 1_000_000_000)
                         .nsec((timeout_ns % 1_000_000_000) as u32);
                     let arguments = types::SubmitArgs::new().timespec(&time);
-                    self.ring.submitter().submit_with_args(completions, &arguments)
+                    self.ring.submitter().submit_with_args(1, &arguments)
                 }
             };
             match result {

@@ -41,9 +41,7 @@ impl Written {
             Writers::Appends(job.span.offset, result.ops)
         } else {
             let threads = (0_u32..).zip(&result.threads);
-            let source = |(thread, summary): (u32, &crate::run::ThreadSummary)| {
-                Some((Source::new(job, thread)?, summary.ops))
-            };
+            let source = |(thread, ops): (u32, &u64)| Some((Source::new(job, thread)?, *ops));
             Writers::Threads(threads.map(source).collect::<Option<_>>()?)
         };
         Some(Self {

@@ -49,12 +49,6 @@ pub struct Written {
 }
 
 impl Claim {
-    /// The identity as one line, for requests to an agent.
-    #[must_use]
-    pub fn fingerprint(&self) -> String {
-        self.identity.key()
-    }
-
     /// Returns the contents when they are neither those at the claim nor those that a trial left: then
     /// a person has put it to another use. `None` also if that is unknown.
     pub(crate) fn strange_content(&self, system: &System, device: &Device) -> Option<String> {

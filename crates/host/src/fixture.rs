@@ -252,13 +252,8 @@ impl Machine {
         let root = tempfile::tempdir_in(memory).or_else(|_| tempfile::tempdir()).unwrap();
         let path = root.path().to_owned();
         for folder in [
-            "sys/class/block",
-            "sys/block",
-            "sys/dev/block",
-            "proc/sys/kernel/random",
-            "dev",
-            "run",
-            "bin",
+            "sys/class/block", "sys/block", "sys/dev/block", "proc/sys/kernel/random", "dev",
+            "run", "bin",
         ] {
             fs::create_dir_all(path.join(folder)).unwrap();
         }

@@ -54,12 +54,6 @@ impl Image {
         &self.file
     }
 
-    /// The file alone.
-    #[must_use]
-    pub fn into_file(self) -> File {
-        self.file
-    }
-
     /// Its size.
     #[must_use]
     pub fn size(&self) -> Bytes {

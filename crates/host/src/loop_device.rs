@@ -77,7 +77,6 @@ pub struct LoopDevice {
     kernel_name: String,
     file: File,
     size: Bytes,
-    sector: Bytes,
     /// No other Seekwell takes it while it is attached.
     _lock: LoopLock,
 }
@@ -115,12 +114,6 @@ impl LoopDevice {
     #[must_use]
     pub fn size(&self) -> Bytes {
         self.size
-    }
-
-    /// Its logical sector size.
-    #[must_use]
-    pub fn sector(&self) -> Bytes {
-        self.sector
     }
 }
 
@@ -182,7 +175,7 @@ pub fn attach_noted(
         return Err(Error::NotDirect { device: kernel_name, needed });
     }
     let size = blkdev::size_bytes(file.as_fd()).map_err(Error::io("read the size of", &path))?;
-    Ok(LoopDevice { path, kernel_name, file, size: Bytes(size), sector, _lock: lock })
+    Ok(LoopDevice { path, kernel_name, file, size: Bytes(size), _lock: lock })
 }
 
 fn configure(

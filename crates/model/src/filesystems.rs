@@ -265,16 +265,7 @@ const fn harmless(with_value: &'static str) -> MkfsOptions {
 /// ext3 and ext4 share everything of their journal.
 const EXT_JOURNAL: JournalDefinition = JournalDefinition {
     prepare: &[
-        "mke2fs",
-        "-q",
-        "-F",
-        "-b",
-        "{block}",
-        "-E",
-        "nodiscard",
-        "-O",
-        "journal_dev",
-        "{journal}",
+        "mke2fs", "-q", "-F", "-b", "{block}", "-E", "nodiscard", "-O", "journal_dev", "{journal}",
         "{journal_blocks}",
     ],
     external_mkfs: &["-J", "device={journal}"],

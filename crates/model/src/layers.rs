@@ -384,13 +384,18 @@ pub trait LayerKind: Sync + std::fmt::Debug {
         mapper::mapped(&site.name())
     }
 
+    /// Brings it up: if `fresh`, made anew, otherwise one that was made before.
+    fn bring_up(&self, site: &Site<'_>, fresh: bool) -> Vec<Action>;
+
     /// Makes it anew and brings it up.
     fn make(&self, site: &Site<'_>) -> Vec<Action> {
-        self.open(site)
+        self.bring_up(site, true)
     }
 
     /// Brings up one that was made before.
-    fn open(&self, site: &Site<'_>) -> Vec<Action>;
+    fn open(&self, site: &Site<'_>) -> Vec<Action> {
+        self.bring_up(site, false)
+    }
 
     /// Brings up one after a power cut, as an administrator would.
     fn recover(&self, site: &Site<'_>) -> Vec<Action> {
@@ -475,22 +480,8 @@ pub static LAYER_KINDS: &[&dyn LayerKind] = &[
 
 /// Names that a lab may give as `kind`: no layer, then those of [`LAYER_KINDS`].
 pub const LAYER_NAMES: &[&str] = &[
-    NO_LAYER,
-    "raid0",
-    "raid1",
-    "raid5",
-    "raid6",
-    "raid10",
-    "linear",
-    "striped",
-    "thin",
-    "snapshot",
-    "crypt",
-    "integrity",
-    "writecache",
-    "cache",
-    "bcache",
-    "zram",
+    NO_LAYER, "raid0", "raid1", "raid5", "raid6", "raid10", "linear", "striped", "thin",
+    "snapshot", "crypt", "integrity", "writecache", "cache", "bcache", "zram",
 ];
 
 /// The kernel's ways to add disks, of all kinds that need one.

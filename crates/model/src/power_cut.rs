@@ -15,36 +15,41 @@ pub const SURVEY: &str = "survey";
 /// Step of a survey in which the filesystem's checker repairs.
 pub const REPAIR: &str = "repair";
 
-const CUTS: &str = "cuts";
-const SURVIVED: &str = "cuts_survived";
-const LOST_SYNCED: &str = "cuts_lost_synced";
-const UNMOUNTABLE: &str = "cuts_unmountable";
-const DAMAGED: &str = "cuts_damaged";
-const TORN: &str = "cuts_torn";
-const REORDERED: &str = "cuts_reordered";
-const NEED_FSCK: &str = "cuts_need_fsck";
-const REPAIRED: &str = "cuts_repaired";
-const DATABASE_DAMAGED: &str = "cuts_database_damaged";
-const LOST_FILES_MAX: &str = "lost_files_max";
-const LOST_BYTES_MAX: &str = "lost_bytes_max";
+/// A metric, and its place among the counts.
+type Count<T> = (&'static str, fn(&mut T) -> &mut u64);
+
+/// The metrics of the counts of all cuts.
+const COUNTS: [Count<CutCounts>; 5] = [
+    ("cuts", |found| &mut found.cuts),
+    ("cuts_survived", |found| &mut found.survived),
+    ("cuts_lost_synced", |found| &mut found.lost_synced),
+    ("cuts_unmountable", |found| &mut found.unmountable),
+    ("cuts_damaged", |found| &mut found.damaged),
+];
+
+/// The metrics of the losses.
+const LOSSES: [Count<CutLosses>; 7] = [
+    ("cuts_torn", |found| &mut found.torn),
+    ("cuts_reordered", |found| &mut found.reordered),
+    ("cuts_need_fsck", |found| &mut found.need_fsck),
+    ("cuts_repaired", |found| &mut found.repaired),
+    ("cuts_database_damaged", |found| &mut found.database_damaged),
+    ("lost_files_max", |found| &mut found.lost_files_max),
+    ("lost_bytes_max", |found| &mut found.lost_bytes_max),
+];
+
 const LOST_TRANSACTIONS_MAX: &str = "lost_transactions_max";
 
 /// Metrics of the step.
-pub const METRICS: &[&str] = &[
-    CUTS,
-    SURVIVED,
-    LOST_SYNCED,
-    UNMOUNTABLE,
-    DAMAGED,
-    TORN,
-    REORDERED,
-    NEED_FSCK,
-    REPAIRED,
-    DATABASE_DAMAGED,
-    LOST_FILES_MAX,
-    LOST_BYTES_MAX,
-    LOST_TRANSACTIONS_MAX,
-];
+pub const METRICS: &[&str] = &{
+    let mut names = [LOST_TRANSACTIONS_MAX; COUNTS.len() + LOSSES.len() + 1];
+    let mut at = 0;
+    while at < names.len() - 1 {
+        names[at] = if at < COUNTS.len() { COUNTS[at].0 } else { LOSSES[at - COUNTS.len()].0 };
+        at += 1;
+    }
+    names
+};
 
 /// State of a stack after one power cut. The first that is true, from the last to the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,15 +65,6 @@ pub enum AfterCut {
 }
 
 impl AfterCut {
-    fn metric(self) -> &'static str {
-        match self {
-            Self::Whole => SURVIVED,
-            Self::Damaged => DAMAGED,
-            Self::LostSynced => LOST_SYNCED,
-            Self::Unmountable => UNMOUNTABLE,
-        }
-    }
-
     /// The state in words.
     #[must_use]
     pub fn words(self) -> &'static str {
@@ -122,6 +118,16 @@ pub struct CutLosses {
 }
 
 impl CutLosses {
+    /// The losses by their metrics; `None` for runs of earlier versions, which have none of them.
+    fn of(kept: &dyn Fn(&str) -> Option<u64>) -> Option<Self> {
+        let mut found = Self::default();
+        for (name, count) in LOSSES {
+            *count(&mut found) = kept(name)?;
+        }
+        found.lost_transactions_max = kept(LOST_TRANSACTIONS_MAX);
+        Some(found)
+    }
+
     /// Adds other cuts.
     pub fn add_all(&mut self, other: Self) {
         self.torn += other.torn;
@@ -148,12 +154,10 @@ impl CutCounts {
     }
 
     /// Adds the cuts of another trial.
-    pub fn add_all(&mut self, other: Self) {
-        self.cuts += other.cuts;
-        self.survived += other.survived;
-        self.lost_synced += other.lost_synced;
-        self.unmountable += other.unmountable;
-        self.damaged += other.damaged;
+    pub fn add_all(&mut self, mut other: Self) {
+        for (_, count) in COUNTS {
+            *count(self) += *count(&mut other);
+        }
         if let Some(losses) = other.losses {
             self.losses.get_or_insert_default().add_all(losses);
         }
@@ -168,55 +172,33 @@ impl CutCounts {
     /// The step of a record that tells them; times are nanoseconds since the trial began.
     #[must_use]
     pub fn step(&self, started_ns: u64, ended_ns: u64) -> StepRecord {
-        let counts = [
-            (CUTS, self.cuts),
-            (AfterCut::Whole.metric(), self.survived),
-            (AfterCut::LostSynced.metric(), self.lost_synced),
-            (AfterCut::Unmountable.metric(), self.unmountable),
-            (AfterCut::Damaged.metric(), self.damaged),
-        ];
-        let losses = self.losses.into_iter().flat_map(|found| {
-            let counts = [
-                (TORN, found.torn),
-                (REORDERED, found.reordered),
-                (NEED_FSCK, found.need_fsck),
-                (REPAIRED, found.repaired),
-                (DATABASE_DAMAGED, found.database_damaged),
-                (LOST_FILES_MAX, found.lost_files_max),
-                (LOST_BYTES_MAX, found.lost_bytes_max),
-            ];
-            let transactions = found.lost_transactions_max;
-            counts.into_iter().chain(transactions.map(|lost| (LOST_TRANSACTIONS_MAX, lost)))
-        });
-        let metrics = counts.into_iter().chain(losses);
-        let metrics = metrics.map(|(name, count)| (name.to_owned(), count as f64)).collect();
-        StepRecord { name: STEP.to_owned(), started_ns, ended_ns, metrics, ..StepRecord::default() }
+        let mut step =
+            StepRecord { name: STEP.to_owned(), started_ns, ended_ns, ..StepRecord::default() };
+        let mut all = *self;
+        for (name, count) in COUNTS {
+            step.metrics.insert(name.to_owned(), *count(&mut all) as f64);
+        }
+        if let Some(mut found) = self.losses {
+            for (name, count) in LOSSES {
+                step.metrics.insert(name.to_owned(), *count(&mut found) as f64);
+            }
+            if let Some(lost) = found.lost_transactions_max {
+                step.metrics.insert(LOST_TRANSACTIONS_MAX.to_owned(), lost as f64);
+            }
+        }
+        step
     }
 
     /// The counts of a record's steps; `None` if no power was cut.
     #[must_use]
     pub fn of(steps: &[StepRecord]) -> Option<Self> {
         let step = steps.iter().find(|step| step.name == STEP)?;
-        let count = |name: &str| step.metrics.get(name).map(|value| *value as u64);
-        Some(Self {
-            cuts: count(CUTS)?,
-            survived: count(SURVIVED)?,
-            lost_synced: count(LOST_SYNCED)?,
-            unmountable: count(UNMOUNTABLE)?,
-            damaged: count(DAMAGED)?,
-            // Earlier runs have none of them.
-            losses: count(TORN).and_then(|torn| {
-                Some(CutLosses {
-                    torn,
-                    reordered: count(REORDERED)?,
-                    need_fsck: count(NEED_FSCK)?,
-                    repaired: count(REPAIRED)?,
-                    database_damaged: count(DATABASE_DAMAGED)?,
-                    lost_files_max: count(LOST_FILES_MAX)?,
-                    lost_bytes_max: count(LOST_BYTES_MAX)?,
-                    lost_transactions_max: count(LOST_TRANSACTIONS_MAX),
-                })
-            }),
-        })
+        let kept = |name: &str| step.metrics.get(name).map(|value| *value as u64);
+        let mut all = Self::default();
+        for (name, count) in COUNTS {
+            *count(&mut all) = kept(name)?;
+        }
+        all.losses = CutLosses::of(&kept);
+        Some(all)
     }
 }

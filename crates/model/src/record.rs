@@ -8,10 +8,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Outcome of a trial.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// Every step ran; the values may be compared.
+    #[default]
     Ok,
     /// Every step ran, and something makes the values doubtful: they are kept and never ranked.
     Marked,
@@ -356,7 +357,7 @@ pub struct BlockEvents {
 }
 
 /// The result of one trial.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// Outcome.
     pub status: Status,
@@ -399,22 +400,7 @@ impl Record {
     /// The record of a trial of which nothing is known yet.
     #[must_use]
     pub fn blank() -> Self {
-        Self {
-            status: Status::Ok,
-            in_force: Shared::default(),
-            steps: vec![],
-            timeline: vec![],
-            journal_timeline: vec![],
-            clock_cost_ns: None,
-            smart: None,
-            block_events: None,
-            fingerprint: None,
-            elapsed_ns: 0,
-            cost_ns: None,
-            others_cpu_percent: None,
-            warnings: vec![],
-            apart: vec![],
-        }
+        Self::default()
     }
 
     /// The record of a trial that failed in `stage`.

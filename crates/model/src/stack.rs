@@ -237,13 +237,8 @@ pub enum MemoryLimit {
 /// Settings of the kernel's memory that a lab may set, below `/proc/sys/vm`. Those in bytes are left out: each replaces
 /// its ratio.
 pub const VM_SETTINGS: [&str; 7] = [
-    "dirty_background_ratio",
-    "dirty_expire_centisecs",
-    "dirty_ratio",
-    "dirty_writeback_centisecs",
-    "laptop_mode",
-    "swappiness",
-    "vfs_cache_pressure",
+    "dirty_background_ratio", "dirty_expire_centisecs", "dirty_ratio", "dirty_writeback_centisecs",
+    "laptop_mode", "swappiness", "vfs_cache_pressure",
 ];
 
 /// One value of the memory axis.

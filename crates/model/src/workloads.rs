@@ -196,14 +196,8 @@ pub const WRITING_METRICS: &[&str] = &["elapsed_durable", "undurable_bytes"];
 /// rotating disk, the others of flash. Device activity between the end of a step and the start of the
 /// next, including the next step's preparation, counts for the step.
 pub const MODELLED_METRICS: &[&str] = &[
-    "arm_time",
-    "rotation_time",
-    "transfer_time",
-    "erases",
-    "programmed_bytes",
-    "programmed_per_byte",
-    WEAR_METRICS[0],
-    WEAR_METRICS[1],
+    "arm_time", "rotation_time", "transfer_time", "erases", "programmed_bytes",
+    "programmed_per_byte", WEAR_METRICS[0], WEAR_METRICS[1],
 ];
 
 /// Those that say what a load costs the flash.
@@ -215,10 +209,7 @@ pub const DURABLE_METRICS: &[&str] = &["elapsed_durable", "mb_per_s_durable"];
 /// Metrics that come from the counters of the device or of the machine: a step that shares the
 /// device with another workload has none of them.
 pub const COUNTED_METRICS: &[&str] = &[
-    "device_read_bytes",
-    "device_written_bytes",
-    "undurable_bytes",
-    "written_per_byte",
+    "device_read_bytes", "device_written_bytes", "undurable_bytes", "written_per_byte",
     "read_per_byte",
 ];
 
@@ -237,6 +228,23 @@ pub fn is_housekeeping(step: &str) -> bool {
 pub const WRITE_BACK_STEP: &str = "write_back";
 
 impl StepOutline {
+    /// A measured step that writes, of unknown length, with the page cache as it is.
+    #[must_use]
+    pub fn new(name: impl Into<String>, metrics: &[&str]) -> Self {
+        Self {
+            name: name.into(),
+            writes: true,
+            measured: true,
+            cache: CacheState::Warm,
+            bytes: None,
+            operations: None,
+            operation: OperationCost::File,
+            time_ns: None,
+            metrics: metrics.iter().map(|name| (*name).to_owned()).collect(),
+            company: Company::Alone,
+        }
+    }
+
     /// Returns true if the step reads again data that it read or wrote before, as a recorded program
     /// does: then the page cache may answer, also after a cold start.
     #[must_use]
@@ -311,6 +319,15 @@ pub struct FieldConflict {
     pub problem: String,
     /// Text to write instead.
     pub remedy: String,
+}
+
+/// Refuses values that do not go together.
+fn conflict<T>(
+    field: &'static str,
+    problem: impl Into<String>,
+    remedy: impl Into<String>,
+) -> Result<T, FieldConflict> {
+    Err(FieldConflict { field, problem: problem.into(), remedy: remedy.into() })
 }
 
 /// Every workload kind.

@@ -75,12 +75,6 @@ impl Tracker {
         }
         done
     }
-
-    /// Requests that the device has now.
-    #[must_use]
-    pub fn in_flight(&self) -> usize {
-        self.open.len()
-    }
 }
 
 /// Powers of two from 1 µs to about 2 s, with one class more at each end.

@@ -19,8 +19,6 @@ pub struct Difference {
 /// Result of a replay.
 #[derive(Clone, Debug, Default)]
 pub struct Replayed {
-    /// Operations of the plan, those without a call included.
-    pub operations: u64,
     /// Recorded calls that were issued.
     pub issued: u64,
     /// Bytes that calls read.

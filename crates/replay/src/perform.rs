@@ -47,9 +47,14 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    /// A buffer with this data.
+    /// A buffer of full size with this data.
     pub(crate) fn new(data: &[u8]) -> Self {
-        let mut buffer = Self::empty();
+        Self::filled(BUFFER, data)
+    }
+
+    /// A buffer of this length with this data, again and again.
+    pub(crate) fn filled(length: usize, data: &[u8]) -> Self {
+        let mut buffer = Self::of(length);
         for piece in buffer.bytes_mut().chunks_mut(data.len().max(1)) {
             piece.copy_from_slice(&data[..piece.len()]);
         }
@@ -77,11 +82,11 @@ impl Buffer {
         &mut self.bytes[self.start..self.start + self.length]
     }
 
-    fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes[self.start..self.start + self.length]
     }
 
-    fn address(&self) -> *mut libc::c_void {
+    pub(crate) fn address(&self) -> *mut libc::c_void {
         self.bytes[self.start..].as_ptr().cast_mut().cast()
     }
 }

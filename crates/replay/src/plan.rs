@@ -142,8 +142,6 @@ impl TreeEntry {
 /// Counts of the trace that a replay is compared with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recorded {
-    /// Calls.
-    pub calls: u64,
     /// Calls that the plan issues.
     pub planned: u64,
     /// Calls that it does not issue.
@@ -169,8 +167,6 @@ pub struct Recorded {
     pub computing_ns: Option<u64>,
     /// Bytes that the block requests to the load's devices read and wrote; `None` where the trace has none.
     pub device_bytes: Option<DeviceBytes>,
-    /// Threads.
-    pub threads: u64,
 }
 
 /// Bytes of recorded block requests.

@@ -23,6 +23,7 @@ use crate::error::{ReplayError, rows};
 use crate::lanes::{Lane, Spill};
 use crate::order::{Known, Stamp};
 use crate::plan::{Limits, Plan, Reason, Recorded};
+use calls::split;
 use descriptors::Handles;
 use draft::Draft;
 use files::Files;
@@ -72,7 +73,6 @@ pub fn plan(trace: &Trace, choice: &Choice) -> Result<Plan, ReplayError> {
     planner.spill = Spill::at(trace.path(), choice.limits.room());
     let unknown = rows(|each| trace.events(each), |event| planner.add(event))?;
     if unknown > 0 {
-        planner.recorded.calls += unknown;
         planner.skip_many(Reason::NotRecorded, unknown);
     }
     let lost = trace.meta().lost_calls();
@@ -132,7 +132,7 @@ impl Planner {
             syncs: HashMap::new(),
             files,
             outside: HashMap::new(),
-            recorded: Recorded { threads: processes.threads(), ..Recorded::default() },
+            recorded: Recorded::default(),
             processes,
             tree,
             handles: Handles::default(),
@@ -155,7 +155,6 @@ impl Planner {
 
     /// Plans a call.
     fn add(&mut self, event: Event) -> Result<(), ReplayError> {
-        self.recorded.calls += 1;
         let submitter = event.thread;
         let event = &self.flights.of(event);
         self.tells_computing |= event.cpu_ns.is_some();
@@ -166,7 +165,7 @@ impl Planner {
         self.woken(event, lane)?;
         let mut draft = self.draft(event, lane);
         self.submitted(event, submitter, &mut draft);
-        let mut planned = self.call(event, &mut draft)?;
+        let mut planned = split(self.call(event, &mut draft))?;
         if planned.is_ok() && self.leaves_out(event.process, draft.operation.action) {
             planned = Err(Reason::FewerSyncs);
         }

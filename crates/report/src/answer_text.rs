@@ -1,6 +1,7 @@
 //! The answer of a run in sentences, for every form of the report: what to pick and what it can cost, what
 //! is too close to call, what is out, the main doubt, what matters, where the time goes.
 
+mod axis;
 mod derived;
 mod names;
 mod size;
@@ -11,7 +12,7 @@ use crate::number::{exact_percent, percent};
 use crate::text::capital;
 use crate::view::{RunView, count};
 use names::{Group, by_name, plural, values_of};
-use seekwell_model::answer::{Answer, AxisAnswer, Depends, Doubt, TimeRow, Trend, ValueOut};
+use seekwell_model::answer::{Answer, Doubt, TimeRow};
 use seekwell_model::verdict::{DurabilityClass, Evidence, Ratio, VerdictKind};
 use seekwell_model::warning::{Phase, Warning, WarningCode};
 use std::borrow::Cow;
@@ -173,7 +174,8 @@ pub(crate) struct AnswerText {
     pub(crate) out: Option<Vec<Span>>,
     /// `95 % confidence, 14 rounds.`; empty without a round.
     pub(crate) basis: String,
-    /// Stacks that lost more in power cuts than their options promise, and faster stacks that may lose data.
+    /// Power cuts that took nothing from the pick, stacks that lost more in them than their options promise, and
+    /// faster stacks that may lose data.
     pub(crate) weaker: Option<String>,
     pub(crate) doubt: Option<DoubtText>,
     pub(crate) axes: Vec<AxisLine>,
@@ -191,7 +193,10 @@ impl AnswerText {
             close: said.close(),
             out: said.out(),
             basis: said.basis_and_check(),
-            weaker: said.surprise().into_iter().chain(said.weaker()).reduce(|a, b| a + " " + &b),
+            weaker: [said.cuts(), said.surprise(), said.weaker()]
+                .into_iter()
+                .flatten()
+                .reduce(|a, b| a + " " + &b),
             doubt: answer
                 .doubt
                 .as_ref()
@@ -461,7 +466,7 @@ impl Said<'_> {
     }
 
     /// The effect of a value: the average over its stacks with the interval, or the range of those that are out where
-    /// one lies outside of it, so that the average would hide what the value does with the pick's others.
+    /// one is outside of it, so that the average would hide what the value does with the pick's others.
     fn of_value(&self, axis: &str, value: &str) -> Option<Effect> {
         let with = self.axes.with(axis, value).into_iter();
         let range =
@@ -471,6 +476,7 @@ impl Said<'_> {
         let average = average.map(|only| self.effect(only.ratio, only.low, only.high));
         let holds = |one: &Effect| {
             one.ends.is_some_and(|(low, high)| low <= range.from && range.to <= high)
+                && (range.from..=range.to).contains(&one.from)
         };
         Some(average.filter(holds).unwrap_or(range))
     }
@@ -541,6 +547,13 @@ impl Said<'_> {
         format!("{} confidence, {rounds}{within}.", exact_percent(verdict.confidence))
     }
 
+    /// The power cuts that took nothing synced from the pick.
+    fn cuts(&self) -> Option<String> {
+        let found = self.view.verdict.evidence.durability_of(self.answer.pick.as_deref()?)?;
+        let counts = found.cuts.filter(|counts| counts.cuts > 0 && counts.lossy() == 0)?;
+        Some(format!("None of {} power cuts took synced data from the pick.", counts.cuts))
+    }
+
     /// The stack that lost the most in power cuts although its options promise to keep what was synced.
     fn surprise(&self) -> Option<String> {
         let all = self.view.verdict.evidence.durability.iter();
@@ -556,11 +569,16 @@ impl Said<'_> {
 
     fn weaker(&self) -> Option<String> {
         let weaker = self.answer.weaker.as_ref()?;
-        // Nothing is said of the size of a gain that may be a loss.
         let effect = weaker.ratio.map(|ratio| self.effect(ratio, weaker.low, weaker.high).turned());
-        let effect = effect.filter(|effect| effect.ends.is_none_or(|(low, _)| low >= 1.0));
-        let gain = effect.map(|effect| self.measure.gain(effect));
-        let gain = gain.map_or_else(String::new, |gain| format!(" would be {gain}, but"));
+        let gain = match effect {
+            None => String::new(),
+            Some(effect) if effect.is_nothing() => " would be no faster, and".to_owned(),
+            // Nothing is said of the size of a gain that may be a loss.
+            Some(Effect { ends: Some((low, _)), .. }) if low < 1.0 => {
+                format!(" may be {}, but", self.measure.faster())
+            }
+            Some(effect) => format!(" would be {}, but", self.measure.gain(effect)),
+        };
         let stack = joined(&self.axes.stack(&weaker.stack, Role::Plain));
         let loses = weaker.loses.trim_end_matches('.');
         let others = match weaker.stacks {
@@ -569,184 +587,6 @@ impl Said<'_> {
         };
         Some(format!("{stack}{gain} {loses}: {others}."))
     }
-
-    fn axis_lines(&self) -> Vec<AxisLine> {
-        let line = |axis: &AxisAnswer| AxisLine {
-            axis: axis.axis.clone(),
-            matters: self.differing(axis).next().is_some() || axis.depends.iter().any(is_shown),
-            text: format!("{}.", self.axis(axis).trim_end_matches('.')),
-        };
-        self.answer.axes.iter().map(line).collect()
-    }
-
-    fn axis(&self, axis: &AxisAnswer) -> String {
-        if !axis.depends.is_empty() {
-            return self.depends(axis);
-        }
-        let differing: Vec<&ValueOut> = self.differing(axis).collect();
-        if differing.is_empty() && !axis.out.is_empty() && axis.left.len() < 2 {
-            return "no difference".to_owned();
-        }
-        let mut text = self.left(axis);
-        let out = self.values_out(&differing);
-        if !out.is_empty() {
-            text.push_str(if text.is_empty() { "" } else { "; " });
-            text.push_str(&out);
-        }
-        if let Some(trend) = &axis.trend {
-            text.push_str(&format!("; {}", self.trend(trend)));
-        }
-        text
-    }
-
-    /// The values of an axis that are left, and how far they differ.
-    fn left(&self, axis: &AxisAnswer) -> String {
-        let over = match axis.over.as_str() {
-            "" => String::new(),
-            over => format!(" averaged over {over}"),
-        };
-        let single = |within: f64| match axis.single {
-            Some(single) if single > within && !axis.over.is_empty() => {
-                format!(" (up to {} in single combinations)", percent(single))
-            }
-            _ => String::new(),
-        };
-        match (axis.left.as_slice(), axis.within) {
-            ([], _) => String::new(),
-            ([only], _) if axis.out.iter().any(|out| self.is_better_on_average(out)) => {
-                format!("{only} is best with the pick")
-            }
-            ([only], _) => format!("{only} is best"),
-            (left, Some(within)) if within > UNRESOLVED => {
-                let who = match axis.out.as_slice() {
-                    [] => String::new(),
-                    _ => format!("{} are ", by_name(left).text),
-                };
-                let apart = match within {
-                    // Trials that vary by so much set no bound worth a number.
-                    wide if wide >= 1.0 => String::new(),
-                    within => format!(", at most {} apart{over}", percent(within)),
-                };
-                format!("{who}too close to call{apart}")
-            }
-            (_, Some(within)) if axis.out.is_empty() => {
-                let comma = if over.is_empty() { "" } else { "," };
-                let above = match within {
-                    none if none < size::NOTHING => String::new(),
-                    within => format!(" above {}", percent(within)),
-                };
-                format!("no difference{above}{comma}{over}{}", single(within))
-            }
-            (left, Some(within)) => format!(
-                "{}, within {} of each other{over}{}",
-                alternatives(left),
-                percent(within),
-                single(within)
-            ),
-            (left, None) => format!("{} are too close to call", by_name(left).text),
-        }
-    }
-
-    /// Returns true for a value whose stacks are all out and that is better than the best value on average.
-    fn is_better_on_average(&self, out: &ValueOut) -> bool {
-        self.effect(out.ratio, out.low, out.high).to < 1.0
-    }
-
-    /// Values that are out by a difference that can be noticed.
-    fn differing<'s>(&'s self, axis: &'s AxisAnswer) -> impl Iterator<Item = &'s ValueOut> {
-        let differs = |out: &&ValueOut| !self.effect(out.ratio, out.low, out.high).is_nothing();
-        axis.out.iter().filter(differs)
-    }
-
-    /// Values that are out with their sizes; of a long list the range alone, or the first if they were
-    /// compared with different values.
-    fn values_out(&self, out: &[&ValueOut]) -> String {
-        let one = |out: &&ValueOut| {
-            let effect = self.effect(out.ratio, out.low, out.high);
-            if self.is_better_on_average(out) {
-                let (worse, better) = (out.against.as_str(), out.value.as_str());
-                let sides = Sides { worse, is_plural: false, better, both: true };
-                return format!("{} on average", self.measure.clause(&sides, effect.turned()));
-            }
-            let sides =
-                Sides { worse: &out.value, is_plural: false, better: &out.against, both: true };
-            self.measure.clause(&sides, effect)
-        };
-        let listed = |out: &[&ValueOut]| out.iter().map(one).collect::<Vec<_>>().join("; ");
-        let (Some(first), true) = (out.first(), out.len() > VALUES) else { return listed(out) };
-        let ratios = out.iter().map(|out| out.ratio);
-        let range = Effect::range(self.view.verdict.better, ratios).map(Effect::worse_only);
-        match range.filter(|_| out.iter().all(|one| one.against == first.against)) {
-            Some(range) => {
-                let worse = format!("the {} others", word(out.len()));
-                let sides =
-                    Sides { worse: &worse, is_plural: true, better: &first.against, both: true };
-                self.measure.clause(&sides, range)
-            }
-            None => {
-                let more = out.len() - VALUES;
-                let are = if more == 1 { "is" } else { "are" };
-                format!("{}; {more} more {are} out", listed(&out[..VALUES]))
-            }
-        }
-    }
-
-    fn depends(&self, axis: &AxisAnswer) -> String {
-        let others: Vec<&str> = self
-            .axes
-            .names()
-            .iter()
-            .filter(|name| !axis.axis.starts_with(**name))
-            .copied()
-            .collect();
-        let on = match others.as_slice() {
-            [only] => format!("the {only}"),
-            _ => "the rest of the stack".to_owned(),
-        };
-        let with = |one: &Depends| {
-            let sides =
-                Sides { worse: &one.worst, is_plural: false, better: &one.best, both: true };
-            let size = self.measure.clause(&sides, self.effect(one.ratio, one.low, one.high));
-            format!("with {} {size}", one.with)
-        };
-        let (mut shown, alike): (Vec<&Depends>, Vec<_>) =
-            axis.depends.iter().partition(|one| is_shown(one));
-        if shown.is_empty() {
-            return format!("depends on {on}, but no combination shows a difference by itself");
-        }
-        let more = if shown.len() > VALUES { shown.len() - 1 } else { 0 };
-        if more > 0 {
-            // The largest difference alone: a list of many says nothing.
-            shown.sort_by(|one, other| other.ratio.ln().abs().total_cmp(&one.ratio.ln().abs()));
-            shown.truncate(1);
-        }
-        let mut parts: Vec<String> = shown.iter().map(|one| with(one)).collect();
-        if more > 0 {
-            parts.push(format!("{more} more combinations differ too, by less"));
-        }
-        match alike.as_slice() {
-            [] => {}
-            [only] => parts.push(format!("with {} no difference is shown", only.with)),
-            many => parts.push(format!("with {} others no difference is shown", many.len())),
-        }
-        format!("depends on {on}: {}", parts.join("; "))
-    }
-
-    fn trend(&self, trend: &Trend) -> String {
-        let effect = self.effect(trend.ratio, trend.low, trend.high);
-        let steady = if trend.steady { ", step by step" } else { "" };
-        let range = format!("from {} to {}", trend.from, trend.to);
-        if effect.from < 1.0 {
-            return format!("{range} it gets {}{steady}", self.measure.gain(effect.turned()));
-        }
-        let sides = Sides { worse: "it", is_plural: false, better: &trend.from, both: false };
-        format!("{range} {}{steady}", self.measure.clause(&sides, effect))
-    }
-}
-
-/// True if the interval of the two values leaves out that they are alike.
-fn is_shown(one: &Depends) -> bool {
-    one.low.is_some_and(|low| low > 1.0) || one.high.is_some_and(|high| high < 1.0)
 }
 
 /// The start of a sentence; names of values stay as they are.
@@ -759,22 +599,6 @@ fn first_word(text: &str) -> String {
 
 /// Losses below this are none.
 const NO_LOSS: f64 = 5e-4;
-
-/// Values of an axis that may differ by more than this are not said to be within it of each other: that
-/// would read as if they were alike.
-const UNRESOLVED: f64 = 0.25;
-/// Values of an axis in its line at most.
-const VALUES: usize = 3;
-
-/// `ext4 or xfs`.
-pub(crate) fn alternatives(values: &[String]) -> String {
-    match values {
-        [] => String::new(),
-        [only] => only.clone(),
-        [rest @ .., last] if values.len() <= VALUES => format!("{} or {last}", rest.join(", ")),
-        _ => format!("{} or {} others", values[..VALUES - 1].join(", "), values.len() - VALUES + 1),
-    }
-}
 
 /// The share of the judged step in which the device was busy: `22 to 30 %`.
 pub(crate) fn busy_share(rows: &[TimeRow]) -> Option<String> {

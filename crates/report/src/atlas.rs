@@ -248,13 +248,19 @@ impl Entry {
     /// Standing of a cell against the leader of its run by the interval of their ratio: a cost, a gain, or neither.
     fn against_leader(&self, cell: &Cell) -> Option<Against> {
         let [centre, low, high] = cell.ratio?;
-        let (centre, ends) = (self.worse(centre?, 1.0), [low, high]);
-        let ends: Vec<f64> = ends.into_iter().flatten().map(|end| self.worse(end, 1.0)).collect();
-        Some(match ends.as_slice() {
-            _ if (centre - 1.0).abs() < 5e-4 => Against::Equal,
-            [one, other] if one.max(*other) < 1.0 => Against::Better(1.0 / centre),
-            [one, other] if one.min(*other) > 1.0 => Against::Worse(centre),
-            _ => Against::Open,
+        let centre = self.worse(centre?, 1.0);
+        let (one, other) =
+            (low.map(|end| self.worse(end, 1.0)), high.map(|end| self.worse(end, 1.0)));
+        // An end without a bound is no number.
+        let (low, high) = match self.better {
+            Better::Lower => (one.unwrap_or(0.0), other.unwrap_or(f64::INFINITY)),
+            Better::Higher => (other.unwrap_or(0.0), one.unwrap_or(f64::INFINITY)),
+        };
+        Some(match () {
+            () if low > 1.0 - SAME && high < 1.0 + SAME => Against::Equal,
+            () if high < 1.0 => Against::Better(1.0 / centre),
+            () if low > 1.0 => Against::Worse(centre),
+            () => Against::Open,
         })
     }
 
@@ -269,6 +275,9 @@ const FACTOR: f64 = 1.5;
 /// Unit of a factor.
 const AS_SLOW: &str = " as slow";
 
+/// Largest difference between equal cells.
+const SAME: f64 = 5e-4;
+
 /// A cell against the leader of its run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Against {
@@ -279,6 +288,14 @@ enum Against {
     Better(f64),
     /// The interval holds both.
     Open,
+}
+
+/// A gain of a stack that may not be picked.
+fn not_eligible(gain: f64) -> String {
+    match gain {
+        gain if gain < FACTOR => format!("{} faster, not eligible", percent(gain - 1.0)),
+        gain => format!("{} times as fast, not eligible", factor(gain)),
+    }
 }
 
 fn cells(view: &RunView) -> Vec<Cell> {
@@ -421,12 +438,16 @@ impl Asked<'_> {
         let Some((own, value, best)) = both else {
             return format!("{now} is not in the atlas for this load and device");
         };
-        let cost = match (entry.against_leader(own), entry.worse(value, best)) {
-            (Some(Against::Open), _) => "too close to call".to_owned(),
-            (_, worse) if worse < EQUAL => "as good as the pick".to_owned(),
-            (_, worse) if worse < FACTOR => format!("{} than the pick", entry.extent(worse)),
-            (_, worse) => format!("{} as the pick", entry.extent(worse)),
-        };
+        let cost =
+            match entry.against_leader(own).unwrap_or(Against::Worse(entry.worse(value, best))) {
+                Against::Open => "too close to call".to_owned(),
+                Against::Equal => "as good as the pick".to_owned(),
+                Against::Worse(worse) if worse < FACTOR => {
+                    format!("{} than the pick", entry.extent(worse))
+                }
+                Against::Worse(worse) => format!("{} as the pick", entry.extent(worse)),
+                Against::Better(gain) => not_eligible(gain),
+            };
         format!("{}: {cost}", own.stack)
     }
 }

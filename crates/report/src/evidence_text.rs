@@ -1,7 +1,7 @@
 //! The evidence of a verdict as sentences: axes, durability, the course of a race, checks of the
 //! measurement.
 
-use crate::answer_text::{Effect, Measure, Sides, alternatives, answer};
+use crate::answer_text::{Effect, Measure, Sides, answer};
 use crate::devices;
 use crate::factor::list;
 use crate::model_error::on_device;
@@ -286,7 +286,7 @@ fn laboratory(evidence: &Evidence) -> Vec<String> {
     let clear: Vec<String> = found(false).map(|check| check.name.clone()).collect();
     if !clear.is_empty() {
         let effects = if clear.len() == 1 { "effect" } else { "effects" };
-        said.push(format!("No {} {effects} detected", alternatives(&clear)));
+        said.push(format!("No {} {effects} detected", list(&clear).replace(" and ", " or ")));
     }
     said
 }

@@ -47,7 +47,10 @@ pub(crate) fn on_device(view: &RunView) -> Option<OnDevice> {
     let verdict = &view.verdict;
     let kept = view.environment.get("model_errors")?;
     let errors: Errors = serde_json::from_value(kept.clone()).ok()?;
-    let leader = verdict.stacks.first().or(verdict.baseline.as_ref())?;
+    let leader = match verdict.kind {
+        VerdictKind::Unresolved => verdict.baseline.as_ref().or(verdict.stacks.first())?,
+        _ => verdict.stacks.first()?,
+    };
     let rival = verdict.ratios.iter().find(|row| is_rival(verdict, row));
     let compared: Vec<&str> = match (verdict.kind, verdict.stacks.len()) {
         (VerdictKind::Unresolved, _) => vec![leader],
@@ -67,7 +70,7 @@ pub(crate) fn on_device(view: &RunView) -> Option<OnDevice> {
     match rival.filter(|rival| compared.contains(&rival.stack.as_str())) {
         Some(rival) => on_device.judge_winner(verdict, leader, rival, whole, &said)?,
         None if verdict.kind == VerdictKind::Unresolved => {
-            on_device.sentences.push(format!("Real devices may differ besides: {said}."));
+            on_device.sentences.push(format!("Real devices may differ: {said}."));
         }
         None => on_device.sentences.push(format!(
             "On the model {} are within the lab's tie of {}; real devices may differ: {said}.",

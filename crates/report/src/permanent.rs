@@ -422,7 +422,7 @@ fn udev_steps(stack: &Stack, record: &Record, names: &Names) -> Vec<(&'static st
         rules.push(udev_rule(stack, journal, true));
         disks.push(match &stack.journal.external {
             Some(Backing::Disk { path } | Backing::Partition { path }) => whole_disk(path),
-            _ => "/dev/JOURNAL-DISK".to_owned(),
+            _ => JOURNAL_DISK.to_owned(),
         });
     }
     if rules.is_empty() {

@@ -57,105 +57,19 @@ pub struct Wanted<'a> {
     pub reference: Option<&'a str>,
 }
 
-/// Reasons for which runs cannot be compared.
+/// The reason for which runs cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotComparable {
-    /// They judge different metrics.
-    #[error(
-        "{first} judges {first_metric} and {second} judges {second_metric}; \
-         run both with the same [judge] table"
-    )]
-    Metric {
-        /// Name of the first run.
-        first: String,
-        /// Its metric.
-        first_metric: String,
-        /// Name of the second run.
-        second: String,
-        /// Its metric.
-        second_metric: String,
-    },
-    /// They are runs of different labs.
-    #[error(
-        "{first} is a run of the lab '{first_lab}' and {second} of '{second_lab}'; \
-         give runs of one lab"
-    )]
-    Lab {
-        /// Name of the first run.
-        first: String,
-        /// Its lab.
-        first_lab: String,
-        /// Name of the second run.
-        second: String,
-        /// Its lab.
-        second_lab: String,
-    },
-    /// They do different work.
-    #[error(
-        "{first} and {second} do not do the same work: workload '{workload}' differs ({detail}); \
-         run both with the same [[workload]] tables"
-    )]
-    Workload {
-        /// Name of the first run.
-        first: String,
-        /// Name of the second run.
-        second: String,
-        /// Name of the workload.
-        workload: String,
-        /// Description of the difference.
-        detail: String,
-    },
-    /// They ran on different backends: real and virtual time cannot be compared.
-    #[error(
-        "{first} ran on the {first_backend} backend and {second} on {second_backend}; times of \
-         different backends cannot be compared"
-    )]
-    Backend {
-        /// Name of the first run.
-        first: String,
-        /// Its backend.
-        first_backend: String,
-        /// Name of the second run.
-        second: String,
-        /// Its backend.
-        second_backend: String,
-    },
+#[error("{0}")]
+pub struct NotComparable(pub(crate) String);
+
+impl NotComparable {
     /// The sides have a number of runs from which nothing follows.
-    #[error(
-        "{first} runs before and {second} after; compare one with one, or three or more with three \
-         or more: two values say nothing of how much runs differ by themselves"
-    )]
-    Runs {
-        /// Runs of the first side.
-        first: usize,
-        /// Runs of the second side.
-        second: usize,
-    },
-    /// The reference stack is not in every run.
-    #[error("reference stack '{label}' is not in {run}; it has {example}")]
-    Reference {
-        /// Its label.
-        label: String,
-        /// A run that lacks it.
-        run: String,
-        /// Stacks of that run.
-        example: String,
-    },
-    /// They have no stack in common.
-    #[error(
-        "{first} and {second} have no stack in common ({example_first}, {example_second}); \
-         stacks are told apart by their labels"
-    )]
-    NoStack {
-        /// Name of the first run.
-        first: String,
-        /// Name of the second run.
-        second: String,
-        /// A stack of the first run.
-        example_first: String,
-        /// A stack of the second run.
-        example_second: String,
-    },
+    fn runs(first: usize, second: usize) -> Self {
+        Self(format!(
+            "{first} runs before and {second} after; compare one with one, or three or more with \
+             three or more: two values say nothing of how much runs differ by themselves"
+        ))
+    }
 }
 
 /// Compares the judged metric of one run per side, or of three and more. Tie width and confidence are the
@@ -177,16 +91,14 @@ pub fn compare(
 /// [`NotComparable`] for runs of different labs, or of a lab whose question was changed, and for fewer than two.
 pub fn over_time(runs: &[Side<'_>]) -> Result<Vec<RunComparison>, NotComparable> {
     let Some((first, later)) = runs.split_first().filter(|(_, later)| !later.is_empty()) else {
-        return Err(NotComparable::Runs { first: runs.len(), second: 0 });
+        return Err(NotComparable::runs(runs.len(), 0));
     };
     let (lab, wanted) = (&first.plan.lab.name, Wanted::default());
     if let Some(other) = later.iter().find(|other| other.plan.lab.name != *lab) {
-        return Err(NotComparable::Lab {
-            first: first.name.to_owned(),
-            first_lab: lab.clone(),
-            second: other.name.to_owned(),
-            second_lab: other.plan.lab.name.clone(),
-        });
+        return Err(NotComparable(format!(
+            "{} is a run of the lab '{lab}' and {} of '{}'; give runs of one lab",
+            first.name, other.name, other.plan.lab.name
+        )));
     }
     let one = |other: &Side<'_>| compare_among(&[*first], &[*other], &wanted, later.len());
     later.iter().map(one).collect()
@@ -200,11 +112,11 @@ fn compare_among(
     comparisons: usize,
 ) -> Result<RunComparison, NotComparable> {
     let ([one, ..], [two, ..]) = (first, second) else {
-        return Err(NotComparable::Runs { first: first.len(), second: second.len() });
+        return Err(NotComparable::runs(first.len(), second.len()));
     };
     let tells = first.len().min(second.len()) >= RUNS_THAT_TELL;
     if !tells && first.len().max(second.len()) > 1 {
-        return Err(NotComparable::Runs { first: first.len(), second: second.len() });
+        return Err(NotComparable::runs(first.len(), second.len()));
     }
     for other in first.iter().skip(1).chain(second) {
         check(one, other)?;
@@ -270,12 +182,13 @@ fn shared(first: &[Side<'_>], second: &[Side<'_>]) -> Result<Vec<Vec<usize>>, No
         return Ok(found);
     }
     let example = |plan: &Plan| plan.stacks.first().map_or("none", |s| &s.label).to_owned();
-    Err(NotComparable::NoStack {
-        first: first[0].name.to_owned(),
-        second: second[0].name.to_owned(),
-        example_first: example(one),
-        example_second: example(second[0].plan),
-    })
+    Err(NotComparable(format!(
+        "{} and {} have no stack in common ({}, {}); stacks are told apart by their labels",
+        first[0].name,
+        second[0].name,
+        example(one),
+        example(second[0].plan)
+    )))
 }
 
 /// Doubts about the runs of a side, which are doubts about every ratio with it.
@@ -347,31 +260,34 @@ fn check(first: &Side<'_>, second: &Side<'_>) -> Result<(), NotComparable> {
     if first.backend == second.backend {
         return Ok(());
     }
-    Err(NotComparable::Backend {
-        first: first.name.to_owned(),
-        first_backend: first.backend.to_owned(),
-        second: second.name.to_owned(),
-        second_backend: second.backend.to_owned(),
-    })
+    Err(NotComparable(format!(
+        "{} ran on the {} backend and {} on {}; times of different backends cannot be compared",
+        first.name, first.backend, second.name, second.backend
+    )))
 }
 
 /// Checks that both judge the same metric of the same work.
 fn same_question(first: &Side<'_>, second: &Side<'_>) -> Result<(), NotComparable> {
-    let names = || (first.name.to_owned(), second.name.to_owned());
     let (one, two) = (&first.plan.lab.judge, &second.plan.lab.judge);
     if one.metric != two.metric || one.better != two.better {
         let word = |better| if better == Better::Lower { "lower" } else { "higher" };
-        let (first, second) = names();
-        return Err(NotComparable::Metric {
-            first,
-            first_metric: format!("{} ({} is better)", one.metric, word(one.better)),
-            second,
-            second_metric: format!("{} ({} is better)", two.metric, word(two.better)),
-        });
+        return Err(NotComparable(format!(
+            "{} judges {} ({} is better) and {} judges {} ({} is better); \
+             run both with the same [judge] table",
+            first.name,
+            one.metric,
+            word(one.better),
+            second.name,
+            two.metric,
+            word(two.better)
+        )));
     }
     if let Some((workload, detail)) = other_work(first.plan, second.plan) {
-        let (first, second) = names();
-        return Err(NotComparable::Workload { first, second, workload, detail });
+        return Err(NotComparable(format!(
+            "{} and {} do not do the same work: workload '{workload}' differs ({detail}); \
+             run both with the same [[workload]] tables",
+            first.name, second.name
+        )));
     }
     Ok(())
 }

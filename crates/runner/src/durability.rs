@@ -110,9 +110,8 @@ fn of_stack(stack: &Stack, in_force: Option<&InForce>, apart: &[Apart]) -> Stack
         let text = format!("{kind} has no journal: after a power cut it needs a check");
         found.push((DurabilityClass::Unordered, text));
     }
-    let features = || stack.filesystem.mkfs.iter().flat_map(|word| word.split(','));
     let damaged = definition.map_or(&[][..], |one| one.damaged_with).iter();
-    let damaged = damaged.filter(|(feature, _)| features().any(|one| one == *feature));
+    let damaged = damaged.filter(|(feature, _)| has_feature(&stack.filesystem.mkfs, feature));
     found.extend(damaged.map(|(_, text)| (DurabilityClass::Unordered, (*text).to_owned())));
     if stack.journal.data == Some(DataMode::Writeback) || has("data=writeback") {
         let text = "data=writeback: a file may hold old blocks after a power cut";
@@ -133,6 +132,17 @@ fn of_stack(stack: &Stack, in_force: Option<&InForce>, apart: &[Apart]) -> Stack
         cuts: None,
         known: None,
     }
+}
+
+/// True if `-O` turns this feature on; the last word about it counts.
+fn has_feature(mkfs: &[String], feature: &str) -> bool {
+    let values = mkfs.iter().zip(mkfs.iter().skip(1).map(Some).chain([None]));
+    let values = values.filter_map(|(word, next)| match word.strip_prefix("-O")? {
+        "" => next.map(String::as_str),
+        value => Some(value),
+    });
+    let words = values.flat_map(|value| value.split(','));
+    words.filter(|word| word.trim_start_matches('^') == feature).last() == Some(feature)
 }
 
 /// Mount options, those asked for and those in force.

@@ -3,7 +3,7 @@
 mod answer;
 mod decision;
 mod dependent;
-mod differences;
+pub(crate) mod differences;
 mod evidence;
 mod laboratory;
 mod nodes;

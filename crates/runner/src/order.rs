@@ -39,23 +39,10 @@ pub const MOST_ROUNDS: u32 = 1_000;
 /// is 31 million.
 pub const MOST_TRIALS: u64 = 1_000_000;
 
-/// Errors of planning.
+/// The reason why a lab has no plan: more trials than a plan may have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PlanError {
-    /// More trials than a plan may have.
-    #[error(
-        "{candidates} stack and workload pairs times {rounds} rounds are {trials} trials, more than {MOST_TRIALS}; \
-         shorten an axis, add [[exclude]] tables, or ask for fewer rounds"
-    )]
-    TooManyTrials {
-        /// Pairs of stack and workload.
-        candidates: u64,
-        /// Rounds asked for.
-        rounds: u32,
-        /// Their product.
-        trials: u64,
-    },
-}
+#[error("{0}")]
+pub struct PlanError(pub(crate) String);
 
 /// Parts of an expanded lab that a plan needs.
 #[derive(Clone, Debug, Default)]
@@ -73,7 +60,7 @@ pub struct Expanded {
 /// Orders the trials of an expanded lab. Touches nothing.
 ///
 /// # Errors
-/// [`PlanError::TooManyTrials`] when the product of pairs and rounds is beyond [`MOST_TRIALS`].
+/// [`PlanError`] when the product of pairs and rounds is beyond [`MOST_TRIALS`].
 pub fn plan(lab: &Lab, expanded: Expanded, facts: &BackendFacts) -> Result<Plan, PlanError> {
     let Expanded { mut stacks, mut candidates, left_out, warnings } = expanded;
     let control = lab.judge.control.then(|| add_control(&mut stacks, &mut candidates)).flatten();
@@ -223,7 +210,11 @@ fn rounds(effort: Effort, costs: &[Cost]) -> u32 {
 fn order(seed: u64, candidates: u64, rounds: u32) -> Result<Vec<PlannedTrial>, PlanError> {
     let trials = candidates.saturating_mul(u64::from(rounds));
     if trials > MOST_TRIALS {
-        return Err(PlanError::TooManyTrials { candidates, rounds, trials });
+        return Err(PlanError(format!(
+            "{candidates} stack and workload pairs times {rounds} rounds are {trials} trials, \
+             more than {MOST_TRIALS}; \
+             shorten an axis, add [[exclude]] tables, or ask for fewer rounds"
+        )));
     }
     Ok((0..rounds).flat_map(|round| round_order(seed, candidates as u32, round)).collect())
 }

@@ -32,69 +32,20 @@ pub struct Pair {
     pub worse: String,
 }
 
-/// Reasons why a difference cannot be explained.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum WhyError {
-    /// Nothing was compared.
-    #[error("the run has no two stacks with values to compare")]
-    NoPair,
-    /// A label that is none of the run's.
-    #[error("the run has no stack '{label}' with values; its stacks are {known}")]
-    NoStack {
-        /// The label.
-        label: String,
-        /// Labels of the stacks with values.
-        known: String,
-    },
-    /// The stacks never ran in the same round.
-    #[error(
-        "{better} and {worse} have no round in which both were measured; compare two other stacks"
-    )]
-    NoRound {
-        /// One stack.
-        better: String,
-        /// The other.
-        worse: String,
-    },
-    /// A trial without laws failed.
-    #[error("the trial of {stack} without {laws} measured no {metric}: {reason}")]
-    Failed {
-        /// The stack.
-        stack: String,
-        /// Names of the laws that were off.
-        laws: String,
-        /// The judged metric.
-        metric: String,
-        /// The cause.
-        reason: String,
-    },
-    /// The two stacks are equally good.
-    #[error(
-        "{better} and {worse} have the same {metric} in round {round}: there is no difference to explain"
-    )]
-    NoDifference {
-        /// One stack.
-        better: String,
-        /// The other.
-        worse: String,
-        /// The judged metric.
-        metric: String,
-        /// The round.
-        round: u32,
-    },
-}
+/// The reason why a difference cannot be explained.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct WhyError(pub(crate) String);
 
 impl WhyError {
+    /// A trial without laws failed.
     fn failed(pair: &Pair, side: usize, laws: &str, metric: &str, record: &Record) -> Self {
-        Self::Failed {
-            stack: if side == 0 { &pair.better } else { &pair.worse }.clone(),
-            laws: laws.to_owned(),
-            metric: metric.to_owned(),
-            reason: match &record.status {
-                Status::Failed { stage, reason } => format!("{stage}: {reason}"),
-                Status::Ok | Status::Marked => "its step has no such value".to_owned(),
-            },
-        }
+        let stack = if side == 0 { &pair.better } else { &pair.worse };
+        let reason = match &record.status {
+            Status::Failed { stage, reason } => format!("{stage}: {reason}"),
+            Status::Ok | Status::Marked => "its step has no such value".to_owned(),
+        };
+        Self(format!("the trial of {stack} without {laws} measured no {metric}: {reason}"))
     }
 }
 
@@ -102,12 +53,13 @@ impl WhyError {
 /// most, if possible one that is out; without such a stack the next best of all.
 ///
 /// # Errors
-/// [`WhyError::NoPair`].
+/// [`WhyError`] when nothing was compared.
 pub fn usual_pair(plan: &Plan, verdict: &Verdict) -> Result<Pair, WhyError> {
+    let nothing = || WhyError("the run has no two stacks with values to compare".to_owned());
     let answer = verdict.answer.as_ref();
     let measured = || verdict.ratios.iter().filter(|row| row.ratio.is_some());
     let pick = answer.and_then(|answer| answer.pick.as_ref()).or(verdict.baseline.as_ref());
-    let pick = pick.ok_or(WhyError::NoPair)?;
+    let pick = pick.ok_or_else(nothing)?;
     let axes = answer.map_or(&[][..], |answer| &answer.axes);
     let values = axes.first().and_then(|first| {
         // `filesystem with journal` begins with the axis.
@@ -124,21 +76,24 @@ pub fn usual_pair(plan: &Plan, verdict: &Verdict) -> Result<Pair, WhyError> {
         .find(|label| differs(label) && is_out(label))
         .or_else(|| others().find(|label| differs(label)))
         .or_else(|| others().next());
-    let rival = rival.ok_or(WhyError::NoPair)?;
+    let rival = rival.ok_or_else(nothing)?;
     pair_of(verdict, [pick, rival])
 }
 
 /// Two stacks as a pair, the better one first.
 ///
 /// # Errors
-/// [`WhyError::NoStack`].
+/// [`WhyError`] for a label that is none of the run's.
 pub fn pair_of(verdict: &Verdict, labels: [&str; 2]) -> Result<Pair, WhyError> {
     let ratio = |label: &str| {
         let row = verdict.ratios.iter().find(|row| row.stack == label);
         row.and_then(|row| row.ratio).ok_or_else(|| {
             let known = verdict.ratios.iter().filter(|row| row.ratio.is_some());
             let known: Vec<&str> = known.map(|row| row.stack.as_str()).collect();
-            WhyError::NoStack { label: label.to_owned(), known: known.join(", ") }
+            WhyError(format!(
+                "the run has no stack '{label}' with values; its stacks are {}",
+                known.join(", ")
+            ))
         })
     };
     let [one, two] = labels;
@@ -178,7 +133,7 @@ pub struct Trials {
 /// verdict. `measured` are the trials of the run with their value, those without one left out.
 ///
 /// # Errors
-/// [`WhyError::NoRound`].
+/// [`WhyError`] when the two never ran in the same round.
 pub fn trials(
     plan: &Plan,
     verdict: &Verdict,
@@ -206,9 +161,11 @@ pub fn trials(
         ((worse.1 / better.1).ln() - wanted).abs()
     };
     let nearest = both.min_by(|one, two| distance(one).total_cmp(&distance(two)));
-    let (better, worse) = nearest.ok_or_else(|| WhyError::NoRound {
-        better: pair.better.clone(),
-        worse: pair.worse.clone(),
+    let (better, worse) = nearest.ok_or_else(|| {
+        WhyError(format!(
+            "{} and {} have no round in which both were measured; compare two other stacks",
+            pair.better, pair.worse
+        ))
     })?;
     Ok(Trials { trials: [better.0, worse.0], kept: [better.1, worse.1] })
 }
@@ -258,10 +215,13 @@ pub fn explain<E: From<WhyError>>(
     let mut game = Game { question, laws: &laws, run, known: Vec::new(), counters: [None, None] };
     let found = attribute(laws.len(), question.single, &mut |sets| game.differences(sets))?;
     if found.difference == 0.0 {
-        let Pair { better, worse } = question.pair.clone();
-        let metric = question.verdict.metric.clone();
-        let round = question.trials.trials[0].round;
-        return Err(WhyError::NoDifference { better, worse, metric, round }.into());
+        let Pair { better, worse } = question.pair;
+        let (metric, round) = (&question.verdict.metric, question.trials.trials[0].round);
+        let text = format!(
+            "{better} and {worse} have the same {metric} in round {round}: \
+             there is no difference to explain"
+        );
+        return Err(WhyError(text).into());
     }
     let costs = |on: u32| [0, 1].map(|side| game.cost(game.switched(side, on)).unwrap_or(f64::NAN));
     let all = u32::MAX;

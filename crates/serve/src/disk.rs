@@ -130,12 +130,6 @@ impl Disk {
         self.model.next_event_ns()
     }
 
-    /// Returns true while a request is not answered.
-    #[must_use]
-    pub fn is_busy(&self) -> bool {
-        !self.pending.is_empty()
-    }
-
     /// Takes a request at `now_ns`. One that is longer than the model takes becomes several; one that finds
     /// the queue full waits here. Returns the answer if there is one at once: an error.
     ///

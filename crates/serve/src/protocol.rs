@@ -191,16 +191,10 @@ pub fn header(unique: u64, error: i32, bytes: usize) -> [u8; ANSWER_HEADER] {
 #[must_use]
 pub fn init_answer(longest: u32) -> Vec<u8> {
     let mut answer = Vec::with_capacity(64);
-    for word in [MAJOR, MINOR, 0, FLAGS] {
-        answer.extend_from_slice(&word.to_le_bytes());
-    }
-    for word in [MAX_BACKGROUND, MAX_BACKGROUND] {
-        answer.extend_from_slice(&word.to_le_bytes());
-    }
+    answer.extend([MAJOR, MINOR, 0, FLAGS].into_iter().flat_map(u32::to_le_bytes));
+    answer.extend([MAX_BACKGROUND; 2].into_iter().flat_map(u16::to_le_bytes));
     // Times in nanoseconds.
-    for word in [longest, 1] {
-        answer.extend_from_slice(&word.to_le_bytes());
-    }
+    answer.extend([longest, 1].into_iter().flat_map(u32::to_le_bytes));
     // One page more, for buffers that do not begin at a page.
     let pages = u16::try_from(longest.div_ceil(PAGE) + 1).unwrap_or(u16::MAX);
     answer.extend_from_slice(&pages.to_le_bytes());
@@ -212,12 +206,8 @@ pub fn init_answer(longest: u32) -> Vec<u8> {
 fn attributes(node: u64, bytes: u64) -> Vec<u8> {
     let (size, mode) = if node == FILE { (bytes, 0o100_600) } else { (0, 0o040_700_u32) };
     let mut answer = Vec::with_capacity(88);
-    for word in [node, size, size / 512, 0, 0, 0] {
-        answer.extend_from_slice(&word.to_le_bytes());
-    }
-    for word in [0, 0, 0, mode, 1, 0, 0, 0, PAGE, 0] {
-        answer.extend_from_slice(&word.to_le_bytes());
-    }
+    answer.extend([node, size, size / 512, 0, 0, 0].into_iter().flat_map(u64::to_le_bytes));
+    answer.extend([0, 0, 0, mode, 1, 0, 0, 0, PAGE, 0].into_iter().flat_map(u32::to_le_bytes));
     answer
 }
 
@@ -228,9 +218,7 @@ const FOREVER_S: u64 = 1 << 30;
 #[must_use]
 pub fn lookup_answer(bytes: u64) -> Vec<u8> {
     let mut answer = Vec::with_capacity(128);
-    for word in [FILE, 0, FOREVER_S, FOREVER_S, 0] {
-        answer.extend_from_slice(&word.to_le_bytes());
-    }
+    answer.extend([FILE, 0, FOREVER_S, FOREVER_S, 0].into_iter().flat_map(u64::to_le_bytes));
     answer.extend(attributes(FILE, bytes));
     answer
 }
@@ -239,9 +227,7 @@ pub fn lookup_answer(bytes: u64) -> Vec<u8> {
 #[must_use]
 pub fn attributes_answer(node: u64, bytes: u64) -> Vec<u8> {
     let mut answer = Vec::with_capacity(104);
-    for word in [FOREVER_S, 0] {
-        answer.extend_from_slice(&word.to_le_bytes());
-    }
+    answer.extend([FOREVER_S, 0].into_iter().flat_map(u64::to_le_bytes));
     answer.extend(attributes(node, bytes));
     answer
 }
@@ -266,12 +252,8 @@ pub fn write_answer(bytes: u32) -> [u8; 8] {
 #[must_use]
 pub fn statfs_answer(bytes: u64) -> Vec<u8> {
     let mut answer = Vec::with_capacity(80);
-    for word in [bytes / 512, 0, 0, 1, 0] {
-        answer.extend_from_slice(&word.to_le_bytes());
-    }
-    for word in [512_u32, 255, 512] {
-        answer.extend_from_slice(&word.to_le_bytes());
-    }
+    answer.extend([bytes / 512, 0, 0, 1, 0].into_iter().flat_map(u64::to_le_bytes));
+    answer.extend([512_u32, 255, 512].into_iter().flat_map(u32::to_le_bytes));
     answer.resize(80, 0);
     answer
 }

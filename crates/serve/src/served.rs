@@ -180,12 +180,6 @@ impl Served {
         &self.warnings
     }
 
-    /// Process id of the server.
-    #[must_use]
-    pub fn server(&self) -> u32 {
-        self.server.id()
-    }
-
     /// Lets the loop device go: it is free when its last user is gone.
     pub fn release(&mut self) {
         if let Some(device) = self.device.take() {

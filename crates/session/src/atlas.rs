@@ -43,32 +43,15 @@ loads![
     ("vm", "images of virtual machines: several small requests at a time"),
 ];
 
-/// Other names of loads.
+/// Other names of each load.
 const ALIASES: &[(&str, &str)] = &[
-    ("postgresql", "database"),
-    ("postgres", "database"),
-    ("mysql", "database"),
-    ("mariadb", "database"),
-    ("mongodb", "database"),
-    ("oracle", "database"),
-    ("etcd", "log"),
-    ("kafka", "log"),
-    ("rabbitmq", "log"),
-    ("redis", "log"),
-    ("dovecot", "mail"),
-    ("maildir", "mail"),
-    ("postfix", "mail"),
-    ("cacti", "monitoring"),
-    ("rrd", "monitoring"),
-    ("backup", "photos"),
-    ("media", "photos"),
-    ("nas", "photos"),
-    ("docker", "build"),
-    ("git", "build"),
-    ("kvm", "vm"),
-    ("libvirt", "vm"),
-    ("proxmox", "vm"),
-    ("qemu", "vm"),
+    ("database", "postgresql postgres mysql mariadb mongodb oracle"),
+    ("log", "etcd kafka rabbitmq redis"),
+    ("mail", "dovecot maildir postfix"),
+    ("monitoring", "cacti rrd"),
+    ("photos", "backup media nas"),
+    ("build", "docker git"),
+    ("vm", "kvm libvirt proxmox qemu"),
 ];
 
 /// A modelled device of the atlas.
@@ -109,60 +92,33 @@ macro_rules! devices {
     };
 }
 
-devices![
+devices! {
     ("nvme", "an NVMe SSD", "NVMe", "ssd-nvme-512gb", "32GiB", None),
-    (
-        "nvme-plp",
-        "an NVMe SSD of a server, with capacitors",
-        "server NVMe",
-        "ssd-nvme-1920gb-plp",
-        "32GiB",
-        None
-    ),
+    ("nvme-plp", "an NVMe SSD of a server, with capacitors", "server NVMe", "ssd-nvme-1920gb-plp", "32GiB", None),
     ("ssd", "a SATA SSD", "SATA SSD", "ssd-sata-250gb", "32GiB", None),
     ("qlc", "a large SATA SSD with four bits a cell", "QLC SSD", "ssd-sata-4tb-qlc", "32GiB", None),
     ("hdd", "a hard disk", "hard disk", "sata-2tb-7200", "32GiB", None),
-    (
-        "smr",
-        "a hard disk with shingled tracks (SMR)",
-        "SMR disk",
-        "hdd-8tb-5900-smr",
-        "32GiB",
-        None
-    ),
+    ("smr", "a hard disk with shingled tracks (SMR)", "SMR disk", "hdd-8tb-5900-smr", "32GiB", None),
     ("sd", "an SD card", "SD card", "sd-card-4mib", "3GiB", Some("512MiB")),
     ("cf", "a CompactFlash card", "CompactFlash", "cf-transcend-133x", "4GiB", None),
     ("gp2", "a gp2 volume of AWS", "gp2", "cloud-gp2-100gb", "32GiB", None),
     ("gp3", "a gp3 volume of AWS", "gp3", "cloud-gp3-100gb", "32GiB", None),
-    (
-        "nas",
-        "a slow hard disk, such as one of a NAS",
-        "slow hard disk",
-        "sata-2tb-5400",
-        "32GiB",
-        None
-    ),
-    (
-        "ssd-plp",
-        "a SATA SSD of a server, with capacitors",
-        "server SATA SSD",
-        "ssd-sata-960gb-plp",
-        "32GiB",
-        None
-    ),
-];
+    ("nas", "a slow hard disk, such as one of a NAS", "slow hard disk", "sata-2tb-5400", "32GiB", None),
+    ("ssd-plp", "a SATA SSD of a server, with capacitors", "server SATA SSD", "ssd-sata-960gb-plp", "32GiB", None),
+}
 
 /// Every name of a load.
 pub fn loads() -> impl Iterator<Item = &'static str> {
     let names = LOADS.iter().map(|(name, _)| *name);
-    names.chain(ALIASES.iter().map(|(alias, _)| *alias))
+    names.chain(ALIASES.iter().flat_map(|(_, words)| words.split(' ')))
 }
 
 /// The load of this name, or of another name for it; `None` where the atlas has none.
 #[must_use]
 pub fn load(name: &str) -> Option<&'static str> {
     let lower = name.to_ascii_lowercase();
-    let name = ALIASES.iter().find(|(alias, _)| *alias == lower).map_or(&*lower, |(_, name)| name);
+    let is_its = |words: &str| words.split(' ').any(|word| word == lower);
+    let name = ALIASES.iter().find(|(_, words)| is_its(words)).map_or(&*lower, |(name, _)| name);
     LOADS.iter().find(|(known, _)| *known == name).map(|(known, _)| *known)
 }
 

@@ -217,13 +217,7 @@ impl Setup for Host {
         if let Some(on) = &self.options.cluster {
             let environment = environment_of_nodes();
             let cluster = nodes::cluster(
-                &self.machine,
-                None,
-                &self.options,
-                on,
-                plan,
-                &environment,
-                run_file,
+                &self.machine, None, &self.options, on, plan, &environment, run_file,
             )?;
             return Ok(Opened { backend: Box::new(cluster), environment, notes: Vec::new() });
         }

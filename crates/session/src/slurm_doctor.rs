@@ -29,19 +29,8 @@ const TRIED: (u32, u32) = (22, 5);
 
 /// Filesystems that other machines can have too.
 const SHARED: [&str; 13] = [
-    "nfs",
-    "nfs4",
-    "lustre",
-    "beegfs",
-    "ceph",
-    "gpfs",
-    "glusterfs",
-    "cifs",
-    "smb3",
-    "9p",
-    "pvfs2",
-    "afs",
-    "wekafs",
+    "nfs", "nfs4", "lustre", "beegfs", "ceph", "gpfs", "glusterfs", "cifs", "smb3", "9p", "pvfs2",
+    "afs", "wekafs",
 ];
 
 /// Runs a program with arguments: its output, or the reason why there is none.

@@ -52,30 +52,29 @@ pub(crate) fn lab(root: &Checked, source: &Source) -> Result<(Lab, Positions), P
     let empty = Checked::default();
     let head = root.table("lab").unwrap_or(&empty);
     let (devices, device_sizes) = devices::devices(root.tables("device"))?;
-    let layers = layers::layers(root.tables("layer"))?;
-    let journals = devices::journals(root.tables("journal"))?;
-    let filesystems = filesystems::filesystems(root.tables("filesystem"))?;
-    let schedulers = queues::schedulers(root)?;
-    let memories = queues::memories(root)?;
-    let workloads = workloads::workloads(root.tables("workload"))?;
-    let (scheduler_axis, scheduler_spans) = match schedulers {
-        None => (SchedulerAxis::All, Vec::new()),
-        Some(axis) => {
-            let (values, spans) = split(axis);
-            (SchedulerAxis::These(values), spans)
-        }
+    let mut positions = Positions {
+        device_sizes,
+        effort: root.table("judge").and_then(|table| {
+            table.places.get("rounds").or(table.places.get("budget")).map(|place| place.value)
+        }),
+        metric: root.table("judge").and_then(|table| table.place("metric")),
+        gives_seed: head.values.integer("seed").is_some(),
+        ..Positions::default()
     };
-    let (devices, device_spans) = split(devices);
-    let (layers, layer_spans) = split(layers);
-    let (journals, journal_spans) = split(journals);
-    let (filesystems, filesystem_spans) = split(filesystems);
-    let (memories, memory_spans) = split(memories);
-    let (workloads, workload_spans) = split(workloads);
+    let at = &mut positions;
+    let devices = keep(devices, &mut at.devices);
+    let layers = keep(layers::layers(root.tables("layer"))?, &mut at.layers);
+    let journals = keep(devices::journals(root.tables("journal"))?, &mut at.journals);
+    let filesystems =
+        keep(filesystems::filesystems(root.tables("filesystem"))?, &mut at.filesystems);
+    let schedulers = match queues::schedulers(root)? {
+        None => SchedulerAxis::All,
+        Some(axis) => SchedulerAxis::These(keep(axis, &mut at.schedulers)),
+    };
+    let memories = keep(queues::memories(root)?, &mut at.memories);
+    let workloads = keep(workloads::workloads(root.tables("workload"))?, &mut at.workloads);
     let judge = judge::judge(root.table("judge"), &workloads)?;
     let trial = trial::trial(root.table("trial"))?;
-    let effort = root.table("judge").and_then(|table| {
-        table.places.get("rounds").or(table.places.get("budget")).map(|place| place.value)
-    });
     let mut lab = Lab {
         name: lab_name(head, source)?,
         question: head.values.text("question").unwrap_or_default().to_owned(),
@@ -84,7 +83,7 @@ pub(crate) fn lab(root: &Checked, source: &Source) -> Result<(Lab, Positions), P
         layers,
         journals,
         filesystems,
-        schedulers: scheduler_axis,
+        schedulers,
         memories,
         workloads,
         exclusions: Vec::new(),
@@ -93,32 +92,17 @@ pub(crate) fn lab(root: &Checked, source: &Source) -> Result<(Lab, Positions), P
         judge,
         trial,
     };
-    let exclusions = matches::matches(root.tables("exclude"), &lab)?;
-    let stacks = matches::matches(root.tables("stack"), &lab)?;
-    let (exclusions, exclusion_spans) = split(exclusions);
-    let (stacks, stack_spans) = split(stacks);
-    (lab.exclusions, lab.stacks) = (exclusions, stacks);
-    let positions = Positions {
-        devices: device_spans,
-        device_sizes,
-        layers: layer_spans,
-        journals: journal_spans,
-        filesystems: filesystem_spans,
-        schedulers: scheduler_spans,
-        memories: memory_spans,
-        workloads: workload_spans,
-        exclusions: exclusion_spans,
-        stacks: stack_spans,
-        effort,
-        metric: root.table("judge").and_then(|table| table.place("metric")),
-        gives_seed: head.values.integer("seed").is_some(),
-    };
+    lab.exclusions = keep(matches::matches(root.tables("exclude"), &lab)?, &mut at.exclusions);
+    lab.stacks = keep(matches::matches(root.tables("stack"), &lab)?, &mut at.stacks);
     coherence::check(&lab, root, &positions)?;
     Ok((lab, positions))
 }
 
-fn split<T>(axis: Axis<T>) -> (Vec<T>, Vec<Option<Span>>) {
-    axis.into_iter().map(|named| (named.value, named.span)).unzip()
+/// Takes the values of an axis, and writes their places to `at`.
+fn keep<T>(axis: Axis<T>, at: &mut Vec<Option<Span>>) -> Vec<T> {
+    let (values, spans) = axis.into_iter().map(|named| (named.value, named.span)).unzip();
+    *at = spans;
+    values
 }
 
 /// The lab's own name, else that of its file.

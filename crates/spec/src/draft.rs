@@ -173,9 +173,7 @@ impl Question {
 /// Names that stay with a disk, and nothing that could end a text in the lab.
 fn is_stable_path(path: &str) -> bool {
     let below = [
-        "/dev/disk/by-id/",
-        "/dev/disk/by-path/",
-        "/dev/disk/by-partuuid/",
+        "/dev/disk/by-id/", "/dev/disk/by-path/", "/dev/disk/by-partuuid/",
         "/dev/disk/by-partlabel/",
     ];
     let plain = |c: char| c.is_ascii_graphic() && c != '"' && c != '\\' && c != '\'';

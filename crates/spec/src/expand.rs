@@ -179,12 +179,7 @@ impl Axes<'_> {
     /// For the message about too many: `10 devices × 3 journals …`.
     fn sizes(&self) -> String {
         let words = [
-            "devices",
-            "layers",
-            "journals",
-            "filesystems",
-            "schedulers",
-            "memory limits",
+            "devices", "layers", "journals", "filesystems", "schedulers", "memory limits",
             "workloads",
         ];
         let parts = self.lengths().into_iter().zip(words).filter(|(length, _)| *length > 1);

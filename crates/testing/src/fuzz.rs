@@ -22,30 +22,10 @@ const FIXED: u64 = 0x5eed;
 
 /// Pieces that parsers take for something: ends of numbers, brackets, escapes, path separators.
 const PIECES: [&[u8]; 24] = [
-    b"\0",
-    b"\xff\xff\xff\xff",
-    b"\x80",
-    b"18446744073709551616",
-    b"-1",
-    b"1e999",
-    b"NaN",
-    b"[[[[[[[[[[[[[[[[",
-    b"{\"a\":{\"a\":{\"a\":",
-    b"]]",
-    b"\"",
-    b"\\",
-    b"\n",
-    b"=",
-    b"../",
-    b"/",
-    b"%s",
-    b"\x1b[31m",
-    b"=1+1",
-    b"\xc3\x28",
-    b"\xef\xbb\xbf",
-    b"999999999999TiB",
-    b"\x7f\xff\xff\xff",
-    b"0x",
+    b"\0", b"\xff\xff\xff\xff", b"\x80", b"18446744073709551616", b"-1", b"1e999", b"NaN",
+    b"[[[[[[[[[[[[[[[[", b"{\"a\":{\"a\":{\"a\":", b"]]", b"\"", b"\\", b"\n", b"=", b"../", b"/",
+    b"%s", b"\x1b[31m", b"=1+1", b"\xc3\x28", b"\xef\xbb\xbf", b"999999999999TiB",
+    b"\x7f\xff\xff\xff", b"0x",
 ];
 
 /// Gives `parse` the corpus, then mutations of it: `few` of them, or as many as fit into the time that

@@ -13,14 +13,8 @@ use std::io::Read;
 const KERNEL: [&str; 3] = ["dev", "proc", "sys"];
 /// Extended attributes that the kernel names, of `include/uapi/linux/xattr.h`.
 const ATTRIBUTES: [&str; 8] = [
-    "system.posix_acl_access",
-    "system.posix_acl_default",
-    "security.apparmor",
-    "security.capability",
-    "security.evm",
-    "security.ima",
-    "security.selinux",
-    "security.SMACK64",
+    "system.posix_acl_access", "system.posix_acl_default", "security.apparmor",
+    "security.capability", "security.evm", "security.ima", "security.selinux", "security.SMACK64",
 ];
 /// Kinds of extended attributes.
 const SPACES: [&str; 4] = ["user", "trusted", "security", "system"];

@@ -158,7 +158,6 @@ pub(crate) type Result<T, E = VirtualBackendError> = std::result::Result<T, E>;
 pub struct VirtualBackend {
     options: VirtualOptions,
     root: RootImage,
-    missing: Vec<String>,
     memory_directory: PathBuf,
     preparations: Preparations,
 }
@@ -171,12 +170,8 @@ impl VirtualBackend {
     /// [`VirtualBackendError::Root`].
     pub fn new(options: VirtualOptions, find: &dyn Fn(&str) -> Option<PathBuf>) -> Result<Self> {
         let mut builder = RootBuilder::new(&options.program)?;
-        let mut missing = Vec::new();
-        for name in tools() {
-            match find(name) {
-                Some(path) => builder.tool(&path)?,
-                None => missing.push(name.to_owned()),
-            }
+        for path in tools().into_iter().filter_map(find) {
+            builder.tool(&path)?;
         }
         for file in COMMON_FILES.map(Path::new) {
             if file.is_file() {
@@ -194,7 +189,7 @@ impl VirtualBackend {
         let memory_directory = PathBuf::from(SHARED_MEMORY);
         let free = memory_capacity::frozen(memory_capacity::machine_memory(), DEFAULT_MEMORY);
         let preparations = Preparations::new(free);
-        Ok(Self { options, root, missing, memory_directory, preparations })
+        Ok(Self { options, root, memory_directory, preparations })
     }
 
     /// Chooses the directory for the memory of this plan's guests, and how many of them, at most so many, fit
@@ -215,28 +210,10 @@ impl VirtualBackend {
         Ok(capacity)
     }
 
-    /// The kernel.
-    #[must_use]
-    pub fn kernel(&self) -> &Kernel {
-        &self.options.kernel
-    }
-
-    /// CPU time charged.
-    #[must_use]
-    pub fn charge(&self) -> CpuCharge {
-        self.options.charge
-    }
-
     /// Returns the image that every guest starts from.
     #[must_use]
     pub fn root(&self) -> &RootImage {
         &self.root
-    }
-
-    /// Returns the programs that filesystems need and this machine lacks.
-    #[must_use]
-    pub fn missing(&self) -> &[String] {
-        &self.missing
     }
 
     /// Runs one trial; `progress` gets the name of each step when it begins.

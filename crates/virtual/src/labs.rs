@@ -369,18 +369,8 @@ fn is_missing(program: &str) -> bool {
 
 /// Programs that talk to a service: one that a guest has not, and could not reach.
 const NETWORK: [&str; 12] = [
-    "curl",
-    "wget",
-    "ssh",
-    "scp",
-    "nc",
-    "psql",
-    "pgbench",
-    "mysql",
-    "redis-cli",
-    "mongosh",
-    "systemctl",
-    "docker",
+    "curl", "wget", "ssh", "scp", "nc", "psql", "pgbench", "mysql", "redis-cli", "mongosh",
+    "systemctl", "docker",
 ];
 
 /// Words of the shell itself.

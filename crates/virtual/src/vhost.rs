@@ -67,12 +67,6 @@ impl Header {
     pub fn needs_reply(&self) -> bool {
         self.flags & FLAG_NEED_REPLY != 0
     }
-
-    /// Returns true if this is an answer.
-    #[must_use]
-    pub fn is_reply(&self) -> bool {
-        self.flags & FLAG_REPLY != 0
-    }
 }
 
 /// Guest-physical addresses of the parts of a ring.

@@ -174,11 +174,7 @@ fn arena(
     seed: u64,
     path: &Path,
 ) -> Result<Arena, WorkloadError> {
-    let data = DataShape {
-        zero_percent: params.compressible,
-        repeated_percent: params.repeated,
-        by_offset: false,
-    };
+    let data = DataShape::of(params.compressible, params.repeated);
     let block_bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
     let shape = ArenaShape { block_bytes, depth: 1, reads: false, writes: true, data };
     Arena::new(shape, derive_seed(seed, "bonnie"))

@@ -11,7 +11,6 @@ pub fn context(directory: &Path) -> StepContext<'_> {
         device_file: None,
         raw: false,
         seed: 5,
-        cpus: &[],
         stop: None,
         device_bytes: 0,
         sector_bytes: 512,

@@ -166,11 +166,7 @@ impl Pass {
     ) -> Result<(FileOfThread, Order), WorkloadError> {
         let path = self.path(context, thread)?;
         let record_bytes = u32::try_from(self.record.0).unwrap_or(u32::MAX);
-        let data = DataShape {
-            zero_percent: self.params.compressible,
-            repeated_percent: self.params.repeated,
-            by_offset: false,
-        };
+        let data = DataShape::of(self.params.compressible, self.params.repeated);
         let depth = 1;
         let (reads, writes) = (true, true);
         let shape = ArenaShape { block_bytes: record_bytes, depth, reads, writes, data };

@@ -5,10 +5,6 @@ use seekwell_model::warning::Warning;
 use seekwell_stats::Histogram;
 use std::collections::BTreeMap;
 
-/// Metrics that an outline names and that only the caller of a step can know, since they compare
-/// the step with the device's counters or with the time of the flush.
-pub const METRICS_OF_THE_CALLER: &[&str] = &["mb_per_s_durable", "read_per_byte", "latency_ratio"];
-
 /// Histogram of the transactions of a database.
 pub(crate) const TRANSACTION: &str = "transaction";
 

@@ -42,8 +42,6 @@ pub struct StepContext<'a> {
     pub raw: bool,
     /// Everything random in the workload derives from this.
     pub seed: u64,
-    /// CPUs that the caller pinned itself and the workload to; empty when it did not.
-    pub cpus: &'a [u32],
     /// Ends the step early when it becomes true.
     pub stop: Option<Arc<AtomicBool>>,
     /// Size of the device.

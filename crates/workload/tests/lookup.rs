@@ -77,7 +77,6 @@ fn pointer_blocks_are_those_of_the_arithmetic_and_of_debugfs() {
             device_file: None,
             raw: false,
             seed: 4,
-            cpus: &[],
             stop: None,
             device_bytes: 32 << 20,
             sector_bytes: 512,

@@ -27,7 +27,6 @@ fn context(directory: &Path) -> StepContext<'_> {
         device_file: None,
         raw: false,
         seed: 9,
-        cpus: &[],
         stop: None,
         device_bytes: 0,
         sector_bytes: 512,

@@ -15,46 +15,15 @@ mod tests;
 
 /// Rooms whose tests attach, mount, claim and change nothing outside their temporary folder.
 const ASIDE: [&str; 18] = [
-    "bench",
-    "cluster",
-    "device",
-    "fixtures",
-    "model",
-    "probe",
-    "recordings",
-    "replicate",
-    "report",
-    "runner",
-    "session",
-    "spec",
-    "stats",
-    "store",
-    "testing",
-    "trace",
-    "virtual",
+    "bench", "cluster", "device", "fixtures", "model", "probe", "recordings", "replicate",
+    "report", "runner", "session", "spec", "stats", "store", "testing", "trace", "virtual",
     "xtask",
 ];
 
 /// Rooms whose tests run no guest, not even where there is a lab kernel: they begin while it is being built.
 const WITHOUT_KERNEL: [&str; 19] = [
-    "agent",
-    "capture",
-    "device",
-    "engine",
-    "fixtures",
-    "host",
-    "model",
-    "observe",
-    "probe",
-    "recordings",
-    "replay",
-    "report",
-    "spec",
-    "stats",
-    "store",
-    "testing",
-    "trace",
-    "workload",
+    "agent", "capture", "device", "engine", "fixtures", "host", "model", "observe", "probe",
+    "recordings", "replay", "report", "spec", "stats", "store", "testing", "trace", "workload",
     "xtask",
 ];
 

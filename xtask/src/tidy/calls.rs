@@ -28,17 +28,8 @@ const GUARDED: [(&str, &[&str]); 4] = [
     (
         "env",
         &[
-            "var",
-            "var_os",
-            "vars",
-            "vars_os",
-            "set_var",
-            "remove_var",
-            "args",
-            "args_os",
-            "temp_dir",
-            "home_dir",
-            "set_current_dir",
+            "var", "var_os", "vars", "vars_os", "set_var", "remove_var", "args", "args_os",
+            "temp_dir", "home_dir", "set_current_dir",
         ],
     ),
 ];

@@ -37,10 +37,9 @@ impl<'d> Made<'d> {
         trial.step("mkfs", |trial| {
             let observer = devices.observer(trial.origin_ns);
             let stack = &trial.request.stack;
-            let mut commands = vec![];
             let body = || {
                 // A filesystem in memory or on another machine is not made.
-                let Some(data) = devices.data() else { return Ok(()) };
+                let Some(data) = devices.data() else { return Ok(vec![]) };
                 let made = filesystem::make(
                     &trial.system,
                     definition,
@@ -49,10 +48,10 @@ impl<'d> Made<'d> {
                     data.token(),
                     devices.journal().map(Device::token),
                 )?;
-                commands = made.commands;
-                Ok(())
+                Ok(made.commands)
             };
-            let step = observer.housekeeping("mkfs", body, Some(&mut || devices.flush()))?;
+            let (step, commands) =
+                observer.housekeeping("mkfs", body, Some(&mut || devices.flush()))?;
             trial.record.in_force.mkfs = commands;
             trial.record.add_step(step);
             Ok(Self { definition, devices })
@@ -123,14 +122,10 @@ impl<'d> Made<'d> {
         trial.step(name, |trial| {
             let journal = self.devices.journal().map(Device::path);
             let device = self.devices.path();
-            let mut checked = None;
-            let body = || {
-                let definition = self.definition;
-                checked = filesystem::fsck(&trial.system, definition, checker, device, journal)?;
-                Ok(())
-            };
+            let (system, definition) = (&trial.system, self.definition);
+            let body = || Ok(filesystem::fsck(system, definition, checker, device, journal)?);
             let observer = self.devices.observer(trial.origin_ns);
-            let step = observer.housekeeping(name, body, None)?;
+            let (step, checked) = observer.housekeeping(name, body, None)?;
             trial.record.add_step(step);
             Ok(checked)
         })

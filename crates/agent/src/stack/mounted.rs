@@ -97,7 +97,7 @@ impl<'d> Mounted<'d> {
         let devices = self.made.devices;
         trial.step(WRITE_BACK_STEP, |trial| {
             let observer = devices.observer(trial.origin_ns);
-            let step =
+            let (step, ()) =
                 observer.housekeeping(WRITE_BACK_STEP, || Ok(self.mount.write_back()?), None)?;
             devices.flush()?;
             let elapsed = step.metrics.get("elapsed").copied().unwrap_or_default();
@@ -115,7 +115,8 @@ impl<'d> Mounted<'d> {
         trial.step("umount", |trial| {
             let observer = devices.observer(trial.origin_ns);
             let body = || Ok(self.mount.unmount()?);
-            let step = observer.housekeeping("umount", body, Some(&mut || devices.flush()))?;
+            let (step, ()) =
+                observer.housekeeping("umount", body, Some(&mut || devices.flush()))?;
             trial.record.add_step(step);
             Ok(())
         })
@@ -168,7 +169,7 @@ fn timed_mount(
     trial: &mut Trial<'_, '_>,
 ) -> Result<Mount, Fault> {
     let observer = made.devices.observer(trial.origin_ns);
-    let (step, mount) = observer.housekeeping_with(name, || Ok(plan.mount()?))?;
+    let (step, mount) = observer.housekeeping(name, || Ok(plan.mount()?), None)?;
     trial.record.add_step(step);
     Ok(mount)
 }

@@ -48,7 +48,6 @@ pub struct Ready<'s> {
     devices: &'s Attached,
     target: Target<'s>,
     sector_bytes: u32,
-    cpus: Vec<u32>,
     origin_ns: u64,
     /// Takes the numbers of acknowledged transactions.
     pub(crate) acknowledged: Option<Rows>,
@@ -89,7 +88,6 @@ impl<'s> Ready<'s> {
             devices,
             target,
             sector_bytes,
-            cpus: trial.cpus.clone(),
             origin_ns: trial.origin_ns,
             acknowledged: None,
         }
@@ -151,7 +149,6 @@ impl<'s> Ready<'s> {
             device_file,
             raw: device_file.is_some(),
             seed: self.request.seed,
-            cpus: &self.cpus,
             stop: None,
             device_bytes: self.devices.size().unwrap_or_default().0,
             sector_bytes: self.sector_bytes,

@@ -16,7 +16,6 @@ pub fn run(steps: &mut [Box<dyn Step>], name: &str, place: &Place, round: u64) -
         device_file: None,
         raw: false,
         seed: round,
-        cpus: &[],
         stop: None,
         device_bytes: 1 << 30,
         sector_bytes: 512,

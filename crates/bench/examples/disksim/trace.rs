@@ -72,11 +72,8 @@ pub fn read_drive(folder: &Path, drive: &str) -> Result<Drive, String> {
     let number = |what: &str| value_of(&model, what).first().copied().ok_or_else(|| missing(what));
     let rpm = number("Rotation speed (in rpms)")?;
     let columns = [
-        "First cylinder number",
-        "Last cylinder number",
-        "Blocks per track",
-        "Skew for track switch",
-        "Skew for cylinder switch",
+        "First cylinder number", "Last cylinder number", "Blocks per track",
+        "Skew for track switch", "Skew for cylinder switch",
     ]
     .map(|name| value_of(&model, name));
     let count = columns[0].len();

@@ -58,7 +58,7 @@ impl Runs<'_> {
             Options { block: false, same_device: true, ..Options::new(output.clone(), target) };
         // The command's directory is this program's, and the walk is one of it.
         std::env::set_current_dir(&work).unwrap();
-        let captured = quietly(|| capture(&options, &AtomicBool::new(false)).unwrap());
+        let captured = quietly(|| capture(&options, &AtomicBool::new(false), None).unwrap());
         std::env::set_current_dir("/").unwrap();
         assert_eq!(captured.lost, []);
         let trace = Trace::open(&output).unwrap();

@@ -1,7 +1,7 @@
 //! Captures for tests: what to record, and a skip where this machine cannot.
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
-use seekwell_capture::{CaptureError, Captured, Command, Live, Options, Target, capture_watched};
+use seekwell_capture::{CaptureError, Captured, Command, Live, Options, Target, capture};
 use seekwell_trace::{Event, FileEntry, FileId, Trace};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -68,7 +68,7 @@ pub fn captured_watched(
         return None;
     }
     let _children = Children;
-    match capture_watched(options, stop, &mut watch) {
+    match capture(options, stop, Some(&mut watch)) {
         Ok(captured) => Some(captured),
         // Not for programs that the kernel does not accept: that is a failure.
         Err(

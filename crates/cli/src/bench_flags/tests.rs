@@ -21,27 +21,9 @@ fn every_field_of_a_kind_is_a_flag_and_the_defaults_hold() {
 #[test]
 fn values_reach_their_fields() {
     let arguments = [
-        "bench",
-        "seek",
-        "target",
-        "--size",
-        "8k",
-        "--count",
-        "1_000",
-        "--threads",
-        "3",
-        "--depth",
-        "16",
-        "--engine",
-        "io_uring",
-        "--mix",
-        "70",
-        "--cache",
-        "warm",
-        "--rate",
-        "500",
-        "--file-size",
-        "1GiB",
+        "bench", "seek", "target", "--size", "8k", "--count", "1_000", "--threads", "3", "--depth",
+        "16", "--engine", "io_uring", "--mix", "70", "--cache", "warm", "--rate", "500",
+        "--file-size", "1GiB",
     ];
     let Ok(WorkloadParams::Io(io)) = parsed(&arguments) else { panic!("no seek") };
     assert_eq!((io.size, io.count, io.threads, io.depth), (Bytes::kib(8), Some(1000), 3, 16));

@@ -20,7 +20,7 @@ use seekwell_trace::Trace;
 use std::io::{IsTerminal, stdin};
 use std::path::Path;
 
-/// Looks an answer up; without one, says so and drafts the lab.
+/// Looks an answer up; without one, says so and how to find out.
 ///
 /// # Errors
 /// When the load or the device is not known, or a lab cannot be written.
@@ -76,13 +76,13 @@ pub fn run(session: &Session, arguments: &AskArgs) -> Result<Exit, Failure> {
         title: file.title(),
         size: device.size,
         start: device.start,
-        load: &meant(&of, load),
+        load: &meant(known.is_some().then_some(&*of), load),
         now: now.as_deref(),
         recording: likeness.as_deref(),
         like: reason.as_deref(),
         own: &match known {
             None => own_replay(trace, device),
-            Some(_) => own(load, Path::new(&format!("{load}.toml"))),
+            Some(_) => own(load, arguments.lab.as_deref()),
         },
     };
     terminal::data(terminal::harmless(&asked.text(terminal::width())).trim_end());
@@ -147,12 +147,12 @@ fn own_replay(trace: &Path, device: &AtlasDevice) -> String {
     )
 }
 
-/// What a load is, and that it stands for the program that the person named.
-fn meant(named: &str, load: &str) -> String {
+/// The meaning of a load, and that it stands for the program that the person named instead.
+fn meant(named: Option<&str>, load: &str) -> String {
     let meaning = LOADS.iter().find(|(name, _)| *name == load).map_or("", |(_, meaning)| meaning);
-    let stands = match named.eq_ignore_ascii_case(load) || Path::new(named).exists() {
-        true => format!("The load {load} is"),
-        false => format!("{named} is answered by the load {load},"),
+    let stands = match named.filter(|named| !named.eq_ignore_ascii_case(load)) {
+        None => format!("The load {load} is"),
+        Some(named) => format!("{named} is answered by the load {load},"),
     };
     format!("{stands} {meaning}.")
 }
@@ -241,12 +241,18 @@ pub(super) fn found(
     Ok((device, None))
 }
 
-/// Commands that run a load on a disk.
-fn own(load: &str, lab: &Path) -> String {
-    let (lab, disk) = (lab.display(), "/dev/disk/by-id/…");
+/// Commands that run a load on a disk; the lab is written already, or by the first of them.
+fn own(load: &str, written: Option<&Path>) -> String {
+    let draft = format!("{load}.toml");
+    let lab = written.unwrap_or(Path::new(&draft)).display();
+    let write = match written {
+        Some(_) => String::new(),
+        None => format!("  seekwell ask --load {load} --lab {lab}\n"),
+    };
+    let disk = "/dev/disk/by-id/…";
     format!(
-        "  seekwell ask --load {load} --lab {lab}\n  sudo seekwell claim {disk}    a disk that may be erased\n  \
-         seekwell plan {lab} --device {disk}\n  sudo seekwell run {lab} --device {disk}\n"
+        "{write}  sudo seekwell claim {disk}  # a disk that may be erased\n  seekwell plan {lab} --device {disk}\n  \
+         sudo seekwell run {lab} --device {disk}\n"
     )
 }
 
@@ -256,11 +262,11 @@ fn write_lab(load: &str, path: &Path) -> Result<(), Failure> {
 
 /// Says how to find out where the atlas has no run of a load on a device, as when its cells stopped reproducing.
 fn missing(load: &str, device: &AtlasDevice) -> Exit {
-    let (lab, disk, model) = (format!("{load}.toml"), "/dev/disk/by-id/…", device.model);
+    let model = device.model;
     terminal::data(&format!(
-        "The atlas has no run of {load} on {model}. To find out, on the model:\n  seekwell ask --load {load} --lab {lab}\n  \
-         seekwell run {lab} --on {model}\non a disk that may be erased:\n  sudo seekwell claim {disk}\n  \
-         sudo seekwell run {lab} --device {disk}"
+        "The atlas has no run of {load} on {model}. To find out, on the model and on your own disk:\n  seekwell ask \
+         --load {load} --lab {load}.toml\n  seekwell run {load}.toml --on {model}\n{}",
+        own(load, Some(Path::new(&format!("{load}.toml")))).trim_end()
     ));
     Exit::NotResolved
 }

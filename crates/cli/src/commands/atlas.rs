@@ -96,13 +96,12 @@ fn make(session: &Session, arguments: &AtlasRunArgs) -> Result<Exit, Failure> {
         .map_err(|error| Failure::Error(format!("cannot make {}: {error}", runs.display())))?;
     let table = arguments.directory.join("cells.jsonl");
     let mut entries = kept(&table, arguments.kept)?;
-    let is_asked =
-        |asked: &[String], word: &str| asked.is_empty() || asked.iter().any(|one| one == word);
-    for (name, _) in LOADS.iter().filter(|(name, _)| is_asked(&arguments.loads, name)) {
-        for one in DEVICES {
-            if !is_asked(&arguments.devices, one.model) && !is_asked(&arguments.devices, one.word) {
-                continue;
-            }
+    let loads: Vec<&str> = arguments.loads.iter().filter_map(|word| load(word)).collect();
+    let models: Vec<&str> =
+        arguments.devices.iter().filter_map(|word| Some(device(word)?.model)).collect();
+    let is_asked = |asked: &[&str], name: &str| asked.is_empty() || asked.contains(&name);
+    for (name, _) in LOADS.iter().filter(|(name, _)| is_asked(&loads, name)) {
+        for one in DEVICES.iter().filter(|one| is_asked(&models, one.model)) {
             let path = runs.join(format!("{name}.{}.seekwell", one.model));
             if arguments.kept && !path.is_file() {
                 continue;

@@ -51,14 +51,14 @@ fn recorded(options: &Options, stop: &AtomicBool) -> Result<Captured, CaptureErr
         .then(|| ScreenProcess::start("capture-screen").ok())
         .flatten();
     let Some(screen) = screen else {
-        return seekwell_capture::capture(&Options { tell: say, ..options.clone() }, stop);
+        return seekwell_capture::capture(&Options { tell: say, ..options.clone() }, stop, None);
     };
     let trace = options.output.display().to_string();
     let mut watch = |live: &Live| {
         // Without its screen the capture goes on.
         screen.send(&Recording::of(&trace, live));
     };
-    let captured = seekwell_capture::capture_watched(options, stop, &mut watch);
+    let captured = seekwell_capture::capture(options, stop, Some(&mut watch));
     screen.finish();
     captured
 }

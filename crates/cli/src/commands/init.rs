@@ -26,12 +26,8 @@ pub fn run(session: &Session, arguments: &InitArgs) -> Result<Exit, Failure> {
         return Err(exists(path));
     }
     let given = [
-        &arguments.runs,
-        &arguments.device,
-        &arguments.filesystems,
-        &arguments.vary,
-        &arguments.matters,
-        &arguments.time,
+        &arguments.runs, &arguments.device, &arguments.filesystems, &arguments.vary,
+        &arguments.matters, &arguments.time,
     ];
     let mut asker = Asker { defaults: arguments.defaults, ..Asker::new() };
     let answers = asker.answers(given.map(|answer| answer.as_deref()))?;

@@ -158,11 +158,7 @@ fn learn_volume(
         }
         Opened::Writes(target) => {
             seekwell_probe::probe_volume_writes(
-                &mut **target,
-                &mut tape,
-                &mut volume,
-                seed,
-                &mut tell,
+                &mut **target, &mut tape, &mut volume, seed, &mut tell,
             )?;
             tell(News::Begins(Stage::Accuracy));
             seekwell_probe::judge_volume_writes(&mut **target, &tape, &volume, seed ^ WITHHELD)?

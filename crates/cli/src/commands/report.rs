@@ -255,7 +255,7 @@ fn view_of(
         None => (prolong::so_far(&plan, &outcomes), None),
         Some(stored) => {
             let today = prolong::judged(&plan, &outcomes);
-            if stored.method < today.method {
+            if stored.method < today.method || !keeps_its_classes(&stored, &today) {
                 (today, Some(stored))
             } else {
                 warnings.extend(other_verdict(&stored, &today));
@@ -279,6 +279,15 @@ fn view_of(
         stored,
         is_over,
     })
+}
+
+/// True if every stack still has the class of what it keeps after a power cut, which decides who may be picked.
+fn keeps_its_classes(stored: &Verdict, today: &Verdict) -> bool {
+    let class = |verdict: &Verdict, stack: &str| {
+        verdict.evidence.durability_of(stack).map(|found| found.class)
+    };
+    let mut stacks = today.evidence.durability.iter().map(|found| &found.stack);
+    stacks.all(|stack| class(stored, stack).is_none_or(|kept| Some(kept) == class(today, stack)))
 }
 
 /// Warnings about changes to the file after it was written.

@@ -23,16 +23,7 @@ fn every_command_opens_its_help_with_examples() {
         assert!(all.iter().any(|one| one == name), "{name} is missing in {all:?}");
     }
     for name in &[
-        "doctor",
-        "init",
-        "plan",
-        "run",
-        "report",
-        "watch",
-        "compare",
-        "claim",
-        "release",
-        "bench",
+        "doctor", "init", "plan", "run", "report", "watch", "compare", "claim", "release", "bench",
         "completions",
     ] {
         let help = data(&seekwell(directory.path()).args([*name, "--help"]).output().unwrap());

@@ -19,11 +19,8 @@ use std::sync::PoisonError;
 
 /// Doubts about the amounts of a lab, which its author can avoid.
 const OF_THE_LAB: [&str; 5] = [
-    "data-set-in-memory",
-    "device-nearly-full",
-    "device-small-for-filesystem",
-    "judged-by-fixed-time",
-    "judged-without-durability",
+    "data-set-in-memory", "device-nearly-full", "device-small-for-filesystem",
+    "judged-by-fixed-time", "judged-without-durability",
 ];
 
 /// The lab's author.
@@ -38,15 +35,7 @@ enum Author {
 }
 
 const RUNS: [&str; 9] = [
-    "mail",
-    "database",
-    "log",
-    "monitoring",
-    "photos",
-    "build",
-    "desktop",
-    "containers",
-    "command",
+    "mail", "database", "log", "monitoring", "photos", "build", "desktop", "containers", "command",
 ];
 
 const TRIED: [&[&str]; 4] = [

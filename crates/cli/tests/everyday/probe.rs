@@ -9,14 +9,7 @@ fn a_probed_disk_is_a_device_that_can_be_shown() {
     let probe = || {
         let mut command = seekwell(directory.path());
         command.args([
-            "probe",
-            "--model",
-            "wd-raptor-wd740gd",
-            "--name",
-            "mine",
-            "--write",
-            "-o",
-            "mine.toml",
+            "probe", "--model", "wd-raptor-wd740gd", "--name", "mine", "--write", "-o", "mine.toml",
         ]);
         command.output().unwrap()
     };
@@ -127,10 +120,7 @@ fn is_checked(directory: &Path) {
     assert_eq!(
         words,
         [
-            "pass  schema    ",
-            "fail  provenance",
-            "pass  accuracy  ",
-            "pass  agreement ",
+            "pass  schema    ", "fail  provenance", "pass  accuracy  ", "pass  agreement ",
             "pass  privacy   "
         ]
     );

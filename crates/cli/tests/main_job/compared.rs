@@ -56,14 +56,7 @@ fn a_prediction_is_compared_with_the_disk_and_the_error_kept_in_the_device_file(
     let before = model("mine", 100);
     std::fs::write(here.join("mine.toml"), &before).unwrap();
     ended(&run(&[
-        "run",
-        "lab.toml",
-        "--place",
-        "virtual",
-        "--model",
-        "mine.toml",
-        "-o",
-        "predicted.seekwell",
+        "run", "lab.toml", "--place", "virtual", "--model", "mine.toml", "-o", "predicted.seekwell",
     ]));
     // A disk is written only once its plan was shown.
     let on_disk = ["run", "lab.toml", "--device", &disk.0, "-o", "real.seekwell"];

@@ -40,14 +40,7 @@ const NAMES: [&str; 32] = [
 ];
 
 const FIELDS: [&str; 9] = [
-    "lab",
-    "question",
-    "device",
-    "journal",
-    "filesystem",
-    "scheduler",
-    "memory",
-    "workload",
+    "lab", "question", "device", "journal", "filesystem", "scheduler", "memory", "workload",
     "metric",
 ];
 

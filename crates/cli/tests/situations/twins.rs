@@ -18,18 +18,9 @@ const OVER: &str = "a loop device over it";
 
 /// Nodes of the same bytes, or of some of them.
 const SAME: [&str; 12] = [
-    "itself",
-    "a twin",
-    "a second name",
-    "a bound folder",
-    "a file of an overlay",
-    "a node of the same number",
-    "a node in a namespace",
-    "a part that overlaps",
-    "the whole around it",
-    "a part of it",
-    OVER,
-    "the loop device below it",
+    "itself", "a twin", "a second name", "a bound folder", "a file of an overlay",
+    "a node of the same number", "a node in a namespace", "a part that overlaps",
+    "the whole around it", "a part of it", OVER, "the loop device below it",
 ];
 
 /// Nodes of other bytes.

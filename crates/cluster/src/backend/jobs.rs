@@ -141,15 +141,8 @@ impl Cluster {
 /// Reasons of jobs that start under no circumstances, whichever other jobs end.
 const IN_VAIN: [&str; 9] = [
     // More nodes than the partition has.
-    "PartitionConfig",
-    "PartitionNodeLimit",
-    "PartitionTimeLimit",
-    "BadConstraints",
-    "InvalidAccount",
-    "InvalidQOS",
-    "AccountNotAllowed",
-    "QOSNotAllowed",
-    "JobHeldAdmin",
+    "PartitionConfig", "PartitionNodeLimit", "PartitionTimeLimit", "BadConstraints",
+    "InvalidAccount", "InvalidQOS", "AccountNotAllowed", "QOSNotAllowed", "JobHeldAdmin",
 ];
 
 /// Reason of a job that its user has held.

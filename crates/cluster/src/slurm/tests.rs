@@ -52,19 +52,8 @@ fn options_that_seekwell_sets_are_found() {
     };
     assert_eq!(find(&["--time=60", "--array=1-3"]).as_deref(), Some("--array=1-3"));
     for ours in [
-        "-o",
-        "-ox.txt",
-        "-a1-3",
-        "-W",
-        "-HW",
-        "-e",
-        "--array",
-        "--arr=1-3",
-        "--outp=x",
-        "--wait",
-        "--wai",
-        "--wr",
-        "--parsable",
+        "-o", "-ox.txt", "-a1-3", "-W", "-HW", "-e", "--array", "--arr=1-3", "--outp=x", "--wait",
+        "--wai", "--wr", "--parsable",
     ] {
         assert_eq!(find(&["--time=60", ours]).as_deref(), Some(ours));
     }

@@ -8,17 +8,8 @@ use crate::error::{DeviceError, refuse, within};
 
 /// Tables and keys that say what the file is rather than how the device behaves.
 const TALK: [&str; 11] = [
-    "format",
-    "name",
-    "title",
-    "kind",
-    "sources",
-    "ranges",
-    "published",
-    "compared",
-    "withheld",
-    "measurements",
-    "probed",
+    "format", "name", "title", "kind", "sources", "ranges", "published", "compared", "withheld",
+    "measurements", "probed",
 ];
 
 /// Checks `[sources]` and `[ranges]` against the values.

@@ -21,13 +21,8 @@ fn kept(drive: &str) -> Fit {
     let number = |key: &'static str| (key, table[drive][key].as_float().unwrap());
     let flag = |key: &str| table[drive][key].as_bool().unwrap();
     let keys = [
-        "mb_per_s",
-        "read_hit_us",
-        "read_sequential_us",
-        "read_miss_us",
-        "write_us",
-        "write_sequential_us",
-        "seek_scale",
+        "mb_per_s", "read_hit_us", "read_sequential_us", "read_miss_us", "write_us",
+        "write_sequential_us", "seek_scale",
     ];
     Fit {
         electronics: Electronics { values: keys.into_iter().map(number).collect() },

@@ -42,7 +42,7 @@ pub fn psync(file: &File, offsets: &mut Offsets, end_ns: u64) -> u64 {
     ops
 }
 
-pub fn uring(file: &File, offsets: &mut Offsets, end_ns: u64, depth: u32, batch: u32) -> u64 {
+pub fn uring(file: &File, offsets: &mut Offsets, end_ns: u64, depth: u32) -> u64 {
     let mut pages: Vec<Page> = (0..depth).map(|_| Page([0; BLOCK_BYTES as usize])).collect();
     let mut ring: IoUring =
         IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(depth).unwrap();
@@ -65,7 +65,7 @@ pub fn uring(file: &File, offsets: &mut Offsets, end_ns: u64, depth: u32, batch:
             // SAFETY: the page of a free slot is not in use.
             unsafe { ring.submission().push(&entry) }.unwrap();
         }
-        ring.submit_and_wait(batch as usize).unwrap();
+        ring.submit_and_wait(1).unwrap();
         for entry in ring.completion() {
             assert_eq!(entry.result(), BLOCK_BYTES as i32);
             free.push(entry.user_data() as u32);

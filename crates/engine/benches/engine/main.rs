@@ -37,23 +37,21 @@ use targets::Target;
 const BLOCK_BYTES: u32 = 4096;
 
 /// Cases that are compared.
-const CASES: [Case; 7] = [
-    Case { target: "zero", engine: EngineChoice::Null, depth: 1, batch: 1 },
-    Case { target: "zram", engine: EngineChoice::Psync, depth: 1, batch: 1 },
-    Case { target: "zero", engine: EngineChoice::IoUring, depth: 1, batch: 1 },
-    Case { target: "zero", engine: EngineChoice::IoUring, depth: 32, batch: 1 },
-    Case { target: "loop", engine: EngineChoice::IoUring, depth: 1, batch: 1 },
-    Case { target: "loop", engine: EngineChoice::IoUring, depth: 32, batch: 1 },
-    Case { target: "loop", engine: EngineChoice::IoUring, depth: 32, batch: 8 },
+const CASES: [Case; 6] = [
+    Case { target: "zero", engine: EngineChoice::Null, depth: 1 },
+    Case { target: "zram", engine: EngineChoice::Psync, depth: 1 },
+    Case { target: "zero", engine: EngineChoice::IoUring, depth: 1 },
+    Case { target: "zero", engine: EngineChoice::IoUring, depth: 32 },
+    Case { target: "loop", engine: EngineChoice::IoUring, depth: 1 },
+    Case { target: "loop", engine: EngineChoice::IoUring, depth: 32 },
 ];
 
-/// One comparison: all sides submit and wait for as many operations at a time.
+/// One comparison: all sides submit as many operations at a time and wait for one.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     target: &'static str,
     engine: EngineChoice,
     depth: u32,
-    batch: u32,
 }
 
 impl Case {
@@ -66,7 +64,7 @@ impl Case {
     }
 
     fn label(self) -> String {
-        format!("{}-{}-{}-{}", self.engine_name(), self.target, self.depth, self.batch)
+        format!("{}-{}-{}", self.engine_name(), self.target, self.depth)
     }
 }
 
@@ -203,7 +201,7 @@ impl Bench {
         let target = &self.targets[case.target];
         let span = Span { offset: 0, length: targets::BYTES };
         let mut job = Job::new(target.file.as_fd(), span, BLOCK_BYTES);
-        (job.engine, job.depth, job.batch) = (case.engine, case.depth, case.batch);
+        (job.engine, job.depth) = (case.engine, case.depth);
         job.direct = target.direct;
         job.time_ns = Some(milliseconds * 1_000_000);
         let result = run(&job).unwrap();
@@ -212,7 +210,7 @@ impl Bench {
 
     /// `None` when fio is not installed.
     fn fio(&self, case: Case, milliseconds: u64) -> Option<Counted> {
-        let Case { depth, batch, .. } = case;
+        let depth = case.depth;
         let target = &self.targets[case.target];
         let mut command = Command::new(seekwell_testing::tool("fio")?);
         command.args(["--name=x", "--rw=randread", "--bs=4k", "--thread", "--size=256m"]);
@@ -226,7 +224,7 @@ impl Bench {
         }
         if case.engine == EngineChoice::IoUring {
             command.args(["--fixedbufs", "--registerfiles"]);
-            command.arg(format!("--iodepth_batch_complete_min={batch}"));
+            command.arg("--iodepth_batch_complete_min=1");
             command.arg(format!("--iodepth_batch={depth}"));
             command.arg(format!("--iodepth_batch_complete_max={depth}"));
         }
@@ -246,9 +244,7 @@ impl Bench {
         let ops = match case.engine {
             EngineChoice::Null => return None,
             EngineChoice::Psync => bare::psync(file, &mut offsets, end_ns),
-            EngineChoice::IoUring => {
-                bare::uring(file, &mut offsets, end_ns, case.depth, case.batch)
-            }
+            EngineChoice::IoUring => bare::uring(file, &mut offsets, end_ns, case.depth),
         };
         let elapsed_ns = MonotonicClock.now_ns() - begin_ns;
         Some((ops, ops as f64 * 1e9 / elapsed_ns as f64))

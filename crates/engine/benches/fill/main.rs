@@ -21,9 +21,9 @@ use std::os::fd::AsFd;
 
 /// Name, and what is written.
 const SHAPES: [(&str, DataShape); 3] = [
-    ("incompressible", DataShape { zero_percent: 0, repeated_percent: 0, by_offset: false }),
-    ("compressible 50", DataShape { zero_percent: 50, repeated_percent: 0, by_offset: false }),
-    ("repeated 50", DataShape { zero_percent: 0, repeated_percent: 50, by_offset: false }),
+    ("incompressible", DataShape::of(0, 0)),
+    ("compressible 50", DataShape::of(50, 0)),
+    ("repeated 50", DataShape::of(0, 50)),
 ];
 
 const BLOCKS: [u32; 3] = [4096, 64 << 10, 1 << 20];

@@ -126,7 +126,7 @@ fn written_data_is_as_compressible_and_as_repeated_as_stated() {
     for block_bytes in [512, 4096, 65_536] {
         for zero_percent in [0, 30, 50, 99] {
             for repeated_percent in [0, 25, 100] {
-                let data = DataShape { zero_percent, repeated_percent, by_offset: false };
+                let data = DataShape::of(zero_percent, repeated_percent);
                 let (zeros, again) = measured(data, block_bytes);
                 // One byte of 256 is zero by chance, and eight of each unit always are data.
                 let stated = f64::from(zero_percent);

@@ -1,6 +1,6 @@
 use super::*;
 use crate::buffer::Arena;
-use crate::job::{Job, Span};
+use crate::job::Span;
 use crate::operation::OperationKind::{Fsync, Read, Write};
 use crate::scripted::{Scripted, ScriptedClock, ScriptedEngine, Seen};
 use proptest::prelude::*;
@@ -28,17 +28,9 @@ fn run_with_clock(
     job.pattern = Pattern::Sequential;
     change(&mut job);
     let mut arena = Arena::new(job.arena_shape(), job.seed).unwrap();
-    let shape = DriverShape {
-        block_bytes: job.block_bytes,
-        depth: job.depth,
-        batch: job.batch,
-        fsync_every: job.fsync_every,
-        durable_writes: false,
-        keep_samples: job.keep_samples,
-    };
     let clock = ScriptedClock::new(BEGIN_NS, reading_ns);
     let mut engine = ScriptedEngine::new(clock.clone(), script);
-    let driver = Driver::new(Source::new(&job, 0).unwrap(), &mut arena, shape);
+    let driver = Driver::new(Source::new(&job, 0).unwrap(), &mut arena, &job);
     let failed = Separated::default();
     let signals =
         Signals { stop: job.stop.as_deref(), failed: &failed, progress: job.progress.as_deref() };
@@ -96,22 +88,6 @@ fn operations_side_by_side_are_refilled_one_by_one() {
     assert_eq!(times, [(0, 100), (0, 300), (100, 250), (250, 350), (300, 350)]);
     assert_eq!(counts(&tally.read), [(50, 1), (100, 2), (150, 1), (300, 1)]);
     assert_eq!(tally.ended_ns - tally.started_ns, 350);
-}
-
-#[test]
-fn a_batch_waits_for_several_and_their_latency_shows_it() {
-    let Run { tally, seen, .. } = run(
-        |job| {
-            job.depth = 4;
-            job.batch = 2;
-            job.count = Some(6);
-        },
-        in_turn(&[100, 200, 300, 400, 10, 20]),
-    );
-    let submitted: Vec<u64> = seen.iter().map(|seen| seen.submitted_ns - BEGIN_NS).collect();
-    assert_eq!(submitted, [0, 0, 0, 0, 200, 200]);
-    // The first was done at 100 and taken at 200; then 10 and 20 after 200 are taken at 220.
-    assert_eq!(counts(&tally.read), [(20, 2), (200, 2), (300, 1), (400, 1)]);
 }
 
 #[test]

@@ -55,10 +55,6 @@ fn what_cannot_be_run_is_said_with_what_to_change() {
          smaller depth or size"
     );
     assert_eq!(
-        problem(|job| job.batch = 2),
-        "batch 2 at depth 1; keep the batch between 1 and the depth"
-    );
-    assert_eq!(
         problem(|job| job.span = Span { offset: i64::MAX as u64, length: 4096 }),
         "4096 bytes from offset 9223372036854775807 end beyond 2^63; use a smaller part of the \
          target"

@@ -27,10 +27,7 @@ fn threads_are_added_up() {
     assert_eq!(result.bytes_read, result.read.count() * 4096);
     assert_eq!(result.bytes_written, result.write.count() * 4096);
     assert_eq!(result.latencies().count(), 10_000);
-    let ops: Vec<u64> = result.threads.iter().map(|thread| thread.ops).collect();
-    assert_eq!(ops, [3_334, 3_333, 3_333]);
-    assert_eq!(result.cpu_ns, result.threads.iter().map(|thread| thread.cpu_ns).sum::<u64>());
-    assert!(result.elapsed_ns >= result.threads.iter().map(|t| t.elapsed_ns).max().unwrap());
+    assert_eq!(result.threads, [3_334, 3_333, 3_333]);
     assert_eq!(result.elapsed_ns, result.ended_ns - result.started_ns);
     assert!(result.clock.cost_ns > 0.0);
     assert_eq!(job.progress.unwrap().total(), (10_000, 10_000 * 4096));
@@ -85,7 +82,6 @@ fn failures_tell_operation_offset_and_how_many_were_completed() {
         "write of 4096 bytes at offset 8192 failed after 17 operations: No space left on device \
          (os error 28); it is full: use less data or a larger device"
     );
-    assert_eq!(full.completed(), Some(17));
     let operation = Operation { kind: OperationKind::Read, ..operation };
     assert_eq!(
         error(Failure::Short { operation, transferred: 512 }, 3).to_string(),

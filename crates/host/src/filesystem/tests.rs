@@ -66,14 +66,7 @@ fn the_users_arguments_come_last_and_win() {
     let journal = Journal { size: Some(Bytes::mib(128)), ..Journal::internal() };
     let mut ext4 = plain("ext4");
     ext4.mkfs = strings(&[
-        "-E",
-        "stride=16,lazy_itable_init=1",
-        "-O",
-        "^dir_index",
-        "-J",
-        "size=32",
-        "-b",
-        "1024",
+        "-E", "stride=16,lazy_itable_init=1", "-O", "^dir_index", "-J", "size=32", "-b", "1024",
     ]);
     insta::assert_snapshot!(commands(&ext4, &journal, false).unwrap().join("\n"), @"mkfs.ext4 -q -F -b 4096 -E lazy_itable_init=1,lazy_journal_init=0,nodiscard,stride=16 -J size=32 -O ^dir_index -b 1024 /dev/data");
     let mut xfs = plain("xfs");
@@ -176,47 +169,19 @@ fn arguments_that_reach_another_device_or_file_are_refused() {
         by_mkfs
     };
     for argument in [
-        "/dev/sdb",
-        "logdev=/dev/sdb",
-        "size=64m,logdev=/dev/sdb",
-        "-j/dev/sdb",
-        "device=/dev/sdb",
-        "device=UUID=1234-5678",
-        "device=LABEL=journal",
-        "journal_dev=0x810",
-        "journal_path=/dev/sdb",
-        "name=/new/file",
-        "source=/dev/sdb",
-        "stripe:/dev/sdb",
-        "FILE",
-        "-dFILE",
-        "root=FILE",
+        "/dev/sdb", "logdev=/dev/sdb", "size=64m,logdev=/dev/sdb", "-j/dev/sdb", "device=/dev/sdb",
+        "device=UUID=1234-5678", "device=LABEL=journal", "journal_dev=0x810",
+        "journal_path=/dev/sdb", "name=/new/file", "source=/dev/sdb", "stripe:/dev/sdb", "FILE",
+        "-dFILE", "root=FILE",
         // What they name is read or written, whether it exists or not.
-        "/usr",
-        "-d/etc",
-        "--rootdir=/etc",
-        "--rootdir",
-        "/new/undo-file",
-        "-z/new/undo-file",
+        "/usr", "-d/etc", "--rootdir=/etc", "--rootdir", "/new/undo-file", "-z/new/undo-file",
         "options=/etc/secret",
     ] {
         assert!(refused(argument), "{argument}");
     }
     for argument in [
-        "-O",
-        "^dir_index",
-        "size=64m,lazy-count=1",
-        "-L",
-        "label",
-        "-d",
-        "single",
-        "-z",
-        "4",
-        "commit=30",
-        "uid=0",
-        "stride=16,stripe_width=32",
-        "-m0",
-        "device=/dev/data",
+        "-O", "^dir_index", "size=64m,lazy-count=1", "-L", "label", "-d", "single", "-z", "4",
+        "commit=30", "uid=0", "stride=16,stripe_width=32", "-m0", "device=/dev/data",
     ] {
         assert!(!refused(argument), "{argument}");
     }

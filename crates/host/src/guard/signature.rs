@@ -27,26 +27,9 @@ const BTRFS_SUPERBLOCK: usize = 64 << 10;
 /// Layers that libblkid knows besides every `…_member`, the image of a machine that hibernates, and
 /// filesystems that another machine may have mounted, which nothing here shows.
 const OTHER_LAYERS: [&str; 20] = [
-    "BitLocker",
-    "DM_integrity",
-    "DM_snapshot_cow",
-    "DM_verity_hash",
-    "VMFS",
-    "bcache",
-    "ceph_bluestore",
-    "crypto_LUKS",
-    "cs_fvault2",
-    "drbd",
-    "drbdmanage_control_volume",
-    "drbdproxy_datalog",
-    "gfs",
-    "gfs2",
-    "ocfs2",
-    "stratis",
-    "swsuspend",
-    "ubi",
-    "ubifs",
-    "vdo",
+    "BitLocker", "DM_integrity", "DM_snapshot_cow", "DM_verity_hash", "VMFS", "bcache",
+    "ceph_bluestore", "crypto_LUKS", "cs_fvault2", "drbd", "drbdmanage_control_volume",
+    "drbdproxy_datalog", "gfs", "gfs2", "ocfs2", "stratis", "swsuspend", "ubi", "ubifs", "vdo",
 ];
 
 /// The layer that a device is a member of; `None` when it carries no such mark.

@@ -77,14 +77,8 @@ impl<'a> Plan<'a> {
 
 /// Steps that can fail in the new process; the number goes through the pipe.
 const STEPS: [&str; 9] = [
-    "copy descriptors",
-    "follow its parent's death",
-    "make mounts private",
-    "mount /proc",
-    "begin a session",
-    "close descriptors",
-    "place descriptors",
-    "unblock signals",
+    "copy descriptors", "follow its parent's death", "make mounts private", "mount /proc",
+    "begin a session", "close descriptors", "place descriptors", "unblock signals",
     "run the program",
 ];
 

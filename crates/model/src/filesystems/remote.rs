@@ -14,24 +14,8 @@ pub(super) const NFS: FilesystemDefinition = FilesystemDefinition {
     is_remote: true,
     // They lead to another server, or share the cache with other mounts of it.
     refused_mount: &[
-        "addr",
-        "clientaddr",
-        "fsc",
-        "mountaddr",
-        "mounthost",
-        "mountport",
-        "nfsvers",
-        "port",
-        "rsize",
-        "sharecache",
-        "source",
-        "v3",
-        "v4",
-        "v4.0",
-        "v4.1",
-        "v4.2",
-        "vers",
-        "wsize",
+        "addr", "clientaddr", "fsc", "mountaddr", "mounthost", "mountport", "nfsvers", "port",
+        "rsize", "sharecache", "source", "v3", "v4", "v4.0", "v4.1", "v4.2", "vers", "wsize",
     ],
     ..UNMADE
 };

@@ -158,14 +158,7 @@ fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let skipped = [
-            "tests",
-            "tests.rs",
-            "model",
-            "testing",
-            "fixtures",
-            "bench",
-            "examples",
-            "benches",
+            "tests", "tests.rs", "model", "testing", "fixtures", "bench", "examples", "benches",
             "fixture.rs",
         ];
         if skipped.contains(&name.as_str()) {

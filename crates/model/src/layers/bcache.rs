@@ -71,19 +71,16 @@ impl LayerKind for Bcache {
         format!("/dev/bcache{}", site.index)
     }
 
-    fn make(&self, site: &Site<'_>) -> Vec<Action> {
-        let id = format!("--cset-uuid={}", Self::cache_id(site));
+    fn bring_up(&self, site: &Site<'_>, fresh: bool) -> Vec<Action> {
         let (slow, fast) = (site.first().node, site.second().node);
-        let bucket = format!("--bucket={}k", Self::bucket(site) >> 10);
-        let arguments = ["--wipe-bcache", "--block=4k", &bucket, &id, "-B", &slow, "-C", &fast];
-        let mut actions = vec![Action::run("make-bcache", arguments)];
-        actions.extend(self.open(site));
-        actions
-    }
-
-    fn open(&self, site: &Site<'_>) -> Vec<Action> {
-        let register = |node: String| Action::set("/sys/fs/bcache/register", node);
-        let mut actions = vec![register(site.second().node), register(site.first().node)];
+        let mut actions = Vec::new();
+        if fresh {
+            let id = format!("--cset-uuid={}", Self::cache_id(site));
+            let bucket = format!("--bucket={}k", Self::bucket(site) >> 10);
+            let arguments = ["--wipe-bcache", "--block=4k", &bucket, &id, "-B", &slow, "-C", &fast];
+            actions.push(Action::run("make-bcache", arguments));
+        }
+        actions.extend([fast, slow].map(|node| Action::set("/sys/fs/bcache/register", node)));
         actions.extend(Self::settings(site));
         actions
     }

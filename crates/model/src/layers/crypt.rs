@@ -1,6 +1,6 @@
 //! LUKS2: mapped by dmsetup in trials, made by cryptsetup to last.
 
-use super::{Action, Fast, LabKernels, Lasting, Layer, LayerDefinition, LayerKind, Site};
+use super::{Action, Fast, LabKernels, Lasting, Layer, LayerDefinition, LayerKind, Site, mapper};
 use crate::field::field;
 use crate::units::Bytes;
 use crate::workloads::Program;
@@ -95,9 +95,8 @@ impl LayerKind for Crypt {
         Bytes(device.0.saturating_sub(HEADER.0))
     }
 
-    fn open(&self, site: &Site<'_>) -> Vec<Action> {
-        let name = site.name();
-        vec![Action::fed("dmsetup", &["create", &name, "--noudevsync"], Self::table(site))]
+    fn bring_up(&self, site: &Site<'_>, _fresh: bool) -> Vec<Action> {
+        vec![mapper::create(&site.name(), Self::table(site))]
     }
 
     fn lasting(&self, site: &Site<'_>) -> Lasting {

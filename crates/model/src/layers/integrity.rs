@@ -1,6 +1,6 @@
 //! dm-integrity: mapped by dmsetup in trials, made by integritysetup to last.
 
-use super::{Action, Fast, LabKernels, Lasting, Layer, LayerDefinition, LayerKind, Site};
+use super::{Action, Fast, LabKernels, Lasting, Layer, LayerDefinition, LayerKind, Site, mapper};
 use crate::field::field;
 use crate::units::Bytes;
 use crate::workloads::Program;
@@ -85,39 +85,20 @@ impl LayerKind for Integrity {
         Bytes(Self::provided(layer, device.0 / SECTOR) * SECTOR)
     }
 
-    fn make(&self, site: &Site<'_>) -> Vec<Action> {
-        let (below, node) = (site.first(), self.node(site));
-        let mut actions = vec![Action::run(
-            "dd",
-            [
-                "if=/dev/zero",
-                &format!("of={}", below.node),
-                "bs=4096",
-                "count=1",
-                "conv=fsync,nocreat",
-                "status=none",
-            ],
-        )];
-        actions.extend(self.open(site));
+    fn bring_up(&self, site: &Site<'_>, fresh: bool) -> Vec<Action> {
+        let open = mapper::create(&site.name(), Self::table(site));
+        if !fresh {
+            return vec![open];
+        }
+        let below = site.first();
         // A block without a checksum could not be read.
         let count = (Self::provided(site.layer, below.sectors) * SECTOR) >> 20;
-        let (to, count) = (format!("of={node}"), format!("count={count}"));
+        let (to, count) = (format!("of={}", self.node(site)), format!("count={count}"));
         let words = [
-            "if=/dev/zero",
-            &to,
-            "bs=1M",
-            &count,
-            "oflag=direct",
-            "conv=fsync,nocreat",
+            "if=/dev/zero", &to, "bs=1M", &count, "oflag=direct", "conv=fsync,nocreat",
             "status=none",
         ];
-        actions.push(Action::run("dd", words));
-        actions
-    }
-
-    fn open(&self, site: &Site<'_>) -> Vec<Action> {
-        let name = site.name();
-        vec![Action::fed("dmsetup", &["create", &name, "--noudevsync"], Self::table(site))]
+        vec![mapper::wipe(&below.node), open, Action::run("dd", words)]
     }
 
     fn power_cut(&self, layer: &Layer) -> Option<String> {

@@ -53,7 +53,7 @@ const fn definition(
 }
 
 /// A mapped device: its name and table.
-fn create(name: &str, table: String) -> Action {
+pub(super) fn create(name: &str, table: String) -> Action {
     Action::fed("dmsetup", &["create", name, "--noudevsync"], table)
 }
 
@@ -62,7 +62,7 @@ pub(super) fn remove(name: &str) -> Action {
 }
 
 /// Wipes the first block, by which the kernel tells fresh metadata from old.
-fn wipe(node: &str) -> Action {
+pub(super) fn wipe(node: &str) -> Action {
     let to = format!("of={node}");
     Action::run(
         "dd",
@@ -117,7 +117,7 @@ impl LayerKind for Linear {
         Bytes(device.0 * u64::from(layer.devices))
     }
 
-    fn open(&self, site: &Site<'_>) -> Vec<Action> {
+    fn bring_up(&self, site: &Site<'_>, _fresh: bool) -> Vec<Action> {
         let mut start = 0;
         let lines = site.below.iter().map(|below| {
             let line = format!("{start} {} linear {} 0\n", below.sectors, below.node);
@@ -155,7 +155,7 @@ impl LayerKind for Striped {
         Bytes(device.0 * u64::from(layer.devices))
     }
 
-    fn open(&self, site: &Site<'_>) -> Vec<Action> {
+    fn bring_up(&self, site: &Site<'_>, _fresh: bool) -> Vec<Action> {
         let chunk = (site.layer.size("chunk").0 / SECTOR).max(1);
         let least = site.below.iter().map(|below| below.sectors).min().unwrap_or(0);
         let count = site.below.len() as u64;
@@ -200,8 +200,14 @@ impl Thin {
         let name = site.name();
         [format!("{name}-meta"), format!("{name}-pool-data"), format!("{name}-pool"), name]
     }
+}
 
-    fn bring_up(site: &Site<'_>, fresh: bool) -> Vec<Action> {
+impl LayerKind for Thin {
+    fn definition(&self) -> &LayerDefinition {
+        &THIN
+    }
+
+    fn bring_up(&self, site: &Site<'_>, fresh: bool) -> Vec<Action> {
         let [meta, data, pool, name] = Self::names(site);
         let Below { node, sectors } = site.first();
         let chunk = (site.layer.size("chunk").0 / SECTOR).max(128);
@@ -221,20 +227,6 @@ impl Thin {
         }
         actions.push(create(&name, format!("0 {rest} thin {} 0\n", mapped(&pool))));
         actions
-    }
-}
-
-impl LayerKind for Thin {
-    fn definition(&self) -> &LayerDefinition {
-        &THIN
-    }
-
-    fn make(&self, site: &Site<'_>) -> Vec<Action> {
-        Self::bring_up(site, true)
-    }
-
-    fn open(&self, site: &Site<'_>) -> Vec<Action> {
-        Self::bring_up(site, false)
     }
 
     fn close(&self, site: &Site<'_>) -> Vec<Action> {
@@ -281,8 +273,18 @@ impl Snapshot {
         let name = site.name();
         [format!("{name}-real"), format!("{name}-cow"), format!("{name}-snap"), name]
     }
+}
 
-    fn bring_up(site: &Site<'_>, fresh: bool) -> Vec<Action> {
+impl LayerKind for Snapshot {
+    fn definition(&self) -> &LayerDefinition {
+        &SNAPSHOT
+    }
+
+    fn usable(&self, _layer: &Layer, device: Bytes, _fast: Option<Bytes>) -> Bytes {
+        Bytes(device.0 - device.0 / COPIES_PART)
+    }
+
+    fn bring_up(&self, site: &Site<'_>, fresh: bool) -> Vec<Action> {
         let [real, copies, snap, name] = Self::names(site);
         let Below { node, sectors } = site.first();
         let chunk = (site.layer.size("chunk").0 / SECTOR).max(8);
@@ -300,24 +302,6 @@ impl Snapshot {
         actions.push(create(&snap, snapshot));
         actions.push(create(&name, format!("0 {rest} snapshot-origin {real}\n")));
         actions
-    }
-}
-
-impl LayerKind for Snapshot {
-    fn definition(&self) -> &LayerDefinition {
-        &SNAPSHOT
-    }
-
-    fn usable(&self, _layer: &Layer, device: Bytes, _fast: Option<Bytes>) -> Bytes {
-        Bytes(device.0 - device.0 / COPIES_PART)
-    }
-
-    fn make(&self, site: &Site<'_>) -> Vec<Action> {
-        Self::bring_up(site, true)
-    }
-
-    fn open(&self, site: &Site<'_>) -> Vec<Action> {
-        Self::bring_up(site, false)
     }
 
     fn close(&self, site: &Site<'_>) -> Vec<Action> {
@@ -356,24 +340,16 @@ static WRITE_CACHE: LayerDefinition = LayerDefinition {
     )
 };
 
-impl WriteCache {
-    fn table(site: &Site<'_>) -> String {
-        let Below { node, sectors } = site.first();
-        format!("0 {sectors} writecache s {node} {} 4096 0\n", site.second().node)
-    }
-}
-
 impl LayerKind for WriteCache {
     fn definition(&self) -> &LayerDefinition {
         &WRITE_CACHE
     }
 
-    fn make(&self, site: &Site<'_>) -> Vec<Action> {
-        vec![wipe(&site.second().node), create(&site.name(), Self::table(site))]
-    }
-
-    fn open(&self, site: &Site<'_>) -> Vec<Action> {
-        vec![create(&site.name(), Self::table(site))]
+    fn bring_up(&self, site: &Site<'_>, fresh: bool) -> Vec<Action> {
+        let (Below { node, sectors }, fast) = (site.first(), site.second().node);
+        let table = format!("0 {sectors} writecache s {node} {fast} 4096 0\n");
+        let wiped = fresh.then(|| wipe(&fast));
+        wiped.into_iter().chain([create(&site.name(), table)]).collect()
     }
 
     fn power_cut(&self, _layer: &Layer) -> Option<String> {
@@ -421,8 +397,14 @@ impl Cache {
         let name = site.name();
         [format!("{name}-meta"), format!("{name}-fast"), name]
     }
+}
 
-    fn bring_up(site: &Site<'_>, fresh: bool) -> Vec<Action> {
+impl LayerKind for Cache {
+    fn definition(&self) -> &LayerDefinition {
+        &CACHE
+    }
+
+    fn bring_up(&self, site: &Site<'_>, fresh: bool) -> Vec<Action> {
         let [meta, blocks, name] = Self::names(site);
         let (slow, fast) = (site.first(), site.second());
         let chunk = (site.layer.size("chunk").0 / SECTOR).max(64);
@@ -443,20 +425,6 @@ impl Cache {
         );
         actions.push(create(&name, table));
         actions
-    }
-}
-
-impl LayerKind for Cache {
-    fn definition(&self) -> &LayerDefinition {
-        &CACHE
-    }
-
-    fn make(&self, site: &Site<'_>) -> Vec<Action> {
-        Self::bring_up(site, true)
-    }
-
-    fn open(&self, site: &Site<'_>) -> Vec<Action> {
-        Self::bring_up(site, false)
     }
 
     fn close(&self, site: &Site<'_>) -> Vec<Action> {

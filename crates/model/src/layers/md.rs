@@ -205,7 +205,13 @@ impl LayerKind for Md {
 
     /// `--assume-clean`: the devices of a trial are empty or equal, so that a resync would change
     /// nothing, and a resync under way would be measured with the workload.
-    fn make(&self, site: &Site<'_>) -> Vec<Action> {
+    fn bring_up(&self, site: &Site<'_>, fresh: bool) -> Vec<Action> {
+        let late = Self::late(site);
+        if !fresh {
+            let failed = late.filter(|_| site.layer.text("state") == "degraded");
+            let nodes = site.nodes().filter(|node| failed.as_ref() != Some(node));
+            return self.assemble(site, None, nodes);
+        }
         let mut arguments = vec![
             "--create".to_owned(),
             self.node(site),
@@ -217,7 +223,6 @@ impl LayerKind for Md {
         if self.level != "0" {
             arguments.push("--assume-clean".to_owned());
         }
-        let late = Self::late(site);
         let missing = |node| if late.as_ref() == Some(&node) { "missing".to_owned() } else { node };
         arguments.extend(self.shape(site, site.nodes().map(missing)));
         let mut actions = vec![Action::run("mdadm", arguments)];
@@ -227,11 +232,6 @@ impl LayerKind for Md {
             actions.push(Action::run("mdadm", words));
         }
         actions
-    }
-
-    fn open(&self, site: &Site<'_>) -> Vec<Action> {
-        let failed = Self::late(site).filter(|_| site.layer.text("state") == "degraded");
-        self.assemble(site, None, site.nodes().filter(|node| failed.as_ref() != Some(node)))
     }
 
     /// The kernel refuses an array that lacks a device and was not stopped, unless it is forced.

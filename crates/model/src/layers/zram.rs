@@ -59,16 +59,12 @@ impl LayerKind for Zram {
         format!("/dev/zram{}", site.index)
     }
 
-    fn make(&self, site: &Site<'_>) -> Vec<Action> {
+    fn bring_up(&self, site: &Site<'_>, _fresh: bool) -> Vec<Action> {
         let folder = format!("/sys/block/zram{}", site.index);
         vec![
             Action::set(format!("{folder}/comp_algorithm"), site.layer.text("algorithm")),
             Action::set(format!("{folder}/disksize"), Self::size(site).to_string()),
         ]
-    }
-
-    fn open(&self, site: &Site<'_>) -> Vec<Action> {
-        self.make(site)
     }
 
     fn close(&self, site: &Site<'_>) -> Vec<Action> {

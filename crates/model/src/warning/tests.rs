@@ -50,11 +50,7 @@ fn these_keep_a_trial_from_the_ranking() {
     assert_eq!(
         not_ranked,
         [
-            "fsck-damage",
-            "image-changed",
-            "served-from-cache",
-            "not-steady",
-            "wrong-data",
+            "fsck-damage", "image-changed", "served-from-cache", "not-steady", "wrong-data",
             "low-fidelity",
         ]
     );

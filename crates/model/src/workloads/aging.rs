@@ -1,8 +1,6 @@
 //! `age`, `defragment` and `layout`: a filesystem is made old, put in order, and looked at.
 
-use super::{
-    CacheState, Company, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams,
-};
+use super::{FieldConflict, StepOutline, WorkloadKind, WorkloadParams, conflict};
 use crate::field::{Field, Values, field};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -106,13 +104,11 @@ fn layout(
     let below = values.text("below").map(str::to_owned);
     if let Some(path) = below.as_deref().filter(|path| leaves_the_filesystem(path)) {
         let shown: String = path.chars().take(60).collect();
-        return Err(FieldConflict {
-            field: "below",
-            problem: format!(
-                "\"{shown}\" is not a relative path to a directory inside the filesystem"
-            ),
-            remedy: "write it without a leading / and without .., such as \"rra\"".to_owned(),
-        });
+        return conflict(
+            "below",
+            format!("\"{shown}\" is not a relative path to a directory inside the filesystem"),
+            "write it without a leading / and without .., such as \"rra\"",
+        );
     }
     Ok(WorkloadParams::Layout(LayoutParams { step: step(values, default), defragment, below }))
 }
@@ -125,17 +121,8 @@ fn leaves_the_filesystem(path: &str) -> bool {
 
 /// Metrics of a layout.
 pub const LAYOUT_METRICS: &[&str] = &[
-    "files",
-    "extents_per_file",
-    "extents_p50",
-    "extent_distance",
-    "used_share",
-    "free_extents",
-    "free_largest",
-    "free_under_64k",
-    "free_under_1m",
-    "free_under_16m",
-    "free_from_16m",
+    "files", "extents_per_file", "extents_p50", "extent_distance", "used_share", "free_extents",
+    "free_largest", "free_under_64k", "free_under_1m", "free_under_16m", "free_from_16m",
 ];
 
 /// Of a layout before a step, as `NAME_before`.
@@ -143,18 +130,7 @@ pub const BEFORE_METRICS: &[&str] =
     &["extents_per_file_before", "extent_distance_before", "free_extents_before"];
 
 fn outline(step: &str, writes: bool, more: &[&str]) -> StepOutline {
-    StepOutline {
-        name: step.to_owned(),
-        writes,
-        measured: true,
-        cache: CacheState::Warm,
-        bytes: None,
-        operations: None,
-        operation: OperationCost::default(),
-        time_ns: None,
-        company: Company::Alone,
-        metrics: LAYOUT_METRICS.iter().chain(more).map(|name| (*name).to_owned()).collect(),
-    }
+    StepOutline { writes, ..StepOutline::new(step, &[LAYOUT_METRICS, more].concat()) }
 }
 
 impl AgeParams {

@@ -2,7 +2,7 @@
 
 use super::io::{COMPRESSIBLE_FIELD, REPEATED_FIELD, is_zero, percent};
 use super::{
-    CacheState, Company, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams,
+    CacheState, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams, conflict,
 };
 use crate::field::{Values, field};
 use crate::units::Bytes;
@@ -94,39 +94,31 @@ pub const BONNIE: WorkloadKind = WorkloadKind {
     build,
 };
 
-fn conflict(field: &'static str, problem: String, remedy: &str) -> FieldConflict {
-    FieldConflict { field, problem, remedy: remedy.to_owned() }
-}
-
 fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
     let mut tests = values.list("tests");
     if tests.is_empty() {
         tests = BONNIE_TESTS.iter().map(|test| (*test).to_owned()).collect();
     }
     if let Some(unknown) = tests.iter().find(|test| !BONNIE_TESTS.contains(&test.as_str())) {
-        let problem = format!("unknown test '{unknown}'");
-        return Err(conflict(
-            "tests",
-            problem,
-            &format!("choose from {}", BONNIE_TESTS.join(", ")),
-        ));
+        let remedy = format!("choose from {}", BONNIE_TESTS.join(", "));
+        return conflict("tests", format!("unknown test '{unknown}'"), remedy);
     }
     let has = |name: &str| tests.iter().any(|test| test == name);
     if has("seeks") && !has("block") {
-        let problem = "seeks without block: nothing has written the file".to_owned();
-        return Err(conflict("tests", problem, "add \"block\""));
+        let problem = "seeks without block: nothing has written the file";
+        return conflict("tests", problem, "add \"block\"");
     }
     let size = values.bytes("size");
     let chunk = values.bytes("chunk");
     if !chunk.0.is_power_of_two() || !size.0.is_multiple_of(chunk.0) {
         let problem = format!("a chunk of {chunk} in a file of {size}");
-        return Err(conflict("chunk", problem, "use a power of two that divides size"));
+        return conflict("chunk", problem, "use a power of two that divides size");
     }
     let min_size = values.bytes("min_size");
     let max_size = values.bytes("max_size");
     if min_size > max_size {
         let problem = format!("min_size {min_size} above max_size {max_size}");
-        return Err(conflict("min_size", problem, "make max_size at least as large"));
+        return conflict("min_size", problem, "make max_size at least as large");
     }
     let files = values.count("files");
     Ok(WorkloadParams::Bonnie(BonnieParams {
@@ -179,9 +171,7 @@ impl BonnieParams {
             };
             let always = ["ops", "latency_mean", "latency_p99", "latency_max", "cpu_share"];
             StepOutline {
-                name: name.to_owned(),
                 writes,
-                measured: true,
                 cache: self.cache,
                 bytes,
                 operations,
@@ -191,9 +181,7 @@ impl BonnieParams {
                     "seeks" => OperationCost::Access,
                     _ => OperationCost::File,
                 },
-                time_ns: None,
-                company: Company::Alone,
-                metrics: rates.iter().chain(&always).map(|name| (*name).to_owned()).collect(),
+                ..StepOutline::new(name, &[rates, &always[..]].concat())
             }
         };
         STEPS.iter().filter(|(_, group, _)| chosen(group)).map(outline).collect()

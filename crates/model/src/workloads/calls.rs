@@ -1,8 +1,6 @@
 //! `calls`: short sequences of file system calls, as `seekwell kernel cuts` makes them.
 
-use super::{
-    CacheState, Company, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams,
-};
+use super::{FieldConflict, StepOutline, WorkloadKind, WorkloadParams};
 use crate::field::{Values, field};
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Write as _};
@@ -220,16 +218,8 @@ impl CallsParams {
     #[must_use]
     pub fn steps(&self) -> Vec<StepOutline> {
         vec![StepOutline {
-            name: "calls".to_owned(),
-            writes: true,
-            measured: true,
-            cache: CacheState::Warm,
-            bytes: None,
             operations: Some(self.run.iter().flatten().count() as u64),
-            operation: OperationCost::File,
-            time_ns: None,
-            metrics: vec!["ops".to_owned()],
-            company: Company::Alone,
+            ..StepOutline::new("calls", &["ops"])
         }]
     }
 }

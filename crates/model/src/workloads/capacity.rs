@@ -1,8 +1,6 @@
 //! `capacity`: whether a device has the bytes that it claims.
 
-use super::{
-    CacheState, Company, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams,
-};
+use super::{CacheState, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams};
 use crate::field::{Values, field};
 use serde::{Deserialize, Serialize};
 
@@ -35,16 +33,9 @@ impl CapacityParams {
     pub fn steps(&self) -> Vec<StepOutline> {
         let metrics = ["ops", "app_bytes", "checked_bytes", "wrong_bytes"];
         vec![StepOutline {
-            name: "capacity".to_owned(),
-            writes: true,
-            measured: true,
             cache: CacheState::Direct,
-            bytes: None,
-            operations: None,
             operation: OperationCost::Access,
-            time_ns: None,
-            company: Company::Alone,
-            metrics: metrics.map(str::to_owned).to_vec(),
+            ..StepOutline::new("capacity", &metrics)
         }]
     }
 }

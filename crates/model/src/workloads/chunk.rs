@@ -1,9 +1,7 @@
 //! `chunk`: written a character at a time, then read and written as a whole, again and again.
 
 use super::io::{COMPRESSIBLE_FIELD, REPEATED_FIELD, is_zero, percent};
-use super::{
-    CacheState, Company, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams,
-};
+use super::{FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams};
 use crate::field::{Field, Values, field};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -69,16 +67,10 @@ impl ChunkParams {
         let outline = |name: &str, bytes: Option<u64>, operations: u64, metrics: &[&str]| {
             let common = ["ops", "app_bytes", "mb_per_s", "mb_per_s_durable"];
             StepOutline {
-                name: name.to_owned(),
-                writes: true,
-                measured: true,
-                cache: CacheState::Warm,
                 bytes: bytes.map(Bytes),
                 operations: Some(operations),
                 operation: OperationCost::Character,
-                time_ns: None,
-                company: Company::Alone,
-                metrics: common.iter().chain(metrics).map(|name| (*name).to_owned()).collect(),
+                ..StepOutline::new(name, &[&common[..], metrics].concat())
             }
         };
         let (size, twice) = (self.size.0, self.repeats.saturating_mul(2));

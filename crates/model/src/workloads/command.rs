@@ -1,8 +1,6 @@
 //! `command`: any shell command, timed, with metrics read from its output.
 
-use super::{
-    CacheState, Company, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams,
-};
+use super::{CacheState, FieldConflict, StepOutline, WorkloadKind, WorkloadParams, conflict};
 use crate::field::{Values, field};
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -64,11 +62,8 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
     let metrics = values.table("metrics");
     let taken = |name: &&String| crate::metrics::metric(name).is_some();
     if let Some(name) = metrics.keys().find(taken) {
-        return Err(FieldConflict {
-            field: "metrics",
-            problem: format!("'{name}' is the name of a metric that every command already has"),
-            remedy: format!("choose another name, for example my_{name}"),
-        });
+        let problem = format!("'{name}' is the name of a metric that every command already has");
+        return conflict("metrics", problem, format!("choose another name, for example my_{name}"));
     }
     let status = values.count("expect_status");
     Ok(WorkloadParams::Command(CommandParams {
@@ -88,26 +83,14 @@ impl CommandParams {
     /// The preparing step, if there is one, and the measured step.
     #[must_use]
     pub fn steps(&self) -> Vec<StepOutline> {
-        let outline =
-            |name: String, measured: bool, cache: CacheState, metrics: Vec<String>| StepOutline {
-                name,
-                writes: true,
-                measured,
-                cache,
-                bytes: None,
-                operations: None,
-                operation: OperationCost::default(),
-                time_ns: None,
-                company: Company::Alone,
-                metrics,
-            };
         let mut steps = Vec::new();
         if self.prepare.is_some() {
-            steps.push(outline(format!("{}-prepare", self.step), false, CacheState::Warm, vec![]));
+            let prepare = StepOutline::new(format!("{}-prepare", self.step), &[]);
+            steps.push(StepOutline { measured: false, ..prepare });
         }
-        let mut metrics = vec!["exit_status".to_owned()];
-        metrics.extend(self.metrics.keys().cloned());
-        steps.push(outline(self.step.clone(), true, self.cache, metrics));
+        let mut run = StepOutline::new(&self.step, &["exit_status"]);
+        run.metrics.extend(self.metrics.keys().cloned());
+        steps.push(StepOutline { cache: self.cache, ..run });
         steps
     }
 }

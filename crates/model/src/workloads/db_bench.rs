@@ -2,8 +2,7 @@
 
 use super::pgbench::{DATABASE_METRICS, database_steps};
 use super::{
-    CacheState, Company, FieldConflict, OperationCost, Program, StepOutline, WorkloadKind,
-    WorkloadParams,
+    CacheState, FieldConflict, Program, StepOutline, WorkloadKind, WorkloadParams, conflict,
 };
 use crate::field::{Values, field};
 use crate::units::{Bytes, Nanos};
@@ -60,18 +59,13 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
     let time = values.duration("time").unwrap_or(Nanos::seconds(10));
     let warm_up = values.duration("warm_up").unwrap_or(Nanos::seconds(2));
     if !warm_up.0.is_multiple_of(1_000_000_000) {
-        return Err(FieldConflict {
-            field: "warm_up",
-            problem: format!("warm_up = {warm_up} is not a whole number of seconds"),
-            remedy: "db_bench counts in seconds: write for example \"2s\"".to_owned(),
-        });
+        let problem = format!("warm_up = {warm_up} is not a whole number of seconds");
+        let remedy = "db_bench counts in seconds: write for example \"2s\"";
+        return conflict("warm_up", problem, remedy);
     }
     if time.0 == 0 || !time.0.is_multiple_of(1_000_000_000) {
-        return Err(FieldConflict {
-            field: "time",
-            problem: format!("time = {time} is not a whole number of seconds above 0"),
-            remedy: "db_bench counts in seconds: write for example \"10s\"".to_owned(),
-        });
+        let problem = format!("time = {time} is not a whole number of seconds above 0");
+        return conflict("time", problem, "db_bench counts in seconds: write for example \"10s\"");
     }
     Ok(WorkloadParams::DbBench(DbBenchParams {
         step: values.text("step").unwrap_or("db_bench").to_owned(),
@@ -100,18 +94,11 @@ impl DbBenchParams {
     /// The database is filled; then db_bench measures.
     #[must_use]
     pub fn steps(&self) -> Vec<StepOutline> {
+        // It prints no exact maximum.
         let measured = StepOutline {
-            name: self.step.clone(),
-            writes: true,
-            measured: true,
             cache: CacheState::Cold,
-            bytes: None,
-            operations: None,
-            operation: OperationCost::default(),
             time_ns: Some(self.time.0 + self.warm_up.0 + Nanos::seconds(1).0),
-            company: Company::Alone,
-            // It prints no exact maximum.
-            metrics: DATABASE_METRICS.iter().map(|name| (*name).to_owned()).collect(),
+            ..StepOutline::new(&self.step, DATABASE_METRICS)
         };
         database_steps(&self.step, Bytes(self.filled()), measured)
     }

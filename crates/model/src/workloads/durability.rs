@@ -1,7 +1,7 @@
 //! Durability of an `io` workload: the call that makes its writes durable, and growth of its file.
 
 use super::io::EngineKind;
-use super::{FieldConflict, IoParams};
+use super::{FieldConflict, IoParams, conflict};
 use crate::field::{Field, Values, field};
 use serde::{Deserialize, Serialize};
 
@@ -100,10 +100,6 @@ pub(super) const PREALLOCATE_FIELD: Field = field!("preallocate": Choice(&["none
 /// Most writes between two syncs: the start of each is kept until it is durable.
 pub(super) const MOST_WRITES_PER_SYNC: u64 = 1_000_000;
 
-fn conflict(field: &'static str, problem: &str, remedy: &str) -> FieldConflict {
-    FieldConflict { field, problem: problem.to_owned(), remedy: remedy.to_owned() }
-}
-
 /// Reads the fields of this module into `params`, which has the values of all others.
 pub(super) fn apply(params: &mut IoParams, values: &Values) -> Result<(), FieldConflict> {
     let preallocate = match values.text("preallocate") {
@@ -129,7 +125,7 @@ fn check_sync(params: &IoParams) -> Result<(), FieldConflict> {
     let Some(method) = params.durability.sync else { return Ok(()) };
     if params.read_percent == 100 {
         let problem = format!("sync = \"{}\" in a step that only reads", method.word());
-        return Err(conflict("sync", &problem, "add write = true, or leave sync out"));
+        return conflict("sync", problem, "add write = true, or leave sync out");
     }
     if !method.is_call() && params.fsync_every > 0 {
         let problem = format!(
@@ -138,7 +134,7 @@ fn check_sync(params: &IoParams) -> Result<(), FieldConflict> {
             method.word()
         );
         let remedy = "leave fsync_every out, or write sync = \"fdatasync\"";
-        return Err(conflict("fsync_every", &problem, remedy));
+        return conflict("fsync_every", problem, remedy);
     }
     Ok(())
 }
@@ -148,17 +144,17 @@ fn check_append(params: &IoParams) -> Result<(), FieldConflict> {
     if !durability.append {
         if durability.preallocate != Preallocation::None {
             let problem = "preallocate without append: the file is written in full before the step";
-            return Err(conflict("preallocate", problem, "add append = true, or leave it out"));
+            return conflict("preallocate", problem, "add append = true, or leave it out");
         }
         return Ok(());
     }
     if params.read_percent > 0 {
-        return Err(conflict("append", "append in a step that reads", "add write = true"));
+        return conflict("append", "append in a step that reads", "add write = true");
     }
     let room = params.file_size.unwrap_or_default().0 / params.size.0.max(1);
     if let Some(count) = params.count.filter(|count| *count > room) {
         let problem = format!("{count} appends of {} need more than file_size", params.size);
-        return Err(conflict("file_size", &problem, "make file_size at least count times size"));
+        return conflict("file_size", problem, "make file_size at least count times size");
     }
     Ok(())
 }
@@ -169,11 +165,11 @@ fn check_group(params: &IoParams) -> Result<(), FieldConflict> {
     }
     if params.fsync_every != 1 {
         let problem = "group_commit without a sync after each write";
-        return Err(conflict("group_commit", problem, "write sync = \"fdatasync\" or \"fsync\""));
+        return conflict("group_commit", problem, "write sync = \"fdatasync\" or \"fsync\"");
     }
     if params.engine != EngineKind::Psync {
         let problem = "group_commit with io_uring, whose threads do not wait for each other";
-        return Err(conflict("group_commit", problem, "write engine = \"psync\" and threads"));
+        return conflict("group_commit", problem, "write engine = \"psync\" and threads");
     }
     Ok(())
 }

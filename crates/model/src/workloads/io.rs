@@ -5,7 +5,7 @@ use super::durability::{
     SYNC_FIELD,
 };
 use super::{
-    CacheState, Company, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams,
+    CacheState, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams, conflict,
 };
 use crate::field::{Field, Values, field};
 use crate::units::{Bytes, Nanos};
@@ -77,16 +77,13 @@ pub(super) const VERIFY_METRICS: [&str; 2] = ["checked_bytes", "wrong_bytes"];
 pub(super) fn verify_step(measured: &StepOutline, percent: u8) -> StepOutline {
     let share = |all: u64| (u128::from(all) * u128::from(percent) / 100) as u64;
     StepOutline {
-        name: format!("{}-verify", measured.name),
         writes: false,
         measured: false,
         cache: CacheState::Cold,
         bytes: measured.bytes.map(|bytes| Bytes(share(bytes.0))),
         operations: measured.operations.map(share),
         operation: OperationCost::Access,
-        time_ns: None,
-        company: Company::Alone,
-        metrics: VERIFY_METRICS.map(str::to_owned).to_vec(),
+        ..StepOutline::new(format!("{}-verify", measured.name), &VERIFY_METRICS)
     }
 }
 
@@ -222,10 +219,6 @@ pub const STREAM: WorkloadKind = WorkloadKind {
 
 const DEFAULT_TIME: Nanos = Nanos::seconds(2);
 
-fn conflict(field: &'static str, problem: String, remedy: &str) -> FieldConflict {
-    FieldConflict { field, problem, remedy: remedy.to_owned() }
-}
-
 fn narrow(values: &Values, field: &str, default: u32) -> u32 {
     values.integer(field).and_then(|number| u32::try_from(number).ok()).unwrap_or(default)
 }
@@ -249,57 +242,30 @@ fn bounds(pattern: Pattern, size: Bytes, values: &Values) -> (Option<u64>, Optio
     }
 }
 
-fn build(kind: &str, pattern: Pattern, values: &Values) -> Result<WorkloadParams, FieldConflict> {
-    let engine = match values.text("engine") {
-        Some("io_uring") => EngineKind::IoUring,
-        _ => EngineKind::Psync,
-    };
-    let depth = narrow(values, "depth", 1);
-    if depth > 1 && engine == EngineKind::Psync {
-        let problem =
-            format!("depth {depth} with the psync engine, which has one operation in flight");
-        return Err(conflict(
-            "depth",
-            problem,
-            "write engine = \"io_uring\", or threads instead of depth",
-        ));
-    }
-    if values.bool("write") && values.integer("mix").is_some() {
-        let problem = "write and mix together".to_owned();
-        return Err(conflict("mix", problem, "keep write = true, or mix = 0 which is the same"));
-    }
-    let size = values.bytes("size");
-    let file_size = values.size("file_size");
-    if file_size.is_some_and(|file| file < size) {
-        let problem = format!("file_size is smaller than one operation of {size}");
-        return Err(conflict("file_size", problem, "make file_size at least as large as size"));
-    }
-    let read_percent = match values.integer("mix") {
-        Some(percent) => u8::try_from(percent.min(100)).unwrap_or(100),
-        None if values.bool("write") => 0,
-        None => 100,
-    };
-    let mut curve = threads(values);
-    let most = curve.iter().copied().max().unwrap_or(1);
-    if curve.len() == 1 {
-        curve.clear();
-    }
-    let (count, time) = bounds(pattern, size, values);
-    let mut params = IoParams {
+/// Parameters of random access as the fields say; a field that a kind lacks has its usual value.
+pub(super) fn base(kind: &str, values: &Values) -> IoParams {
+    IoParams {
         kind: kind.to_owned(),
         step: values.text("step").unwrap_or(kind).to_owned(),
-        size,
-        count,
-        time,
-        threads: most,
-        curve,
-        depth,
-        engine,
-        pattern,
-        read_percent,
+        size: values.bytes("size"),
+        count: values.integer("count"),
+        time: values.duration("time"),
+        threads: narrow(values, "threads", 1),
+        curve: Vec::new(),
+        depth: narrow(values, "depth", 1),
+        engine: match values.text("engine") {
+            Some("io_uring") => EngineKind::IoUring,
+            _ => EngineKind::Psync,
+        },
+        pattern: Pattern::Random,
+        read_percent: match values.integer("mix") {
+            Some(percent) => u8::try_from(percent.min(100)).unwrap_or(100),
+            None if values.bool("write") => 0,
+            None => 100,
+        },
         cache: CacheState::of(values),
         rate: values.integer("rate"),
-        file_size,
+        file_size: values.size("file_size"),
         fsync_every: narrow(values, "fsync_every", 0),
         steady: values.text("steady").map(str::to_owned),
         content: FileContent::from_word(values.text("content")),
@@ -307,7 +273,32 @@ fn build(kind: &str, pattern: Pattern, values: &Values) -> Result<WorkloadParams
         repeated: percent(values, "repeated"),
         verify: percent(values, "verify"),
         durability: Durability::default(),
-    };
+    }
+}
+
+fn build(kind: &str, pattern: Pattern, values: &Values) -> Result<WorkloadParams, FieldConflict> {
+    let mut params = IoParams { pattern, ..base(kind, values) };
+    let (depth, size) = (params.depth, params.size);
+    if depth > 1 && params.engine == EngineKind::Psync {
+        let problem =
+            format!("depth {depth} with the psync engine, which has one operation in flight");
+        let remedy = "write engine = \"io_uring\", or threads instead of depth";
+        return conflict("depth", problem, remedy);
+    }
+    if values.bool("write") && values.integer("mix").is_some() {
+        let remedy = "keep write = true, or mix = 0 which is the same";
+        return conflict("mix", "write and mix together", remedy);
+    }
+    if params.file_size.is_some_and(|file| file < size) {
+        let problem = format!("file_size is smaller than one operation of {size}");
+        return conflict("file_size", problem, "make file_size at least as large as size");
+    }
+    let curve = threads(values);
+    params.threads = curve.iter().copied().max().unwrap_or(1);
+    if curve.len() > 1 {
+        params.curve = curve;
+    }
+    (params.count, params.time) = bounds(pattern, size, values);
     durability::apply(&mut params, values)?;
     check_verify(&params)?;
     Ok(WorkloadParams::Io(params))
@@ -318,29 +309,20 @@ fn check_verify(params: &IoParams) -> Result<(), FieldConflict> {
         return Ok(());
     }
     if params.read_percent == 100 {
-        let problem = "verify in a step that only reads".to_owned();
-        return Err(conflict("verify", problem, "add write = true, or leave verify out"));
+        let problem = "verify in a step that only reads";
+        return conflict("verify", problem, "add write = true, or leave verify out");
     }
     if params.cache == CacheState::Warm && !params.curve.is_empty() {
-        let problem =
-            "verify remounts between the numbers of threads, and cache is \"warm\"".to_owned();
+        let problem = "verify remounts between the numbers of threads, and cache is \"warm\"";
         let remedy = "write one number of threads, or cache = \"direct\"";
-        return Err(conflict("verify", problem, remedy));
+        return conflict("verify", problem, remedy);
     }
     Ok(())
 }
 
 const IO_METRICS: &[&str] = &[
-    "ops",
-    "iops",
-    "mb_per_s",
-    "latency_mean",
-    "latency_p50",
-    "latency_p99",
-    "latency_p999",
-    "latency_max",
-    "cpu_ns_per_op",
-    "app_bytes",
+    "ops", "iops", "mb_per_s", "latency_mean", "latency_p50", "latency_p99", "latency_p999",
+    "latency_max", "cpu_ns_per_op", "app_bytes",
 ];
 
 impl IoParams {
@@ -383,16 +365,10 @@ impl IoParams {
     pub fn populate(&self) -> StepOutline {
         let metrics = ["app_bytes", "mb_per_s", "mb_per_s_durable"];
         StepOutline {
-            name: format!("{}-populate", self.step),
-            writes: true,
             measured: false,
-            cache: CacheState::Warm,
             bytes: self.file_size,
-            operations: None,
             operation: OperationCost::Call,
-            time_ns: None,
-            company: Company::Alone,
-            metrics: metrics.map(str::to_owned).to_vec(),
+            ..StepOutline::new(format!("{}-populate", self.step), &metrics)
         }
     }
 
@@ -433,28 +409,25 @@ impl IoParams {
     /// A measured step of this name.
     #[must_use]
     pub fn measured(&self, name: String) -> StepOutline {
-        let mut metrics: Vec<String> = IO_METRICS.iter().map(|name| (*name).to_owned()).collect();
+        let mut metrics = IO_METRICS.to_vec();
         if self.pattern == Pattern::Random {
-            metrics.push("seek_time".to_owned());
+            metrics.push("seek_time");
         }
         if self.read_percent > 0 {
-            metrics.extend(["read_iops", "read_per_byte"].map(str::to_owned));
+            metrics.extend(["read_iops", "read_per_byte"]);
         }
         if self.read_percent < 100 {
-            metrics.extend(["write_iops", "mb_per_s_durable"].map(str::to_owned));
+            metrics.extend(["write_iops", "mb_per_s_durable"]);
         }
-        metrics.extend(self.sync_metrics().map(str::to_owned));
+        metrics.extend(self.sync_metrics());
         StepOutline {
-            name,
             writes: self.read_percent < 100,
-            measured: true,
             cache: self.cache,
             bytes: self.count.and_then(|count| count.checked_mul(self.size.0)).map(Bytes),
             operations: self.count,
             operation: self.operation_cost(),
             time_ns: self.time.map(|time| time.0),
-            company: Company::Alone,
-            metrics,
+            ..StepOutline::new(name, &metrics)
         }
     }
 }

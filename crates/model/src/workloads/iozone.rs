@@ -1,9 +1,7 @@
 //! `iozone`: its thirteen tests, in throughput mode and over a grid of record and file sizes.
 
 use super::io::{COMPRESSIBLE_FIELD, REPEATED_FIELD, is_zero, percent};
-use super::{
-    CacheState, Company, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams,
-};
+use super::{CacheState, FieldConflict, StepOutline, WorkloadKind, WorkloadParams, conflict};
 use crate::field::{Values, field};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -142,15 +140,12 @@ fn sizes(values: &Values, field: &str, auto: bool, one: Bytes, all: (u32, u32)) 
 }
 
 fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
-    let conflict = |field: &'static str, problem: String, remedy: &str| {
-        Err(FieldConflict { field, problem, remedy: remedy.to_owned() })
-    };
     let mut tests: Vec<u32> =
         values.integers("tests").iter().filter_map(|test| u32::try_from(*test).ok()).collect();
     tests.sort_unstable();
     tests.dedup();
     if tests.first() != Some(&0) {
-        let problem = "tests without 0, which writes the file that the others read".to_owned();
+        let problem = "tests without 0, which writes the file that the others read";
         return conflict("tests", problem, "add 0 to tests");
     }
     let auto = values.bool("auto");
@@ -177,7 +172,7 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
         repeated: percent(values, "repeated"),
     };
     if params.cells(!values.sizes("record").is_empty()).is_empty() {
-        let problem = "every record is larger than every file".to_owned();
+        let problem = "every record is larger than every file";
         return conflict("record", problem, "make size at least as large as record");
     }
     if params.tests.contains(&5)
@@ -241,15 +236,8 @@ impl IozoneParams {
             false => pass.name.to_owned(),
         };
         let mut metrics = vec![
-            "ops",
-            "app_bytes",
-            "mb_per_s",
-            "latency_mean",
-            "latency_p99",
-            "latency_max",
-            "thread_mb_per_s_min",
-            "thread_mb_per_s_max",
-            "imbalance",
+            "ops", "app_bytes", "mb_per_s", "latency_mean", "latency_p99", "latency_max",
+            "thread_mb_per_s_min", "thread_mb_per_s_max", "imbalance",
         ];
         if pass.reads {
             metrics.push("read_per_byte");
@@ -259,20 +247,14 @@ impl IozoneParams {
         }
         let all = file.0.checked_mul(self.threads.into()).map(Bytes);
         StepOutline {
-            name,
             writes: pass.writes,
-            measured: true,
             cache: match (self.cache, pass.writes) {
                 (CacheState::Cold, true) => CacheState::Warm,
                 (cache, _) => cache,
             },
             // Where the first thread ends the test the others do less.
             bytes: if self.stonewall && self.threads > 1 { None } else { all },
-            operations: None,
-            operation: OperationCost::default(),
-            time_ns: None,
-            company: Company::Alone,
-            metrics: metrics.iter().map(|metric| (*metric).to_owned()).collect(),
+            ..StepOutline::new(name, &metrics)
         }
     }
 

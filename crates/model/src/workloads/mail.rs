@@ -2,7 +2,7 @@
 
 use super::io::{COMPRESSIBLE_FIELD, REPEATED_FIELD, VERIFY_FIELD, is_zero, percent, verify_step};
 use super::{
-    CacheState, Company, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams,
+    CacheState, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams, conflict,
 };
 use crate::field::{Field, Values, field};
 use crate::units::Bytes;
@@ -103,11 +103,8 @@ pub const MAIL: WorkloadKind = WorkloadKind {
 fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
     let steps = values.list("steps");
     if let Some(unknown) = steps.iter().find(|step| !MAIL_STEPS.contains(&step.as_str())) {
-        return Err(FieldConflict {
-            field: "steps",
-            problem: format!("unknown step '{unknown}'"),
-            remedy: format!("choose from {}", MAIL_STEPS.join(", ")),
-        });
+        let remedy = format!("choose from {}", MAIL_STEPS.join(", "));
+        return conflict("steps", format!("unknown step '{unknown}'"), remedy);
     }
     let mut files = values.count("files");
     let mut directories = values.count("directories");
@@ -125,11 +122,8 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
         spread = (2.0 * (mean / median_size.0 as f64).ln()).sqrt();
     }
     if largest.is_some_and(|largest| largest > files) {
-        return Err(FieldConflict {
-            field: "largest",
-            problem: "the largest directory has more files than the tree".to_owned(),
-            remedy: "make largest at most files".to_owned(),
-        });
+        let problem = "the largest directory has more files than the tree";
+        return conflict("largest", problem, "make largest at most files");
     }
     let verify = percent(values, "verify");
     let cache = CacheState::of(values);
@@ -151,19 +145,13 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
 }
 
 fn check_verify(verify: u8, cache: CacheState, values: &Values) -> Result<(), FieldConflict> {
-    let conflict = |problem: &str, remedy: &str| {
-        let (problem, remedy) = (problem.to_owned(), remedy.to_owned());
-        Err(FieldConflict { field: "verify", problem, remedy })
-    };
     if verify > 0 && values.text("tar").is_some() {
-        return conflict(
-            "verify with tar: only data of the seeded tree can be generated again",
-            "leave tar or verify out",
-        );
+        let problem = "verify with tar: only data of the seeded tree can be generated again";
+        return conflict("verify", problem, "leave tar or verify out");
     }
     if verify > 0 && cache == CacheState::Warm {
         let remedy = "leave cache out, which is \"cold\", or leave verify out";
-        return conflict("verify remounts, and cache is \"warm\"", remedy);
+        return conflict("verify", "verify remounts, and cache is \"warm\"", remedy);
     }
     Ok(())
 }
@@ -182,16 +170,11 @@ impl MailParams {
     pub fn steps(&self) -> Vec<StepOutline> {
         let bytes = if self.tar.is_some() { None } else { Some(self.predicted_bytes()) };
         let outline = |name: &str, writes: bool, cache: CacheState, metrics: &[&str]| StepOutline {
-            name: name.to_owned(),
             writes,
-            measured: true,
             cache,
             bytes: if name == "remove" { None } else { bytes },
             operations: Some(self.files),
-            operation: OperationCost::default(),
-            time_ns: None,
-            company: Company::Alone,
-            metrics: metrics.iter().map(|metric| (*metric).to_owned()).collect(),
+            ..StepOutline::new(name, metrics)
         };
         let mut steps = vec![outline(
             "unpack",

@@ -3,7 +3,7 @@
 use super::mail::LARGEST_FILE;
 use super::pgbench::database_steps;
 use super::{
-    CacheState, Company, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams,
+    CacheState, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams, conflict,
 };
 use crate::field::{Values, field};
 use crate::units::{Bytes, Nanos};
@@ -50,14 +50,8 @@ pub enum DeliverySync {
 
 /// Metrics of the measured step.
 const METRICS: &[&str] = &[
-    "deliveries_per_s",
-    "deliver_latency_p50",
-    "deliver_latency_p99",
-    "fetch_latency_p50",
-    "fetch_latency_p99",
-    "ops",
-    "iops",
-    "app_bytes",
+    "deliveries_per_s", "deliver_latency_p50", "deliver_latency_p99", "fetch_latency_p50",
+    "fetch_latency_p99", "ops", "iops", "app_bytes",
 ];
 
 /// A mail server's store in use.
@@ -94,11 +88,8 @@ pub const MAILDIR: WorkloadKind = WorkloadKind {
 fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
     let (mailboxes, threads) = (values.count("mailboxes"), values.count("threads"));
     if mailboxes < threads {
-        return Err(FieldConflict {
-            field: "mailboxes",
-            problem: format!("{threads} sessions cannot share {mailboxes} mailboxes"),
-            remedy: "write at least one mailbox for each of threads".to_owned(),
-        });
+        let problem = format!("{threads} sessions cannot share {mailboxes} mailboxes");
+        return conflict("mailboxes", problem, "write at least one mailbox for each of threads");
     }
     let count = values.integer("count");
     let unbound = count.is_none().then_some(Nanos::seconds(5));
@@ -139,19 +130,14 @@ impl MaildirParams {
     pub fn steps(&self) -> Vec<StepOutline> {
         let calls = self.reads.saturating_add(3);
         let measured = StepOutline {
-            name: self.step.clone(),
-            writes: true,
-            measured: true,
             cache: self.cache,
-            bytes: None,
             operations: self.count.map(|count| count.saturating_mul(calls)),
             operation: match self.sync {
                 DeliverySync::None => OperationCost::File,
                 DeliverySync::File | DeliverySync::Directory => OperationCost::Sync,
             },
             time_ns: self.time.map(|time| time.0),
-            company: Company::Alone,
-            metrics: METRICS.iter().map(|name| (*name).to_owned()).collect(),
+            ..StepOutline::new(&self.step, METRICS)
         };
         let filled = Bytes((self.mean_bytes() * self.mails as f64) as u64);
         database_steps(&self.step, filled, measured)

@@ -1,8 +1,7 @@
 //! `pgbench`: PostgreSQL's own benchmark on a cluster inside the filesystem under test.
 
 use super::{
-    CacheState, Company, FieldConflict, OperationCost, Program, StepOutline, WorkloadKind,
-    WorkloadParams,
+    CacheState, FieldConflict, Program, StepOutline, WorkloadKind, WorkloadParams, conflict,
 };
 use crate::field::{Values, field};
 use crate::units::{Bytes, Nanos};
@@ -74,22 +73,16 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
     let seconds = |field: &'static str, default| {
         let time = values.duration(field).unwrap_or(Nanos::seconds(default));
         if !time.0.is_multiple_of(SECOND_NS) {
-            return Err(FieldConflict {
-                field,
-                problem: format!("{field} = {time} is not a whole number of seconds"),
-                remedy: "pgbench counts in seconds: write for example \"20s\"".to_owned(),
-            });
+            let problem = format!("{field} = {time} is not a whole number of seconds");
+            let remedy = "pgbench counts in seconds: write for example \"20s\"";
+            return conflict(field, problem, remedy);
         }
         Ok(time)
     };
     let on = |field| values.text(field) != Some("off");
     let time = seconds("time", 20)?;
     if time.0 == 0 {
-        return Err(FieldConflict {
-            field: "time",
-            problem: "time = 0s measures nothing".to_owned(),
-            remedy: "write at least \"1s\"".to_owned(),
-        });
+        return conflict("time", "time = 0s measures nothing", "write at least \"1s\"");
     }
     Ok(WorkloadParams::Pgbench(PgbenchParams {
         step: word("step", "pgbench"),
@@ -107,12 +100,7 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
 
 /// Metrics of a measured database step.
 pub(super) const DATABASE_METRICS: &[&str] = &[
-    "transactions_per_s",
-    "ops",
-    "latency_mean",
-    "latency_p50",
-    "latency_p99",
-    "latency_p999",
+    "transactions_per_s", "ops", "latency_mean", "latency_p50", "latency_p99", "latency_p999",
     "latency_max",
 ];
 
@@ -123,16 +111,9 @@ pub(super) fn database_steps(
     measured: StepOutline,
 ) -> Vec<StepOutline> {
     let prepare = StepOutline {
-        name: format!("{step}-prepare"),
-        writes: true,
         measured: false,
-        cache: CacheState::Warm,
         bytes: Some(prepared_bytes),
-        operations: None,
-        operation: OperationCost::default(),
-        time_ns: None,
-        company: Company::Alone,
-        metrics: Vec::new(),
+        ..StepOutline::new(format!("{step}-prepare"), &[])
     };
     vec![prepare, measured]
 }
@@ -163,16 +144,9 @@ impl PgbenchParams {
         // Starting and stopping the server take some seconds.
         let around = Nanos::seconds(3);
         let measured = StepOutline {
-            name: self.step.clone(),
-            writes: true,
-            measured: true,
             cache: CacheState::Cold,
-            bytes: None,
-            operations: None,
-            operation: OperationCost::default(),
             time_ns: Some(self.time.0 + self.warm_up.0 + around.0),
-            company: Company::Alone,
-            metrics: DATABASE_METRICS.iter().map(|name| (*name).to_owned()).collect(),
+            ..StepOutline::new(&self.step, DATABASE_METRICS)
         };
         let filled = Bytes(self.scale.saturating_mul(32 << 20));
         database_steps(&self.step, filled, measured)

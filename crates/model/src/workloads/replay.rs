@@ -1,8 +1,6 @@
 //! `replay`: the calls of a trace, with the order and the pauses that it recorded.
 
-use super::{
-    CacheState, Company, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams,
-};
+use super::{CacheState, FieldConflict, StepOutline, WorkloadKind, WorkloadParams};
 use crate::field::{Values, field};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -110,47 +108,21 @@ pub fn guest_trace(folder: &Path) -> PathBuf {
 
 /// Metrics of the measured step beyond the common ones.
 const METRICS: &[&str] = &[
-    "ops",
-    "iops",
-    "app_bytes",
-    "time_in_calls",
-    "latency_mean",
-    "latency_p50",
-    "latency_p99",
-    "latency_max",
-    "sync_latency_p50",
-    "sync_latency_p99",
-    "fidelity",
-    "calls_differing",
-    "calls_left_out",
-    "files_unknown",
-    "concurrency",
-    "concurrency_recorded",
-    "lateness_p99",
-    "device_read_recorded",
-    "device_written_recorded",
+    "ops", "iops", "app_bytes", "time_in_calls", "latency_mean", "latency_p50", "latency_p99",
+    "latency_max", "sync_latency_p50", "sync_latency_p99", "fidelity", "calls_differing",
+    "calls_left_out", "files_unknown", "concurrency", "concurrency_recorded", "lateness_p99",
+    "device_read_recorded", "device_written_recorded",
 ];
 
 impl ReplayParams {
     /// Rebuilding the files, and the replay.
     #[must_use]
     pub fn steps(&self) -> Vec<StepOutline> {
-        let outline =
-            |name: String, measured: bool, cache: CacheState, metrics: &[&str]| StepOutline {
-                name,
-                writes: true,
-                measured,
-                cache,
-                bytes: None,
-                operations: None,
-                operation: OperationCost::default(),
-                time_ns: None,
-                company: Company::Alone,
-                metrics: metrics.iter().map(|name| (*name).to_owned()).collect(),
-            };
+        let rebuild = StepOutline::new(format!("{}-rebuild", self.step), &[]);
+        let replay = StepOutline::new(&self.step, METRICS);
         vec![
-            outline(format!("{}-rebuild", self.step), false, CacheState::Warm, &[]),
-            outline(self.step.clone(), true, self.cache, METRICS),
+            StepOutline { measured: false, ..rebuild },
+            StepOutline { cache: self.cache, ..replay },
         ]
     }
 }

@@ -1,7 +1,7 @@
 //! `requests`: the block requests of a trace, on the raw device.
 
 use super::{
-    CacheState, Company, FieldConflict, OperationCost, ReplaySpeed, StepOutline, WorkloadKind,
+    CacheState, FieldConflict, OperationCost, ReplaySpeed, StepOutline, WorkloadKind,
     WorkloadParams,
 };
 use crate::field::{Values, field};
@@ -89,22 +89,9 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
 
 /// Metrics of the measured step beyond the common ones.
 const METRICS: &[&str] = &[
-    "ops",
-    "iops",
-    "app_bytes",
-    "mb_per_s",
-    "latency_mean",
-    "latency_p50",
-    "latency_p99",
-    "latency_p999",
-    "latency_max",
-    "lateness_p50",
-    "lateness_p99",
-    "drift",
-    "requests_failed",
-    "requests_left_out",
-    "concurrency",
-    "concurrency_recorded",
+    "ops", "iops", "app_bytes", "mb_per_s", "latency_mean", "latency_p50", "latency_p99",
+    "latency_p999", "latency_max", "lateness_p50", "lateness_p99", "drift", "requests_failed",
+    "requests_left_out", "concurrency", "concurrency_recorded",
 ];
 
 impl RequestsParams {
@@ -112,16 +99,10 @@ impl RequestsParams {
     #[must_use]
     pub fn steps(&self) -> Vec<StepOutline> {
         let outline = |name: String, measured: bool, metrics: &[&str]| StepOutline {
-            name,
-            writes: true,
             measured,
             cache: CacheState::Direct,
-            bytes: None,
-            operations: None,
             operation: OperationCost::Access,
-            time_ns: None,
-            company: Company::Alone,
-            metrics: metrics.iter().map(|name| (*name).to_owned()).collect(),
+            ..StepOutline::new(name, metrics)
         };
         let fill = (!self.unfilled).then(|| outline(format!("{}-fill", self.step), false, &[]));
         let requests = outline(self.step.clone(), true, METRICS);

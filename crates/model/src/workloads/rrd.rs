@@ -1,8 +1,6 @@
 //! `rrd`: round-robin files, all updated at every poll, as a monitoring server does.
 
-use super::{
-    CacheState, Company, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams,
-};
+use super::{CacheState, FieldConflict, StepOutline, WorkloadKind, WorkloadParams, conflict};
 use crate::field::{Values, field};
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -111,11 +109,8 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
     let files = values.count("files");
     let processes = values.count("processes");
     if processes > files {
-        return Err(FieldConflict {
-            field: "processes",
-            problem: format!("{processes} processes cannot share {files} files"),
-            remedy: "have at least one file per process".to_owned(),
-        });
+        let problem = format!("{processes} processes cannot share {files} files");
+        return conflict("processes", problem, "have at least one file per process");
     }
     Ok(WorkloadParams::Rrd(RrdParams {
         files,
@@ -165,24 +160,19 @@ impl RrdParams {
         if self.tenant_every.0 > 0 {
             metrics.extend(["fsync_p50", "fsync_p99", "fsync_max", "fsync_alone_p99"]);
         }
-        let outline = |name: &str, measured: bool, cache: CacheState| StepOutline {
-            name: name.to_owned(),
-            writes: true,
-            measured,
-            cache,
-            bytes: None,
-            operations: Some(if measured { self.files * self.polls } else { self.files }),
-            operation: OperationCost::default(),
-            time_ns: None,
-            company: Company::Alone,
-            metrics: vec![],
+        let create = StepOutline {
+            measured: false,
+            bytes: Some(self.predicted_bytes()),
+            operations: Some(self.files),
+            ..StepOutline::new("create", &[])
         };
-        let mut create = outline("create", false, CacheState::Warm);
-        create.bytes = Some(self.predicted_bytes());
-        let mut poll = outline("poll", true, self.cache);
-        poll.metrics = metrics.into_iter().map(str::to_owned).collect();
         let waited = self.interval.0.saturating_mul(self.polls - 1);
-        poll.time_ns = (waited > 0).then_some(waited);
+        let poll = StepOutline {
+            cache: self.cache,
+            operations: Some(self.files * self.polls),
+            time_ns: (waited > 0).then_some(waited),
+            ..StepOutline::new("poll", &metrics)
+        };
         vec![create, poll]
     }
 }

@@ -1,10 +1,8 @@
 //! `seekrw`: a number of random accesses, and what the filesystem needed to find the blocks.
 
-use super::io::{
-    COMPRESSIBLE_FIELD, CONTENT_FIELD, EngineKind, FileContent, Pattern, REPEATED_FIELD, percent,
-};
+use super::io::{COMPRESSIBLE_FIELD, CONTENT_FIELD, REPEATED_FIELD, base};
 use super::{
-    CacheState, Durability, FieldConflict, IoParams, StepOutline, WorkloadKind, WorkloadParams,
+    CacheState, FieldConflict, IoParams, StepOutline, WorkloadKind, WorkloadParams, conflict,
 };
 use crate::field::{Values, field};
 use crate::units::Bytes;
@@ -49,45 +47,18 @@ pub const SEEKRW: WorkloadKind = WorkloadKind {
 };
 
 fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
-    let size = values.bytes("size");
-    let file_size = values.size("file_size");
-    if file_size.is_some_and(|file| file < size) {
-        return Err(FieldConflict {
-            field: "file_size",
-            problem: format!("file_size is smaller than one access of {size}"),
-            remedy: "make file_size at least as large as size".to_owned(),
-        });
+    let mut each = base("seekrw", values);
+    let size = each.size;
+    if each.file_size.is_some_and(|file| file < size) {
+        let problem = format!("file_size is smaller than one access of {size}");
+        return conflict("file_size", problem, "make file_size at least as large as size");
     }
     let caches = match values.text("cache").and_then(CacheState::from_word) {
         Some(cache) => vec![cache],
         None => vec![CacheState::Direct, CacheState::Cold],
     };
-    Ok(WorkloadParams::SeekRw(SeekRwParams {
-        each: IoParams {
-            kind: "seekrw".to_owned(),
-            step: values.text("step").unwrap_or("seekrw").to_owned(),
-            size,
-            count: Some(values.count("count")),
-            time: None,
-            threads: 1,
-            curve: Vec::new(),
-            depth: 1,
-            engine: EngineKind::Psync,
-            pattern: Pattern::Random,
-            read_percent: if values.bool("write") { 0 } else { 100 },
-            cache: caches.first().copied().unwrap_or(CacheState::Direct),
-            rate: None,
-            file_size,
-            fsync_every: 0,
-            steady: None,
-            content: FileContent::from_word(values.text("content")),
-            compressible: percent(values, "compressible"),
-            repeated: percent(values, "repeated"),
-            verify: 0,
-            durability: Durability::default(),
-        },
-        caches,
-    }))
+    each.cache = caches[0];
+    Ok(WorkloadParams::SeekRw(SeekRwParams { caches, each }))
 }
 
 impl SeekRwParams {

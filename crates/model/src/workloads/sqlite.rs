@@ -1,9 +1,7 @@
 //! `sqlite`: transactions of the real SQLite, which is built in.
 
 use super::pgbench::{DATABASE_METRICS, database_steps};
-use super::{
-    CacheState, Company, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams,
-};
+use super::{CacheState, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams};
 use crate::field::{Values, field};
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -98,16 +96,11 @@ impl SqliteParams {
     #[must_use]
     pub fn steps(&self) -> Vec<StepOutline> {
         let measured = StepOutline {
-            name: self.step.clone(),
-            writes: true,
-            measured: true,
             cache: CacheState::Cold,
-            bytes: None,
             operations: self.count,
             operation: OperationCost::Sync,
             time_ns: self.time.map(|time| time.0),
-            company: Company::Alone,
-            metrics: DATABASE_METRICS.iter().map(|name| (*name).to_owned()).collect(),
+            ..StepOutline::new(&self.step, DATABASE_METRICS)
         };
         database_steps(&self.step, Bytes(self.filled()), measured)
     }

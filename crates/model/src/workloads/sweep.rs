@@ -1,11 +1,7 @@
 //! `sweep`: random reads at every block size, from a sector to megabytes.
 
-use super::io::{
-    COMPRESSIBLE_FIELD, CONTENT_FIELD, EngineKind, FileContent, Pattern, REPEATED_FIELD, percent,
-};
-use super::{
-    CacheState, Durability, FieldConflict, IoParams, StepOutline, WorkloadKind, WorkloadParams,
-};
+use super::io::{COMPRESSIBLE_FIELD, CONTENT_FIELD, REPEATED_FIELD, base};
+use super::{FieldConflict, IoParams, StepOutline, WorkloadKind, WorkloadParams, conflict};
 use crate::field::{Values, field};
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -59,47 +55,15 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
     sizes.sort_unstable();
     sizes.dedup();
     let (smallest, largest) = (sizes[0], sizes[sizes.len() - 1]);
-    let file_size = values.size("file_size");
-    if file_size.is_some_and(|file| file < largest) {
-        return Err(FieldConflict {
-            field: "file_size",
-            problem: format!("file_size is smaller than the largest size, {largest}"),
-            remedy: format!("make it at least {largest}, or end the sizes at {smallest}"),
-        });
+    let each = IoParams { size: largest, ..base("sweep", values) };
+    if each.file_size.is_some_and(|file| file < largest) {
+        let problem = format!("file_size is smaller than the largest size, {largest}");
+        let remedy = format!("make it at least {largest}, or end the sizes at {smallest}");
+        return conflict("file_size", problem, remedy);
     }
-    let count = values.integer("count");
-    let time =
-        values.duration("time").or(if count.is_none() { Some(Nanos::seconds(1)) } else { None });
-    let threads = values.integer("threads").and_then(|threads| u32::try_from(threads).ok());
-    Ok(WorkloadParams::Sweep(SweepParams {
-        sizes,
-        each: IoParams {
-            kind: "sweep".to_owned(),
-            step: values.text("step").unwrap_or("sweep").to_owned(),
-            size: largest,
-            count,
-            time,
-            threads: threads.unwrap_or(1),
-            curve: Vec::new(),
-            depth: 1,
-            engine: EngineKind::Psync,
-            pattern: Pattern::Random,
-            read_percent: if values.bool("write") { 0 } else { 100 },
-            cache: values
-                .text("cache")
-                .and_then(CacheState::from_word)
-                .unwrap_or(CacheState::Direct),
-            rate: None,
-            file_size,
-            fsync_every: 0,
-            steady: None,
-            content: FileContent::from_word(values.text("content")),
-            compressible: percent(values, "compressible"),
-            repeated: percent(values, "repeated"),
-            verify: 0,
-            durability: Durability::default(),
-        },
-    }))
+    let unbound = each.count.is_none().then_some(Nanos::seconds(1));
+    let each = IoParams { time: each.time.or(unbound), ..each };
+    Ok(WorkloadParams::Sweep(SweepParams { sizes, each }))
 }
 
 impl SweepParams {

@@ -16,7 +16,7 @@ fn issues_and_completions_become_requests_with_their_company() {
     let seen: Vec<_> =
         done.iter().map(|r| (r.operation, r.issued_ns, r.latency_ns, r.in_flight)).collect();
     assert_eq!(seen, [('R', 1_000, 4_000, 1), ('W', 2_000, 7_000, 2)]);
-    assert_eq!(tracker.in_flight(), 0);
+    assert_eq!(tracker.open.len(), 0);
 }
 
 #[test]

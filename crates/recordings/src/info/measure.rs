@@ -46,18 +46,8 @@ const OPERATIONS: usize = SYNCED + 1;
 const ELSEWHERE: [&str; 6] = ["/dev/", "/proc/", "/sys/", "pipe:", "socket:", "anon_inode:"];
 /// Starts of the names of block devices, for sources that tell no types.
 const BLOCK_DEVICES: [&str; 12] = [
-    "/dev/sd",
-    "/dev/hd",
-    "/dev/vd",
-    "/dev/xvd",
-    "/dev/nvme",
-    "/dev/mmcblk",
-    "/dev/loop",
-    "/dev/md",
-    "/dev/dm-",
-    "/dev/mapper/",
-    "/dev/disk/",
-    "/dev/nbd",
+    "/dev/sd", "/dev/hd", "/dev/vd", "/dev/xvd", "/dev/nvme", "/dev/mmcblk", "/dev/loop",
+    "/dev/md", "/dev/dm-", "/dev/mapper/", "/dev/disk/", "/dev/nbd",
 ];
 const S_IFMT: u32 = 0o170_000;
 const S_IFBLK: u32 = 0o060_000;

@@ -306,7 +306,6 @@ impl<'a> Runner<'a> {
 
     /// Ends the pause of an operation that makes no call; false for those that make one.
     fn passes_by(&mut self, operation: &Operation, due: Option<Due>) -> bool {
-        self.result.operations += 1;
         if operation.action == Action::Order {
             // The moment itself, not that of waking up: what follows would begin that much later.
             self.passes(due);

@@ -98,7 +98,6 @@ fn record(last: &mut Vec<u64>, mut histograms: MutexGuard<'_, [Histogram; LATENE
 /// Counts of one thread.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
-    pub(super) operations: u64,
     pub(super) issued: u64,
     pub(super) bytes_read: u64,
     pub(super) bytes_written: u64,
@@ -117,7 +116,6 @@ pub(super) struct Tally {
 impl Tally {
     /// Adds the counts to those of other threads; the longest of them gives the time.
     pub(super) fn add_to(self, all: &mut Replayed) {
-        all.operations += self.operations;
         all.issued += self.issued;
         all.bytes_read += self.bytes_read;
         all.bytes_written += self.bytes_written;

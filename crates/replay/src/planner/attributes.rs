@@ -29,19 +29,14 @@ pub(super) type OfNodes = HashMap<NodeId, Attributes>;
 impl Planner {
     /// Plans a call on one attribute.
     pub(super) fn attribute(&mut self, event: &Event, draft: &mut Draft) -> Planned {
-        let number = match self.attribute_named(event, draft) {
-            Ok(number) => number,
-            Err(reason) => return Ok(Err(self.attribute_lost(event, reason))),
-        };
+        let number = self.attribute_named(event, draft);
+        let number = number.map_err(|reason| self.attribute_lost(event, reason))?;
         draft.operation.to_path = number.unwrap_or(0);
-        let planned = match event.call.call().fd {
+        match event.call.call().fd {
             Some(_) => self.descriptor(event, draft)?,
-            None => self.path(event, draft),
-        };
-        if planned.is_err() {
-            return Ok(planned);
+            None => self.path(event, draft)?,
         }
-        let Some(node) = self.attribute_node(event, draft) else { return Ok(planned) };
+        let Some(node) = self.attribute_node(event, draft) else { return Ok(()) };
         draft.operation.mode = self.tree.node(node).list_mode();
         let (asks, named) = (is_question(draft.operation.action), number.is_some());
         let name = event.to_file.and_then(|named| self.files.attribute(named));
@@ -55,7 +50,10 @@ impl Planner {
             }
         };
         draft.uses(&mut known.order, if asks { Use::Shared } else { Use::Alone });
-        Ok(if named { known.follow(event, draft, is_list) } else { planned })
+        if named {
+            known.follow(event, draft, is_list)?;
+        }
+        Ok(())
     }
 
     /// Number of the attribute's name, `None` where the trace does not name it; or the reason for which

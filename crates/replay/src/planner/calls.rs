@@ -14,8 +14,38 @@ const AT_REMOVEDIR: u64 = 0x200;
 const AT_EMPTY_PATH: u64 = 0x1000;
 const AT_SYMLINK_NOFOLLOW: u64 = 0x100;
 
-/// A call that is planned, or the reason for which it is not.
-pub(super) type Planned = Result<Result<(), Reason>, ReplayError>;
+/// A call that is planned, or the cause for which it is not.
+pub(super) type Planned = Result<(), Unplanned>;
+
+/// Causes for which a call is not planned.
+#[derive(Debug)]
+pub(super) enum Unplanned {
+    /// The call is left out of the plan.
+    Skipped(Reason),
+    /// There is no plan at all.
+    Failed(ReplayError),
+}
+
+impl From<Reason> for Unplanned {
+    fn from(reason: Reason) -> Self {
+        Self::Skipped(reason)
+    }
+}
+
+impl From<ReplayError> for Unplanned {
+    fn from(error: ReplayError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// Tells the reason for which a call is left out from the failure of the plan.
+pub(super) fn split<T>(planned: Result<T, Unplanned>) -> Result<Result<T, Reason>, ReplayError> {
+    match planned {
+        Ok(planned) => Ok(Ok(planned)),
+        Err(Unplanned::Skipped(reason)) => Ok(Err(reason)),
+        Err(Unplanned::Failed(error)) => Err(error),
+    }
+}
 
 impl Planner {
     /// Plans a call.
@@ -24,47 +54,47 @@ impl Planner {
         operation.flags = event.flags.unwrap_or(0);
         operation.length = event.length.unwrap_or(0);
         operation.offset = event.offset.unwrap_or(0);
-        Ok(match operation.action {
-            Action::Machine => Err(Reason::Machine),
+        match operation.action {
+            Action::Machine => Err(Reason::Machine.into()),
             _ if event.call.call().is_operation() && operation.action != Action::Asynchronous => {
-                return self.operation(event, draft);
+                self.operation(event, draft)
             }
-            Action::Asynchronous => Err(self.asynchronous(event)),
-            Action::Touch => return self.touch(event, draft),
-            Action::SyncMemory if self.faults => return self.sync_mapped(event, draft),
-            Action::SyncMemory => Err(Reason::NotRecorded),
+            Action::Asynchronous => Err(self.asynchronous(event).into()),
+            Action::Touch => self.touch(event, draft),
+            Action::SyncMemory if self.faults => self.sync_mapped(event, draft),
+            Action::SyncMemory => Err(Reason::NotRecorded.into()),
             Action::GetAttribute
             | Action::GetAttributeOpen
             | Action::SetAttribute
             | Action::SetAttributeOpen
             | Action::RemoveAttribute
-            | Action::RemoveAttributeOpen => return self.attribute(event, draft),
-            Action::AdviseMemory => return self.advise_mapped(event, draft),
+            | Action::RemoveAttributeOpen => self.attribute(event, draft),
+            Action::AdviseMemory => self.advise_mapped(event, draft),
             Action::Memory => {
                 self.unmap(event);
-                Err(Reason::Process)
+                Err(Reason::Process.into())
             }
-            Action::Fork | Action::Directory => Err(Reason::Process),
-            Action::Execute => return self.execute(event),
+            Action::Fork | Action::Directory => Err(Reason::Process.into()),
+            Action::Execute => self.execute(event),
             Action::Order | Action::Skip | Action::LockRecord | Action::Partly => {
-                Err(Reason::NotRecorded)
+                Err(Reason::NotRecorded.into())
             }
-            Action::Open => return self.open(event, draft),
-            Action::Close => return self.close(event, draft),
-            Action::CloseRange => return self.close_range(event),
-            Action::Duplicate => return self.duplicate(event, draft),
-            Action::Control => return self.control(event, draft),
-            Action::Send => return self.send(event, draft),
-            Action::CloneFile => return self.clone_file(event, draft),
-            Action::Map if event.fd.is_none_or(|fd| fd < 0) => Err(Reason::Process),
+            Action::Open => self.open(event, draft),
+            Action::Close => self.close(event, draft),
+            Action::CloseRange => self.close_range(event),
+            Action::Duplicate => self.duplicate(event, draft),
+            Action::Control => self.control(event, draft),
+            Action::Send => self.send(event, draft),
+            Action::CloneFile => self.clone_file(event, draft),
+            Action::Map if event.fd.is_none_or(|fd| fd < 0) => Err(Reason::Process.into()),
             Action::MakeDirectory
             | Action::RemoveDirectory
             | Action::Unlink
             | Action::MakeFile
-            | Action::MakeLink => self.name(event, draft),
-            Action::Rename | Action::Link => self.two_names(event, draft),
+            | Action::MakeLink => Ok(self.name(event, draft)?),
+            Action::Rename | Action::Link => Ok(self.two_names(event, draft)?),
             Action::StatusOf | Action::SetModeOf | Action::SetOwnerOf | Action::SetTimesOf => {
-                return self.path_or_descriptor(event, draft);
+                self.path_or_descriptor(event, draft)
             }
             Action::StatusOfLink
             | Action::SystemStatusOf
@@ -72,9 +102,9 @@ impl Planner {
             | Action::ReadLink
             | Action::SetSizeOf
             | Action::SetOwnerOfLink
-            | Action::ListAttributes => self.path(event, draft),
-            _ => return self.descriptor(event, draft),
-        })
+            | Action::ListAttributes => Ok(self.path(event, draft)?),
+            _ => self.descriptor(event, draft),
+        }
     }
 
     /// Calls on a path that mean the directory's descriptor itself when the path is empty.
@@ -90,7 +120,8 @@ impl Planner {
                     Action::SetOwnerOf => Action::SetOwner,
                     _ => Action::SetMode,
                 };
-                return Ok(self.on_handle(event, id, draft));
+                self.on_handle(event, id, draft);
+                return Ok(());
             }
         }
         if takes_flags && flags & AT_SYMLINK_NOFOLLOW != 0 {
@@ -100,30 +131,21 @@ impl Planner {
                 _ => {}
             }
         }
-        Ok(self.path(event, draft))
+        Ok(self.path(event, draft)?)
     }
 
     /// Calls on a descriptor.
     pub(super) fn descriptor(&mut self, event: &Event, draft: &mut Draft) -> Planned {
         if event.result == Some(-i64::from(libc::EBADF)) {
-            return Ok(Err(Reason::Process));
+            return Err(Reason::Process.into());
         }
-        match self.handle(event, draft)? {
-            Ok(id) => Ok(self.on_handle(event, id, draft)),
-            Err(reason) => {
-                self.channel(event, draft);
-                Ok(Err(reason))
-            }
-        }
+        let id = self.handle(event, draft).inspect_err(|_| self.channel(event, draft))?;
+        self.on_handle(event, id, draft);
+        Ok(())
     }
 
     /// A call on an open file of the replay.
-    pub(super) fn on_handle(
-        &mut self,
-        event: &Event,
-        id: HandleId,
-        draft: &mut Draft,
-    ) -> Result<(), Reason> {
+    pub(super) fn on_handle(&mut self, event: &Event, id: HandleId, draft: &mut Draft) {
         let handle = self.handles.handle(id);
         draft.operation.slot = handle.slot;
         draft.uses(&mut handle.order, Use::Shared);
@@ -184,7 +206,6 @@ impl Planner {
             Action::SetMode => draft.operation.flags = self.permissions(draft.operation.flags),
             _ => {}
         }
-        Ok(())
     }
 
     /// A lock of a whole file. Locks are had in the recorded order. One that waited may return before the call that
@@ -240,7 +261,7 @@ impl Planner {
 
     /// Copies between descriptors. One to a socket or pipe is a read, one from them a write.
     fn send(&mut self, event: &Event, draft: &mut Draft) -> Planned {
-        let from = self.handle(event, draft)?;
+        let from = split(self.handle(event, draft))?;
         let to = self.handles.of_file_anywhere(event.process, event.to_file);
         let moved = event.moved_bytes().unwrap_or(0);
         draft.operation.length = event.length.unwrap_or(0).max(moved);
@@ -259,45 +280,45 @@ impl Planner {
                 draft.uses_as_recorded(&mut self.tree.node(node).data, Use::Shared);
                 let node = self.handles.open_file(to).node;
                 self.write(node, None, moved, draft);
-                Ok(Ok(()))
             }
             // It moved nothing, and the other file is not there to fail with.
-            (Ok(_), None) | (Err(_), Some(_)) if event.failed() => Ok(Err(Reason::Outside)),
+            (Ok(_), None) | (Err(_), Some(_)) if event.failed() => {
+                return Err(Reason::Outside.into());
+            }
             (Ok(from), None) => {
                 draft.operation.action = Action::Read;
-                let planned = self.on_handle(event, from, draft);
+                self.on_handle(event, from, draft);
                 draft.operation.length = moved;
-                Ok(planned)
             }
             (Err(_), Some(to)) => {
                 draft.operation.action = Action::Write;
-                let planned = self.on_handle(event, to, draft);
+                self.on_handle(event, to, draft);
                 draft.operation.length = moved;
-                Ok(planned)
             }
             (Err(reason), None) => {
                 self.channel(event, draft);
-                Ok(Err(reason))
+                return Err(reason.into());
             }
         }
+        Ok(())
     }
 
     /// A clone of a whole file. One that failed between two filesystems is not issued, since a replay
     /// has one.
     fn clone_file(&mut self, event: &Event, draft: &mut Draft) -> Planned {
         if event.result == Some(-i64::from(libc::EXDEV)) {
-            return Ok(Err(Reason::Process));
+            return Err(Reason::Process.into());
         }
-        let from = self.handle(event, draft)?;
+        let from = split(self.handle(event, draft))?;
         let to = self.handles.of_file_anywhere(event.process, event.to_file);
         let (from, to) = match (from, to) {
             (Ok(from), Some(to)) => (from, to),
             // The data of the clone is not known.
-            (Err(_), Some(_)) if !event.failed() => return Ok(Err(Reason::UnknownFile)),
-            (Err(reason), _) => return Ok(Err(reason)),
+            (Err(_), Some(_)) if !event.failed() => return Err(Reason::UnknownFile.into()),
+            (Err(reason), _) => return Err(reason.into()),
             (Ok(_), None) => {
                 let reason = self.files.path(event.to_file).err();
-                return Ok(Err(reason.unwrap_or(Reason::UnknownFile)));
+                return Err(reason.unwrap_or(Reason::UnknownFile).into());
             }
         };
         draft.operation.to_slot = self.handles.handle(to).slot;
@@ -317,7 +338,7 @@ impl Planner {
             node.bytes = node.bytes.max(bytes);
         }
         draft.uses_as_recorded(&mut node.data, Use::Alone);
-        Ok(Ok(()))
+        Ok(())
     }
 
     /// Permissions without the bits that a replay leaves out.

@@ -120,17 +120,17 @@ impl Planner {
             (Action::Sync, _) if draft.operation.flags & DATA_ALONE != 0 => Action::SyncData,
             (action, _) => action,
         };
-        let planned = if event.fd.is_some() {
-            self.descriptor(event, draft)?
+        if event.fd.is_some() {
+            self.descriptor(event, draft)?;
         } else {
             // A registered file.
-            match self.handles.of_file_anywhere(event.process, event.file) {
-                Some(id) => self.on_handle(event, id, draft),
-                None => Err(self.files.path(event.file).err().unwrap_or(Reason::UnknownFile)),
-            }
-        };
-        self.recorded.asynchronous += u64::from(planned.is_ok());
-        Ok(planned)
+            let found = self.handles.of_file_anywhere(event.process, event.file);
+            let lost = || self.files.path(event.file).err().unwrap_or(Reason::UnknownFile);
+            let id = found.ok_or_else(lost)?;
+            self.on_handle(event, id, draft);
+        }
+        self.recorded.asynchronous += 1;
+        Ok(())
     }
 }
 

@@ -3,7 +3,7 @@
 //! decides how much a touch of a page reads, so each touch has that of its page.
 
 use super::Planner;
-use super::calls::Planned;
+use super::calls::{Planned, Unplanned};
 use super::descriptors::{HandleId, Target};
 use super::draft::Draft;
 use crate::action::Action;
@@ -101,27 +101,18 @@ impl Planner {
     }
 
     /// The handle of a file's mapping. One that was made before the trace began is opened.
-    fn attached(
-        &mut self,
-        event: &Event,
-        draft: &mut Draft,
-    ) -> Result<Result<HandleId, Reason>, crate::error::ReplayError> {
-        let Some(file) = event.file else { return Ok(Err(Reason::UnknownFile)) };
-        if let Err(reason) = self.files.path(Some(file)) {
-            return Ok(Err(reason));
-        }
+    fn attached(&mut self, event: &Event, draft: &mut Draft) -> Result<HandleId, Unplanned> {
+        let file = event.file.ok_or(Reason::UnknownFile)?;
+        self.files.path(Some(file))?;
         match self.handles.find(event.process, number(file)) {
-            Some((Target::Handle(id), _)) => Ok(Ok(id)),
+            Some((Target::Handle(id), _)) => Ok(id),
             _ => self.open_before(event, number(file), draft),
         }
     }
 
     /// Plans the touch of a page.
     pub(super) fn touch(&mut self, event: &Event, draft: &mut Draft) -> Planned {
-        let id = match self.attached(event, draft)? {
-            Ok(id) => id,
-            Err(reason) => return Ok(Err(reason)),
-        };
+        let id = self.attached(event, draft)?;
         if let Some(file) = event.file {
             let reading = self.advised.of(event.process, file, draft.operation.offset);
             draft.operation.flags = reading.touch(draft.operation.flags & 1 != 0);
@@ -134,43 +125,40 @@ impl Planner {
         // A page that is there has a byte at least.
         node.reaches(event.offset.unwrap_or(0).saturating_add(1));
         draft.uses_as_recorded(&mut node.data, Use::Shared);
-        Ok(Ok(()))
+        Ok(())
     }
 
     /// Plans an msync. Without `MS_SYNC` it only marks what the kernel writes anyway.
     pub(super) fn sync_mapped(&mut self, event: &Event, draft: &mut Draft) -> Planned {
         const MS_SYNC: u64 = 4;
         if event.failed() || event.flags.is_some_and(|flags| flags & MS_SYNC == 0) {
-            return Ok(Err(Reason::Process));
+            return Err(Reason::Process.into());
         }
-        let id = match self.attached(event, draft)? {
-            Ok(id) => id,
-            Err(Reason::UnknownFile) => return Ok(Err(Reason::NotRecorded)),
-            Err(reason) => return Ok(Err(reason)),
-        };
+        let id = self.attached(event, draft).map_err(|cause| match cause {
+            Unplanned::Skipped(Reason::UnknownFile) => Unplanned::Skipped(Reason::NotRecorded),
+            cause => cause,
+        })?;
         draft.operation.action = Action::SyncData;
-        Ok(self.on_handle(event, id, draft))
+        self.on_handle(event, id, draft);
+        Ok(())
     }
 
     /// Plans advice on a mapping: reads ahead at once, or keeps for the pages that are touched later how they are
     /// read.
     pub(super) fn advise_mapped(&mut self, event: &Event, draft: &mut Draft) -> Planned {
         const MADV_WILLNEED: u64 = 3;
-        let Some(file) = event.file.filter(|_| self.faults && !event.failed()) else {
-            return Ok(Err(Reason::Process));
-        };
+        let is_kept = self.faults && !event.failed();
+        let file = event.file.filter(|_| is_kept).ok_or(Reason::Process)?;
         let flags = event.flags.unwrap_or(0);
         if flags != MADV_WILLNEED {
             if let Some(reading) = Reading::advised(flags) {
                 self.advised.set(event.process, file, range(event), reading);
             }
-            return Ok(Err(Reason::Process));
+            return Err(Reason::Process.into());
         }
-        let id = match self.attached(event, draft)? {
-            Ok(id) => id,
-            Err(reason) => return Ok(Err(reason)),
-        };
+        let id = self.attached(event, draft)?;
         draft.operation.action = Action::ReadAhead;
-        Ok(self.on_handle(event, id, draft))
+        self.on_handle(event, id, draft);
+        Ok(())
     }
 }

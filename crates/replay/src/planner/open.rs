@@ -1,7 +1,7 @@
 //! Calls that open, copy and close descriptors.
 
 use super::Planner;
-use super::calls::Planned;
+use super::calls::{Planned, Unplanned};
 use super::descriptors::{HandleId, Target};
 use super::draft::Draft;
 use super::names::is;
@@ -26,12 +26,6 @@ const O_TMPFILE: u64 = 0o20_000_000;
 /// Permissions of files whose mode the trace does not tell.
 const MODE: u64 = 0o644;
 
-/// Effect of an opening on the name.
-enum Opened {
-    Made(NodeId),
-    Found(NodeId),
-}
-
 impl Planner {
     /// The handle of a call's descriptor. A descriptor that was open before the trace began is opened
     /// just before the call.
@@ -39,18 +33,18 @@ impl Planner {
         &mut self,
         event: &Event,
         draft: &mut Draft,
-    ) -> Result<Result<HandleId, Reason>, ReplayError> {
-        let Some(fd) = event.fd.filter(|fd| *fd >= 0) else { return Ok(Err(Reason::UnknownFile)) };
+    ) -> Result<HandleId, Unplanned> {
+        let fd = event.fd.filter(|fd| *fd >= 0).ok_or(Reason::UnknownFile)?;
         let known = self.handles.find(event.process, fd);
         let reason = self.files.path(event.file).err();
         match (known, reason) {
             // A call that the trace does not hold may have replaced the file by a pipe or the like.
-            (_, Some(reason @ (Reason::NotAFile | Reason::Outside))) => Ok(Err(reason)),
-            (Some((Target::Handle(id), _)), _) => Ok(Ok(id)),
+            (_, Some(reason @ (Reason::NotAFile | Reason::Outside))) => Err(reason.into()),
+            (Some((Target::Handle(id), _)), _) => Ok(id),
             (Some((Target::Other, file)), _) if file == event.file || event.file.is_none() => {
-                Ok(Err(Reason::NotAFile))
+                Err(Reason::NotAFile.into())
             }
-            (_, Some(reason)) => Ok(Err(reason)),
+            (_, Some(reason)) => Err(reason.into()),
             (_, None) => self.open_before(event, fd, draft),
         }
     }
@@ -61,7 +55,7 @@ impl Planner {
         event: &Event,
         fd: i32,
         draft: &mut Draft,
-    ) -> Result<Result<HandleId, Reason>, ReplayError> {
+    ) -> Result<HandleId, Unplanned> {
         let mut opening = Draft::new(event, Action::Open, draft.me.lane, draft.me.number);
         opening.operation.added = true;
         // Also before a call that failed.
@@ -77,7 +71,7 @@ impl Planner {
             false => 0,
         };
         let Some(place) = self.place(event.file, true, &mut opening) else {
-            return Ok(Err(draft.instead_of(opening, Reason::UnknownFile)));
+            return Err(draft.instead_of(opening, Reason::UnknownFile).into());
         };
         let kind = if is_directory { Kind::Directory } else { Kind::File };
         let node = self.existing(place, event.file, kind);
@@ -87,14 +81,14 @@ impl Planner {
         self.tree.look(place, opening.me, &mut opening.needs);
         let id = match self.new_handle(node, event.file, false, None, &mut opening) {
             Ok(id) => id,
-            Err(reason) => return Ok(Err(draft.instead_of(opening, reason))),
+            Err(reason) => return Err(draft.instead_of(opening, reason).into()),
         };
         self.handles.share(id);
         self.set(event, fd, Target::Handle(id), false);
         opening.operation.path = self.files.path(event.file).map_or(0, |(number, _)| number);
         self.emit(opening)?;
         draft.moved(self.lanes[draft.me.lane as usize].count + 1);
-        Ok(Ok(id))
+        Ok(id)
     }
 
     fn new_handle(
@@ -173,7 +167,7 @@ impl Planner {
             Ok((number, _)) => number,
             Err(reason) => {
                 self.opened_elsewhere(event, flags);
-                return Ok(Err(reason));
+                return Err(reason.into());
             }
         };
         draft.operation.path = number;
@@ -184,26 +178,17 @@ impl Planner {
         draft.operation.mode = self.permissions(mode);
         (draft.operation.offset, draft.operation.length) = (0, 0);
         if event.failed() {
-            return Ok(self.open_failed(event, flags, draft));
+            self.open_failed(event, flags, draft);
+            return Ok(());
         }
-        let opened = match self.open_name(event, flags, draft) {
-            Ok(opened) => opened,
-            Err(reason) => return Ok(Err(reason)),
-        };
-        let node = match opened {
-            Opened::Made(node) | Opened::Found(node) => node,
-        };
-        let id = match self.new_handle(node, event.file, flags & O_APPEND != 0, None, draft) {
-            Ok(id) => id,
-            Err(reason) => return Ok(Err(reason)),
-        };
+        let node = self.open_name(event, flags, draft)?;
+        let id = self.new_handle(node, event.file, flags & O_APPEND != 0, None, draft)?;
         self.handles.open_file(id).is_both = flags & O_ACCMODE == O_RDWR;
         self.handles.share(id);
-        let Some(fd) = event.result.and_then(|fd| i32::try_from(fd).ok()) else {
-            return Ok(Ok(()));
-        };
-        self.set(event, fd, Target::Handle(id), flags & O_CLOEXEC != 0);
-        Ok(Ok(()))
+        if let Some(fd) = event.result.and_then(|fd| i32::try_from(fd).ok()) {
+            self.set(event, fd, Target::Handle(id), flags & O_CLOEXEC != 0);
+        }
+        Ok(())
     }
 
     /// Flags of an openat2, whose trace does not hold them.
@@ -224,7 +209,7 @@ impl Planner {
     }
 
     /// Uses of names by an opening that failed.
-    fn open_failed(&mut self, event: &Event, flags: u64, draft: &mut Draft) -> Result<(), Reason> {
+    fn open_failed(&mut self, event: &Event, flags: u64, draft: &mut Draft) {
         let exists = is(event, libc::EEXIST) || is(event, libc::EISDIR);
         let no_directory = is(event, libc::ENOTDIR);
         if no_directory && flags & O_DIRECTORY == 0 {
@@ -244,16 +229,15 @@ impl Planner {
             self.tree.look(place, draft.me, &mut draft.needs);
         }
         draft.operation.flags = flags & !(O_CLOEXEC | O_NONBLOCK);
-        Ok(())
     }
 
-    /// Uses of names by an opening that succeeded.
+    /// Uses of names by an opening that succeeded; returns its file.
     fn open_name(
         &mut self,
         event: &Event,
         flags: u64,
         draft: &mut Draft,
-    ) -> Result<Opened, Reason> {
+    ) -> Result<NodeId, Reason> {
         if flags & O_TMPFILE != 0 {
             return self.open_nameless(event, draft);
         }
@@ -276,7 +260,7 @@ impl Planner {
         if made {
             self.tree.change(place, draft.me, &mut draft.needs);
             let mode = u32::try_from(draft.operation.mode).ok();
-            return Ok(Opened::Made(self.tree.made(place, Kind::File, mode)));
+            return Ok(self.tree.made(place, Kind::File, mode));
         }
         self.tree.look(place, draft.me, &mut draft.needs);
         let kind = match flags & O_DIRECTORY != 0 {
@@ -298,17 +282,17 @@ impl Planner {
         if self.tree.node(node).kind == Kind::Directory {
             draft.operation.flags |= O_DIRECTORY;
         }
-        Ok(Opened::Found(node))
+        Ok(node)
     }
 
     /// The opening of the root, which has no place.
-    fn open_root(&mut self, event: &Event) -> Result<Opened, Reason> {
+    fn open_root(&mut self, event: &Event) -> Result<NodeId, Reason> {
         let (_, path) = self.files.path(event.file)?;
-        if path == "/" { Ok(Opened::Found(0)) } else { Err(Reason::UnknownFile) }
+        if path == "/" { Ok(0) } else { Err(Reason::UnknownFile) }
     }
 
     /// The opening of a file without a name: the trace holds a made-up one in its directory.
-    fn open_nameless(&mut self, event: &Event, draft: &mut Draft) -> Result<Opened, Reason> {
+    fn open_nameless(&mut self, event: &Event, draft: &mut Draft) -> Result<NodeId, Reason> {
         let (_, path) = self.files.path(event.file)?;
         let above = path.rsplit_once('/').map_or("/", |(above, _)| above);
         let above = if above.is_empty() { "/" } else { above }.to_owned();
@@ -317,25 +301,26 @@ impl Planner {
         let mode = u32::try_from(draft.operation.mode).ok();
         let node = self.tree.made(place, Kind::File, mode);
         self.tree.set(place, Named::Nothing);
-        Ok(Opened::Made(node))
+        Ok(node)
     }
 
     /// Plans a close.
     pub(super) fn close(&mut self, event: &Event, draft: &mut Draft) -> Planned {
-        let Some(fd) = event.fd else { return Ok(Err(Reason::UnknownFile)) };
+        let fd = event.fd.ok_or(Reason::UnknownFile)?;
         if event.failed() {
-            return Ok(Err(Reason::Process));
+            return Err(Reason::Process.into());
         }
         let Some(id) = self.handles.take(event.process, fd) else {
             let reason = self.files.path(event.file).err().unwrap_or(Reason::Process);
             self.channel(event, draft);
-            return Ok(Err(if reason == Reason::UnknownFile { Reason::Process } else { reason }));
+            let reason = if reason == Reason::UnknownFile { Reason::Process } else { reason };
+            return Err(reason.into());
         };
         if !self.handles.release(id) {
-            return Ok(Err(Reason::Process));
+            return Err(Reason::Process.into());
         }
         self.close_handle(id, draft);
-        Ok(Ok(()))
+        Ok(())
     }
 
     fn close_handle(&mut self, id: HandleId, draft: &mut Draft) {
@@ -385,34 +370,23 @@ impl Planner {
     /// Plans a copy of a descriptor.
     pub(super) fn duplicate(&mut self, event: &Event, draft: &mut Draft) -> Planned {
         let fd = event.result.filter(|fd| *fd >= 0).and_then(|fd| i32::try_from(fd).ok());
-        let Some(new) = fd else { return Ok(Err(Reason::Process)) };
-        if event.fd == Some(new) {
-            return Ok(Err(Reason::Process));
-        }
+        let new = fd.filter(|new| event.fd != Some(*new)).ok_or(Reason::Process)?;
         let exec = match event.call.call().name {
             "dup3" => event.flags.is_some_and(|flags| flags & O_CLOEXEC != 0),
             "fcntl" => event.flags == Some(1030),
             _ => false,
         };
-        let id = match self.handle(event, draft)? {
-            Ok(id) => id,
-            Err(reason) => {
-                self.set(event, new, Target::Other, exec);
-                return Ok(Err(reason));
-            }
-        };
+        let id = self.handle(event, draft);
+        let id = id.inspect_err(|_| self.set(event, new, Target::Other, exec))?;
         let handle = self.handles.handle(id);
         let (from, open) = (handle.slot, handle.open);
         draft.uses(&mut handle.order, Use::Shared);
-        let copy = match self.new_handle(0, event.file, false, Some(open), draft) {
-            Ok(copy) => copy,
-            Err(reason) => return Ok(Err(reason)),
-        };
+        let copy = self.new_handle(0, event.file, false, Some(open), draft)?;
         draft.operation.to_slot = draft.operation.slot;
         draft.operation.slot = from;
         self.handles.share(copy);
         self.set(event, new, Target::Handle(copy), exec);
-        Ok(Ok(()))
+        Ok(())
     }
 
     /// Closes a range of descriptors: the trace holds the bounds as offset and length.
@@ -420,7 +394,7 @@ impl Planner {
         const CLOSE_ON_EXEC: u64 = 4;
         let keeps = event.flags.is_some_and(|flags| flags & CLOSE_ON_EXEC != 0);
         let (Some(first), Some(last)) = (event.offset, event.length) else {
-            return Ok(Err(Reason::Process));
+            return Err(Reason::Process.into());
         };
         if !event.failed() && !keeps {
             for fd in self.handles.numbers(event.process, false) {
@@ -429,7 +403,7 @@ impl Planner {
                 }
             }
         }
-        Ok(Err(Reason::Process))
+        Err(Reason::Process.into())
     }
 
     /// Starts a program: its reading of the file is not reproduced, descriptors are closed.
@@ -439,7 +413,7 @@ impl Planner {
                 self.drop_descriptor(event.process, fd);
             }
         }
-        Ok(Err(Reason::Process))
+        Err(Reason::Process.into())
     }
 
     /// The end of a process: its descriptors are closed.

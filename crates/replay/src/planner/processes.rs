@@ -78,7 +78,6 @@ pub(super) struct Processes {
     /// that made them.
     makers: HashMap<u32, (Stamp, u64)>,
     free: Vec<u32>,
-    number: u64,
     /// Handles without descriptors, to be closed after the call of their thread.
     dropped: Vec<usize>,
     /// Last writes to each pipe and socket.
@@ -99,23 +98,15 @@ impl Processes {
             process.parent = process.parent.or(entry.parent).filter(|one| *one != entry.process);
             process.start_ns = process.start_ns.or(Some(entry.start_ns).filter(|ns| *ns > 0));
         }
-        let threads = survey.threads.keys();
-        let number = threads.filter(|(_, thread)| !Flights::is_made(*thread)).count() as u64;
-        let (threads, makers) = (HashMap::new(), HashMap::new());
         Self {
             survey,
             processes,
-            threads,
-            makers,
+            threads: HashMap::new(),
+            makers: HashMap::new(),
             free: Vec::new(),
-            number,
             dropped: Vec::new(),
             channels: HashMap::new(),
         }
-    }
-
-    pub(super) fn threads(&self) -> u64 {
-        self.number
     }
 
     pub(super) fn parent(&self, process: u32) -> Option<u32> {

@@ -44,16 +44,10 @@ pub(crate) struct Planned {
 /// Counts of the recorded requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecordedRequests {
-    /// Recorded device: major number << 20 | minor number.
-    pub device: u32,
-    /// Requests that the plan issues.
-    pub requests: u64,
     /// Requests of a purpose that the trace does not tell.
     pub left_out: u64,
     /// Requests, or steps of them, that the recording lost: of all devices, since it cannot tell.
     pub lost: u64,
-    /// Requests without a completion.
-    pub unfinished: u64,
     /// Time from the first issue to the last.
     pub span_ns: u64,
     /// Time from the first issue to the last completion.
@@ -94,7 +88,7 @@ pub fn plan_requests(trace: &Trace, choice: &RequestChoice) -> Result<RequestPla
         Some(device) => device,
         None => busiest(trace)?,
     };
-    let mut kept = Kept::of(device);
+    let mut kept = Kept::new();
     let add = |request: Request| {
         if request.device != device {
             return Ok(());
@@ -159,9 +153,8 @@ struct Kept {
 }
 
 impl Kept {
-    fn of(device: u32) -> Self {
-        let recorded =
-            RecordedRequests { device, inside_ns: Some(0), ..RecordedRequests::default() };
+    fn new() -> Self {
+        let recorded = RecordedRequests { inside_ns: Some(0), ..RecordedRequests::default() };
         Self { all: Vec::new(), recorded, last_start_ns: 0, last_end_ns: 0 }
     }
 
@@ -221,8 +214,6 @@ impl Kept {
 impl RecordedRequests {
     /// Adds what does not depend on the first request.
     fn add(&mut self, request: &Request) {
-        self.requests += 1;
-        self.unfinished += u64::from(request.duration_ns.is_none());
         self.inside_ns = self.inside_ns.zip(request.duration_ns).map(|(sum, one)| sum + one);
         self.discards += u64::from(request.operation == Operation::Discard);
         self.writes |= matches!(request.operation, Operation::Write | Operation::Discard);

@@ -5,6 +5,7 @@ use super::place::Place;
 use super::plan::RequestPlan;
 use crate::engine::Options;
 use crate::error::ReplayError;
+use crate::perform::Buffer;
 use crate::rebuild::Content;
 use io_uring::{IoUring, opcode, squeue, types};
 use seekwell_trace::{Operation, RequestFlags};
@@ -24,35 +25,10 @@ const AWAKE_NS: u64 = 100_000;
 const PATIENCE_NS: u64 = 50_000_000;
 /// Number of a flush before a write; its own end is of no interest.
 const PREFLUSH: u64 = u64::MAX;
-/// Alignment that direct I/O demands at most, and piece of [`fill`].
-const ALIGNMENT: usize = 4096;
+/// Piece of [`fill`].
 const PIECE: u64 = 1 << 20;
-
-/// Memory at an address that direct I/O takes.
-struct Memory {
-    bytes: Vec<u8>,
-    start: usize,
-}
-
-impl Memory {
-    fn new(content: Content, length: usize) -> Self {
-        let mut bytes = vec![0; length + ALIGNMENT];
-        let start = bytes.as_ptr().align_offset(ALIGNMENT);
-        let piece = content.piece(1 << 16);
-        for part in bytes[start..start + length].chunks_mut(piece.len()) {
-            part.copy_from_slice(&piece[..part.len()]);
-        }
-        Self { bytes, start }
-    }
-
-    fn data(&self) -> &[u8] {
-        &self.bytes[self.start..]
-    }
-
-    fn address(&mut self) -> *mut u8 {
-        self.bytes[self.start..].as_mut_ptr()
-    }
-}
+/// Bytes of content that a buffer repeats.
+const CONTENT: usize = 1 << 16;
 
 /// A block device through a ring.
 struct Ring {
@@ -186,14 +162,15 @@ pub fn replay_requests(
         crate::engine::fine_sleep();
         let length = longest(plan, place);
         // Given back only when nothing is in flight any more: the kernel reads and writes it.
-        let mut source = ManuallyDrop::new(Memory::new(options.content, length));
-        let mut target = ManuallyDrop::new(Memory::new(Content::Zeros, length));
+        let buffer = |content: Content| Buffer::filled(length, &content.piece(CONTENT));
+        let source = ManuallyDrop::new(buffer(options.content));
+        let target = ManuallyDrop::new(buffer(Content::Zeros));
         let ring = IoUring::new(MOST_IN_FLIGHT as u32 * 2)?;
         let mut ring = Ring {
             ring,
             file: types::Fd(device.as_raw_fd()),
-            source: source.address(),
-            target: target.address(),
+            source: source.address().cast::<u8>(),
+            target: target.address().cast::<u8>(),
             began: Instant::now(),
             awake: options.awake,
             discards: false,
@@ -246,7 +223,7 @@ pub fn fill(
             touched.extend(offset / PIECE..=(offset + bytes - 1) / PIECE);
         }
     }
-    let memory = Memory::new(content, PIECE as usize);
+    let memory = Buffer::filled(PIECE as usize, &content.piece(CONTENT));
     let write = || -> io::Result<u64> {
         let mut written = 0;
         for piece in touched {
@@ -254,7 +231,7 @@ pub fn fill(
                 break;
             }
             let length = place.room(piece * PIECE).min(PIECE);
-            device.write_all_at(&memory.data()[..length as usize], piece * PIECE)?;
+            device.write_all_at(&memory.bytes()[..length as usize], piece * PIECE)?;
             written += length;
         }
         device.sync_data()?;

@@ -67,11 +67,6 @@ impl Effect {
         Some(Self { from, to, ends: None })
     }
 
-    /// Without the part in which the subject is better.
-    pub(crate) fn worse_only(self) -> Self {
-        Self { from: self.from.max(1.0), ..self }
-    }
-
     /// The range of several effects; `None` without one.
     pub(crate) fn spanning(all: &[Self]) -> Option<Self> {
         let from = all.iter().map(|one| one.from).reduce(f64::min)?;
@@ -153,6 +148,11 @@ impl Measure {
     /// `slower`, or `worse` where the metric is no speed.
     pub(crate) fn slower(&self) -> &'static str {
         if self.is_speed() { "slower" } else { "worse" }
+    }
+
+    /// `faster`, or `better` where the metric is no speed.
+    pub(crate) fn faster(&self) -> &'static str {
+        if self.is_speed() { "faster" } else { "better" }
     }
 
     /// Returns true for a speed or a time: stacks are faster then, and better otherwise.
@@ -257,7 +257,7 @@ impl Measure {
             return format!("{times} as {}{ends}", if self.is_speed() { "fast" } else { "good" });
         }
         let (change, ends) = effect.change(|factor| factor - 1.0);
-        format!("{change} {}{ends}", if self.is_speed() { "faster" } else { "better" })
+        format!("{change} {}{ends}", self.faster())
     }
 
     /// Size by which something is worse: `4 % slower (2 to 6 %)`; `None` for a factor.

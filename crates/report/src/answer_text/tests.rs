@@ -1,6 +1,6 @@
 use super::*;
 use crate::fixture;
-use seekwell_model::answer::Weaker;
+use seekwell_model::answer::{Depends, Trend, Weaker};
 use seekwell_model::lab::Better;
 use seekwell_model::verdict::{AxisFound, DurabilityClass};
 
@@ -337,6 +337,47 @@ fn faster_stacks_that_lose_data_are_one_sentence() {
     assert!(text.contains(
         "\nbtrfs with scheduler none would be 2.0 times as fast (1.8 to 2.2), but lost data that a sync had returned for in 27 of 30 power cuts: 3 such stacks are not eligible.\n"
     ), "{text}");
+}
+
+#[test]
+fn a_faster_stack_that_may_be_slower_has_no_size() {
+    let with = |ratio: f64, low: f64, high: f64| {
+        changed(|_, answer| {
+            answer.weaker = Some(Weaker {
+                stacks: 1,
+                stack: "btrfs/none".to_owned(),
+                class: DurabilityClass::Unordered,
+                pick_class: DurabilityClass::Synced,
+                ratio: Some(ratio),
+                low: Some(low),
+                high: Some(high),
+                loses: "it has no journal".to_owned(),
+            });
+        })
+    };
+    let open = with(0.95, 0.9, 1.05);
+    assert!(open.contains("\nbtrfs with scheduler none may be faster, but it has no journal: it is not eligible.\n"), "{open}");
+    let none = with(1.0001, 1.0, 1.0002);
+    assert!(none.contains("\nbtrfs with scheduler none would be no faster, and it has no journal: it is not eligible.\n"), "{none}");
+}
+
+#[test]
+fn values_a_little_behind_have_a_sentence_of_their_own_and_no_average_hides_a_combination() {
+    let text = changed(|view, answer| {
+        for row in &mut view.verdict.ratios {
+            if row.stack.starts_with("xfs/") {
+                (row.ratio, row.low, row.high) = (Some(1.1), Some(1.05), Some(1.15));
+            }
+        }
+        let stacks = answer.close.iter().filter(|stack| stack.starts_with("xfs/")).cloned();
+        let out: Vec<String> = stacks.chain(answer.out.clone()).collect();
+        answer.close.retain(|stack| !out.contains(stack));
+        answer.out = out;
+    });
+    assert!(
+        text.contains("\nxfs is out: it takes 10 % longer. btrfs is out too: it takes 1.7 times as long (1.6 to 1.8).\n"),
+        "{text}"
+    );
 }
 
 fn axes() -> Vec<AxisFound> {

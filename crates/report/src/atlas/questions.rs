@@ -108,7 +108,7 @@ pub(super) const QUESTIONS: &[Question] = &[
         "Does fast_commit help ext4?",
         &["ext4", "ext4-fast-commit"],
         &[],
-        "e2fsck finds damage after some power cuts of Linux 6.12; some operations need a whole commit.",
+        "A later kernel: e2fsck finds damage after some power cuts of Linux 6.12.",
     ),
     filesystems(
         "nodatacow",
@@ -181,7 +181,7 @@ pub(super) const QUESTIONS: &[Question] = &[
         "What does ext4's journal cost a build server?",
         &["ext4", "ext4-nojournal"],
         &["build"],
-        "Without it a crash needs a whole check, and may leave half a file: for contents that can be made again.",
+        "Contents that can be made again: without a journal a crash needs a whole check, and may leave half a file.",
     ),
 ];
 
@@ -197,7 +197,7 @@ pub(super) struct Answered<'a> {
 struct Worst<'a> {
     choice: &'static str,
     entry: &'a Entry,
-    /// Factor by which it is worse than the best there.
+    /// Factor by which it is worse than the best there; of a choice that is open everywhere 1.
     cost: f64,
     /// True if it is as good as the best in every case.
     is_good: bool,
@@ -223,8 +223,13 @@ impl<'a> Answered<'a> {
             let found: Option<Vec<_>> = choices.iter().filter(|_| is_asked).map(best).collect();
             let found = found.filter(|found| !found.is_empty())?;
             let least = found.iter().map(|(value, _)| *value).fold(f64::INFINITY, f64::min);
+            // Intervals are those against the leader of the run.
+            let is_leader = |(value, cell): &&(f64, &Cell)| {
+                *value == least && entry.against_leader(cell) == Some(Against::Equal)
+            };
+            let has_intervals = found.iter().any(|one| is_leader(&one));
             let cost = |(value, cell): &(f64, &Cell)| {
-                let is_open = entry.against_leader(cell) == Some(Against::Open);
+                let is_open = has_intervals && entry.against_leader(cell) == Some(Against::Open);
                 Some(value / least).filter(|cost| *cost < NEAR || !is_open)
             };
             Some((entry, found.iter().map(cost).collect()))
@@ -240,7 +245,7 @@ impl<'a> Answered<'a> {
     /// Each choice with its worst case.
     fn worst(&self) -> Vec<Worst<'a>> {
         let of = |(at, &choice): (usize, &&'static str)| {
-            let costs = self.rows.iter().filter_map(|(entry, costs)| Some((*entry, costs[at]?)));
+            let costs = self.rows.iter().map(|(entry, costs)| (*entry, costs[at].unwrap_or(1.0)));
             let (entry, cost) = costs.max_by(|a, b| a.1.total_cmp(&b.1))?;
             let is_good = self.rows.iter().all(|(_, costs)| is_good(costs[at]));
             Some(Worst { choice, entry, cost, is_good })
@@ -274,10 +279,12 @@ impl<'a> Answered<'a> {
     ) -> String {
         let others: Vec<&str> = weak.iter().map(|(choice, _)| *choice).collect();
         let cost = match safe.cost {
-            cost if cost < EQUAL => "and it is no slower".to_owned(),
-            cost => format!("at most {}{}", safe.entry.extent(cost), self.place(safe.entry, kind)),
+            cost if cost < EQUAL => ", and is no slower".to_owned(),
+            cost => {
+                format!(": at most {}{}", safe.entry.extent(cost), self.place(safe.entry, kind))
+            }
         };
-        format!("{}, which keeps more than {}: {cost}.", safe.choice, any_of(&others))
+        format!("{}, which keeps more than {}{cost}.", safe.choice, any_of(&others))
     }
 
     /// The answer where each choice will do.
@@ -307,7 +314,7 @@ impl<'a> Answered<'a> {
             }
         }
         for (names, cost) in groups {
-            said.push_str(&format!("; {} {cost}", names.join(" and ")));
+            said.push_str(&format!("; {} {cost}", and(&names)));
         }
         once(&said) + "."
     }
@@ -317,6 +324,7 @@ impl<'a> Answered<'a> {
         let extent = one.entry.extent(one.cost);
         match one.is_good {
             true => format!("at most {extent}"),
+            false if one.cost < EQUAL => "too close to call".to_owned(),
             false => format!("up to {extent}{}", self.place(one.entry, kind)),
         }
     }
@@ -345,21 +353,41 @@ impl<'a> Answered<'a> {
             let taken = good.iter().filter(|good| **good).count();
             (if taken == 0 { usize::MAX } else { taken }, std::cmp::Reverse(list.len()))
         });
-        let clause = |(good, list): &(Vec<bool>, Vec<&str>)| {
-            let taken = self.choices().iter().zip(good).filter(|(_, good)| **good);
-            let taken: Vec<&str> = taken.map(|(choice, _)| *choice).collect();
-            let list = and(list);
+        let taken = |good: &[bool]| {
+            let taken: Vec<&str> = self
+                .choices()
+                .iter()
+                .zip(good)
+                .filter(|(_, good)| **good)
+                .map(|(one, _)| *one)
+                .collect();
             match taken.len() {
-                0 => format!("by device for {list}"),
-                all if all == self.choices().len() => format!("any for {list}"),
-                _ => format!("{} for {list}", any_of(&taken)),
+                0 => "by device".to_owned(),
+                2 if self.choices().len() == 2 => "either".to_owned(),
+                all if all == self.choices().len() => "any".to_owned(),
+                _ => any_of(&taken),
             }
         };
-        let said: Vec<String> = groups.iter().map(clause).collect();
+        let clause =
+            |(good, list): &(Vec<bool>, Vec<&str>)| format!("{} for {}", taken(good), and(list));
+        // What holds for most is the answer, and the others are exceptions.
+        let is_most = |(good, list): &(Vec<bool>, Vec<&str>)| {
+            list.len() * 2 > places.len() && good.contains(&true)
+        };
+        let said = match groups.iter().position(is_most).map(|at| groups.remove(at)) {
+            Some((good, _)) => {
+                let others: Vec<String> = groups.iter().map(clause).collect();
+                format!("{}, except {}", taken(&good), others.join(", "))
+            }
+            None => groups.iter().map(clause).collect::<Vec<_>>().join("; "),
+        };
         let costs = all.iter().filter(|one| one.cost >= NEAR);
         let costs: Vec<String> =
             costs.map(|one| format!("{} {}", one.choice, self.up_to(one, kind))).collect();
-        format!("{}. Elsewhere {}.", said.join("; "), once(&costs.join(", ")))
+        match costs.as_slice() {
+            [] => format!("{said}."),
+            costs => format!("{said}. Elsewhere {}.", once(&costs.join(", "))),
+        }
     }
 
     /// Names in the order of the question.
@@ -410,9 +438,9 @@ fn is_good(cost: Option<f64>) -> bool {
     cost.is_some_and(|cost| cost < NEAR)
 }
 
-/// The meaning of a choice that [`Answered::sentence`] names.
+/// The difference that [`Answered::sentence`] makes nothing of.
 pub(super) fn named() -> String {
-    format!("named are choices within {} of the best", percent(NEAR - 1.0))
+    format!("differences of medians up to {} do not count", percent(NEAR - 1.0))
 }
 
 /// The text with the first ` as slow` alone, which is enough for all.

@@ -1,8 +1,7 @@
 //! The atlas as a static site: a matrix of loads and devices, a page per entry and one per question.
 
 use super::questions::{Answered, QUESTIONS, named};
-use super::{Against, Cell, EQUAL, Entry, FACTOR};
-use crate::factor::factor;
+use super::{Against, Cell, EQUAL, Entry, not_eligible};
 use crate::number::{DASH, percent};
 use crate::page::{Head, Page};
 use crate::program::SITE;
@@ -110,7 +109,7 @@ fn index(entries: &[Entry], answered: &[Answered<'_>], kind: &dyn Fn(&str) -> St
 
 /// Words that the answers use.
 fn legend(page: &mut Page) {
-    let text = format!("A case is a load on a device; {}, by medians.", named());
+    let text = format!("A case is a load on a device; {}.", named());
     page.element("<p class=\"faint\">", &text, "</p>");
 }
 
@@ -264,10 +263,7 @@ fn against(entry: &Entry, cell: &Cell) -> String {
         Some(Against::Equal) => "as good".to_owned(),
         Some(Against::Open) => "too close to call".to_owned(),
         Some(Against::Worse(factor)) => entry.extent(factor),
-        Some(Against::Better(gain)) if gain < FACTOR => {
-            format!("{} faster, not eligible", percent(gain - 1.0))
-        }
-        Some(Against::Better(gain)) => format!("{} times as fast, not eligible", factor(gain)),
+        Some(Against::Better(gain)) => not_eligible(gain),
     }
 }
 
@@ -301,7 +297,7 @@ fn question_page(answered: &Answered<'_>, kind: &dyn Fn(&str) -> String) -> Site
         }
         page.raw("</tr>");
     }
-    page.raw("</tbody></table></div><p class=\"faint\">Each choice with its best value of the other axis, against the best choice of the row.</p>");
+    page.raw("</tbody></table></div><p class=\"faint\">Each choice with its best value of the other axis, against the best choice of the row by medians; too close to call: the interval holds no difference.</p>");
     legend(&mut page);
     SitePage { name: format!("question-{}.html", question.name), text: page.finish() }
 }

@@ -12,6 +12,7 @@ fn entry(load: &str, device: &str, medians: [(&str, f64); 2]) -> Entry {
         filesystem: filesystem.to_owned(),
         scheduler: "none".to_owned(),
         median: Some(median),
+        ratio: Some([Some(median / medians[0].1); 3]),
         ..cell.clone()
     });
     entry.pick = Some(cells[0].stack.clone());
@@ -195,7 +196,7 @@ fn a_site_has_a_page_per_run_and_question_and_refuses_other_conditions() {
     let index = &pages[0].text;
     assert!(index.contains("href=\"log.disk.html\"") && index.contains("not run"), "{index}");
     assert!(!index.contains("card<\"") && index.contains("question-ext4-or-xfs.html"), "{index}");
-    assert!(index.contains("named are choices within 4 % of the best, by medians"), "{index}");
+    assert!(index.contains("differences of medians up to 4 % do not count"), "{index}");
     assert!(index.contains("data-text=\"log disk a disk "), "{index}");
     for page in &pages {
         // The keyboard reaches what scrolls, by a link or the table itself, and each head names its cells.
@@ -252,7 +253,41 @@ fn a_choice_that_keeps_less_is_not_the_answer_and_one_that_is_open_costs_nothing
     // Its interval holds no difference: it is neither good nor the worst case.
     let question = QUESTIONS.iter().find(|one| one.name == "ext4-or-xfs").unwrap();
     assert_eq!(Answered::of(question, &entries).unwrap().rows[0].1, [Some(1.0), None]);
+    assert_eq!(
+        answer("ext4-or-xfs", &entries).unwrap(),
+        "ext4 everywhere (one case); xfs too close to call."
+    );
     let page = site(&entries, &|_| None, &kind).unwrap().swap_remove(1).text;
     let said = ["as good", "45 % faster, not eligible", "too close to call"];
     assert!(said.iter().all(|said| page.contains(&format!("<td>{said}</td>"))), "{page}");
+}
+
+#[test]
+fn a_cell_is_held_against_the_pick_by_its_interval() {
+    let mut entry = xfs_wins();
+    entry.cells[1].ratio = Some([Some(1.2), Some(1.1), Some(1.3)]);
+    let against = |ratio: [Option<f64>; 3]| {
+        let mut entry = entry.clone();
+        entry.cells[1].ratio = Some(ratio);
+        let asked = Asked {
+            entry: &entry,
+            title: "A disk",
+            size: "32GiB",
+            start: None,
+            now: None,
+            load: "",
+            recording: None,
+            like: None,
+            own: "",
+        };
+        asked.against("ext4")
+    };
+    let some = |ratio: [f64; 3]| against(ratio.map(Some));
+    assert_eq!(some([1.2, 1.1, 1.3]), "ext4/none: 20 % longer than the pick");
+    assert_eq!(some([2.0, 1.9, 2.1]), "ext4/none: 2.0 times as slow as the pick");
+    assert_eq!(some([1.0001, 0.9, 1.1]), "ext4/none: too close to call");
+    assert_eq!(some([1.0001, 1.0, 1.0002]), "ext4/none: as good as the pick");
+    assert_eq!(some([0.5, 0.4, 0.6]), "ext4/none: 2.0 times as fast, not eligible");
+    assert_eq!(against([Some(1.3), Some(1.1), None]), "ext4/none: 30 % longer than the pick");
+    assert_eq!(against([Some(2.0), None, None]), "ext4/none: too close to call");
 }

@@ -1,14 +1,12 @@
 //! Differences between two runs that are not part of the comparison.
 
 use super::Side;
+use crate::judge::differences::{Setting, text};
 use seekwell_model::comparison::Difference;
 use seekwell_model::record::{InForce, Status};
 use seekwell_model::stack::Stack;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// A setting as read back, for one trial; `None` when it was not read.
-type Setting = (&'static str, fn(&InForce) -> Option<String>);
 
 const IN_FORCE: &[Setting] = &[
     ("device model", |found| found.device.model.clone()),
@@ -35,10 +33,6 @@ const IN_FORCE: &[Setting] = &[
     ("CPU of the node", |found| found.node.as_ref()?.cpu.clone()),
     ("memory of the node", |found| text(found.node.as_ref()?.ram)),
 ];
-
-fn text<T: ToString>(value: Option<T>) -> Option<String> {
-    value.map(|value| value.to_string())
-}
 
 /// Differences between the sides, and between the runs of one side.
 pub(super) fn of_sides(

@@ -6,42 +6,17 @@ use crate::values::judged_values;
 use seekwell_model::comparison::{PredictedStack, Prediction};
 use seekwell_stats::estimate::median;
 
-/// Reasons for which nothing follows from two runs.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoPrediction {
-    /// The runs cannot be compared.
-    #[error(transparent)]
-    NotComparable(#[from] NotComparable),
-    /// The first run is not on modelled devices.
-    #[error(
-        "{run} ran on the {backend} backend and predicts nothing; name the run on the modelled device first"
-    )]
-    NotModelled {
-        /// Its name.
-        run: String,
-        /// Its backend.
-        backend: String,
-    },
-    /// No stack has a value in both.
-    #[error("no stack has a value of {metric} in both {predicted} and {real}")]
-    NoValue {
-        /// The judged metric.
-        metric: String,
-        /// Name of the first run.
-        predicted: String,
-        /// Name of the second.
-        real: String,
-    },
-}
-
 /// Compares the medians of the judged metric, stack by stack.
 ///
 /// # Errors
-/// [`NoPrediction`] when the runs answer different questions or share no stack with a value.
-pub fn predicted(predicted: &Side<'_>, real: &Side<'_>) -> Result<Prediction, NoPrediction> {
+/// [`NotComparable`] when the runs answer different questions or share no stack with a value.
+pub fn predicted(predicted: &Side<'_>, real: &Side<'_>) -> Result<Prediction, NotComparable> {
     if predicted.backend != "virtual" {
-        let (run, backend) = (predicted.name.to_owned(), predicted.backend.to_owned());
-        return Err(NoPrediction::NotModelled { run, backend });
+        return Err(NotComparable(format!(
+            "{} ran on the {} backend and predicts nothing; \
+             name the run on the modelled device first",
+            predicted.name, predicted.backend
+        )));
     }
     same_question(predicted, real)?;
     let shared = shared(&[*predicted], &[*real])?;
@@ -65,11 +40,10 @@ pub fn predicted(predicted: &Side<'_>, real: &Side<'_>) -> Result<Prediction, No
     let (Some(lowest), Some(median), Some(highest)) =
         (ratios.first().copied(), median(&ratios), ratios.last().copied())
     else {
-        return Err(NoPrediction::NoValue {
-            metric: judge.metric.clone(),
-            predicted: predicted.name.to_owned(),
-            real: real.name.to_owned(),
-        });
+        return Err(NotComparable(format!(
+            "no stack has a value of {} in both {} and {}",
+            judge.metric, predicted.name, real.name
+        )));
     };
     let (metric, better) = (judge.metric.clone(), judge.better);
     Ok(Prediction { metric, better, lowest, median, highest, stacks, without_value })

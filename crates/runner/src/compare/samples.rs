@@ -69,11 +69,11 @@ impl OfRun {
                 let named = |of: &Vec<usize>| stacks[of[run]].label == label;
                 let position = shared.iter().position(named).ok_or_else(|| {
                     let labels: Vec<&str> = stacks.iter().map(|s| s.label.as_str()).collect();
-                    NotComparable::Reference {
-                        label: label.to_owned(),
-                        run: side.name.to_owned(),
-                        example: labels.join(", "),
-                    }
+                    NotComparable(format!(
+                        "reference stack '{label}' is not in {}; it has {}",
+                        side.name,
+                        labels.join(", ")
+                    ))
                 })?;
                 of_run_relative(&logs, position, exact)
             }

@@ -63,8 +63,18 @@ fn a_feature_after_which_the_checker_finds_damage_is_named() {
     let found = of_stack(&young, None, &[]);
     assert_eq!(found.class, DurabilityClass::Unordered);
     assert!(found.reasons[0].starts_with("e2fsck finds damage after 22 of 1,600"), "{found:?}");
-    young.filesystem.mkfs[1] = "^fast_commit".to_owned();
-    assert_eq!(class(&young, None), DurabilityClass::Synced);
+    let mut class_of = |mkfs: &[&str]| {
+        young.filesystem.mkfs = mkfs.iter().map(ToString::to_string).collect();
+        class(&young, None)
+    };
+    assert_eq!(class_of(&["-Ofast_commit"]), DurabilityClass::Unordered);
+    for mkfs in [
+        &["-O", "^fast_commit"][..],
+        &["-Ofast_commit", "-O", "^fast_commit"],
+        &["-L", "fast_commit"],
+    ] {
+        assert_eq!(class_of(mkfs), DurabilityClass::Synced, "{mkfs:?}");
+    }
 }
 
 #[test]

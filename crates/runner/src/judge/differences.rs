@@ -6,7 +6,7 @@ use seekwell_model::warning::{Warning, WarningCode};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A setting as read back, for one trial; `None` when it was not read.
-type Setting = (&'static str, fn(&InForce) -> Option<String>);
+pub(crate) type Setting = (&'static str, fn(&InForce) -> Option<String>);
 
 /// Settings that are made equal across the stacks of one device, or ought to be.
 const SETTINGS: &[Setting] = &[
@@ -22,7 +22,8 @@ const SETTINGS: &[Setting] = &[
     ("swap", |found| text(found.swap)),
 ];
 
-fn text<T: ToString>(value: Option<T>) -> Option<String> {
+/// The text of a setting, where it has a value.
+pub(crate) fn text<T: ToString>(value: Option<T>) -> Option<String> {
     value.map(|value| value.to_string())
 }
 

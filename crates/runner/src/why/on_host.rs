@@ -119,7 +119,7 @@ impl Rounds {
     /// The difference of a pair, divided into flushes, the rest of the device, and what is left in memory.
     ///
     /// # Errors
-    /// [`WhyError::Failed`].
+    /// [`WhyError`] of a trial without a value.
     pub fn explain(
         &self,
         pair: &Pair,

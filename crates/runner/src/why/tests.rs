@@ -62,8 +62,8 @@ fn the_repeated_round_differs_as_the_verdict_does() {
     assert_ne!(found.trials[0].round, 3);
     assert_eq!(found.kept, [1.0, 2.0]);
     measured.retain(|(trial, _)| (trial.candidate == 0) == (trial.round == 3));
-    let wrong = trials(&plan, &verdict, &pair("a", "b"), &measured).unwrap_err();
-    assert!(matches!(wrong, WhyError::NoRound { .. }), "{wrong}");
+    let wrong = trials(&plan, &verdict, &pair("a", "b"), &measured).unwrap_err().to_string();
+    assert!(wrong.starts_with("a and b have no round in which both were measured"), "{wrong}");
 }
 
 fn set(laws: &[Law]) -> LawSet {
@@ -161,5 +161,6 @@ fn a_trial_that_fails_names_what_was_off() {
 #[test]
 fn equal_stacks_have_nothing_to_explain() {
     let wrong = explained(&mut |all| Ok(all.iter().map(|_| record(1.0)).collect())).unwrap_err();
-    assert!(matches!(wrong, WhyError::NoDifference { .. }), "{wrong}");
+    let wrong = wrong.to_string();
+    assert!(wrong.starts_with("a and b have the same step.elapsed in round "), "{wrong}");
 }

@@ -7,7 +7,7 @@ fn loads_are_found_by_what_people_call_them() {
     assert_eq!(load("etcd"), Some("log"));
     assert_eq!(load("sqlite"), Some("sqlite"));
     assert_eq!(load("frobnicator"), None);
-    assert!(ALIASES.iter().all(|(_, name)| LOADS.iter().any(|(known, _)| known == name)));
+    assert!(ALIASES.iter().all(|(name, _)| LOADS.iter().any(|(known, _)| known == name)));
 }
 
 /// A partition that is larger than its device, a model that is gone, or a mistake in a lab fail here.

@@ -119,9 +119,7 @@ fn bounds_are_those_of_the_labs_devices_that_nothing_fixes() {
     assert_eq!(
         bounds("own.toml", &[]),
         [
-            "mine:fixed.mb_per_s=300",
-            "mine:fixed.mb_per_s=600",
-            "mine:fixed.parallel=1",
+            "mine:fixed.mb_per_s=300", "mine:fixed.mb_per_s=600", "mine:fixed.parallel=1",
             "mine:fixed.parallel=8"
         ]
     );

@@ -122,18 +122,8 @@ fn outlines(workloads: &[Workload]) -> Vec<StepOutline> {
 /// The outline of a step that the agent times in every trial on a filesystem.
 fn housekeeping(name: &str) -> StepOutline {
     let durable = matches!(name, "mkfs" | "umount");
-    StepOutline {
-        name: name.to_owned(),
-        writes: false,
-        measured: true,
-        cache: seekwell_model::workloads::CacheState::Warm,
-        bytes: None,
-        operations: None,
-        operation: seekwell_model::workloads::OperationCost::default(),
-        time_ns: None,
-        company: seekwell_model::workloads::Company::Alone,
-        metrics: if durable { vec!["elapsed_durable".to_owned()] } else { Vec::new() },
-    }
+    let metrics: &[&str] = if durable { &["elapsed_durable"] } else { &[] };
+    StepOutline { writes: false, ..StepOutline::new(name, metrics) }
 }
 
 fn metric_names(outline: &StepOutline) -> Vec<&str> {

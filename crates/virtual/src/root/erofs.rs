@@ -3,6 +3,7 @@
 //!
 //! The image is a function of the tree alone: no times, no identifiers, one order.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::tree::{Node, Tree};
@@ -29,22 +30,8 @@ const TYPE_LINK: u16 = 0o120_000;
 struct Inode<'a> {
     mode: u16,
     links: u16,
-    data: Data<'a>,
+    data: Cow<'a, [u8]>,
     first_block: u32,
-}
-
-enum Data<'a> {
-    Bytes(&'a [u8]),
-    Entries(Vec<u8>),
-}
-
-impl Data<'_> {
-    fn bytes(&self) -> &[u8] {
-        match self {
-            Data::Bytes(bytes) => bytes,
-            Data::Entries(bytes) => bytes,
-        }
-    }
 }
 
 /// The image of a tree; its length is a multiple of [`BLOCK_BYTES`].
@@ -58,14 +45,14 @@ pub fn image(tree: &Tree) -> Vec<u8> {
     let mut next_block = META_BLOCK as usize + meta_blocks;
     for inode in &mut inodes {
         inode.first_block = next_block as u32;
-        next_block += inode.data.bytes().len().div_ceil(BLOCK_BYTES);
+        next_block += inode.data.len().div_ceil(BLOCK_BYTES);
     }
     let mut image = vec![0; next_block * BLOCK_BYTES];
     put_super(&mut image, inodes.len() as u64, next_block as u32);
     for (index, inode) in inodes.iter().enumerate() {
         let at = META_BLOCK as usize * BLOCK_BYTES + index * INODE_BYTES;
         image[at..at + INODE_BYTES].copy_from_slice(&inode_bytes(inode, index as u32));
-        let data = inode.data.bytes();
+        let data = &*inode.data;
         let at = inode.first_block as usize * BLOCK_BYTES;
         image[at..at + data.len()].copy_from_slice(data);
     }
@@ -78,15 +65,15 @@ fn inode<'a>(
     path: &str,
     node: &'a Node,
 ) -> Inode<'a> {
-    let (mode, links, data) = match node {
+    let (mode, links, data): (_, _, Cow<'_, [u8]>) = match node {
         Node::File { executable, bytes } => {
             let mode = if *executable { 0o755 } else { 0o644 };
-            (TYPE_REGULAR | mode, 1, Data::Bytes(bytes))
+            (TYPE_REGULAR | mode, 1, Cow::Borrowed(bytes))
         }
-        Node::Link { target } => (TYPE_LINK | 0o777, 1, Data::Bytes(target.as_bytes())),
+        Node::Link { target } => (TYPE_LINK | 0o777, 1, Cow::Borrowed(target.as_bytes())),
         Node::Directory => {
             let (entries, subdirectories) = directory(tree, numbers, path);
-            (TYPE_DIRECTORY | 0o755, 2 + subdirectories, Data::Entries(entries))
+            (TYPE_DIRECTORY | 0o755, 2 + subdirectories, Cow::Owned(entries))
         }
     };
     Inode { mode, links, data, first_block: 0 }
@@ -170,7 +157,7 @@ fn inode_bytes(inode: &Inode<'_>, number: u32) -> [u8; INODE_BYTES] {
     let mut put = |at: usize, part: &[u8]| bytes[at..at + part.len()].copy_from_slice(part);
     put(4, &inode.mode.to_le_bytes());
     put(6, &inode.links.to_le_bytes());
-    put(8, &(inode.data.bytes().len() as u32).to_le_bytes());
+    put(8, &(inode.data.len() as u32).to_le_bytes());
     put(16, &inode.first_block.to_le_bytes());
     put(20, &number.to_le_bytes());
     bytes

@@ -84,11 +84,7 @@ pub fn system_directories() -> Vec<PathBuf> {
     let mut directories = Vec::new();
     read_configuration(Path::new("/etc/ld.so.conf"), &mut directories, 0);
     let built_in = [
-        "/lib/x86_64-linux-gnu",
-        "/usr/lib/x86_64-linux-gnu",
-        "/lib64",
-        "/usr/lib64",
-        "/lib",
+        "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib",
         "/usr/lib",
     ];
     directories.extend(built_in.map(PathBuf::from));

@@ -63,16 +63,8 @@ fn plan_on((name, model, scheduler): Stack, workload: &str) -> Plan {
         schedulers: words(&["none", "mq-deadline", "bfq"]),
         kernel_filesystems: words(&["ext2", "ext3", "ext4", "xfs", "btrfs", "jfs"]),
         programs: words(&[
-            "mkfs.ext2",
-            "mkfs.ext3",
-            "mkfs.ext4",
-            "e2fsck",
-            "mkfs.xfs",
-            "xfs_repair",
-            "mkfs.btrfs",
-            "btrfs",
-            "mkfs.jfs",
-            "jfs_fsck",
+            "mkfs.ext2", "mkfs.ext3", "mkfs.ext4", "e2fsck", "mkfs.xfs", "xfs_repair",
+            "mkfs.btrfs", "btrfs", "mkfs.jfs", "jfs_fsck",
         ]),
         ..BackendFacts::default()
     };

@@ -60,7 +60,6 @@ pub(super) fn run(
         device_file: None,
         raw: false,
         seed,
-        cpus: &[],
         stop,
         device_bytes: target::free_bytes(directory)
             .map_err(WorkloadError::file("find the free space of", directory))?,

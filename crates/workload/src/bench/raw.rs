@@ -35,7 +35,6 @@ pub(super) fn run(
         device_file: target.writable,
         raw: true,
         seed,
-        cpus: &[],
         stop,
         device_bytes: rustix::fs::seek(&file, SeekFrom::End(0))
             .map_err(WorkloadError::file("find the size of", target.path))?,

@@ -62,7 +62,11 @@ impl Names {
             let size = params.min_size.0 + if more == 0 { 0 } else { rng.index(more + 1) as u64 };
             files.push((c_string(&path), size));
         }
-        let order = (!sequential).then(|| shuffled(files.len(), &mut rng));
+        let order = (!sequential).then(|| {
+            let mut order: Vec<u32> = (0..files.len() as u32).collect();
+            rng.shuffle(&mut order);
+            order
+        });
         Self { files, directories: directories.iter().map(|name| c_string(name)).collect(), order }
     }
 }
@@ -76,14 +80,6 @@ fn push_characters(path: &mut String, count: usize, rng: &mut Rng) {
 fn c_string(text: &str) -> CString {
     // Made of letters, digits and slashes.
     CString::new(text).unwrap_or_default()
-}
-
-fn shuffled(count: usize, rng: &mut Rng) -> Vec<u32> {
-    let mut order: Vec<u32> = (0..count as u32).collect();
-    for last in (1..order.len()).rev() {
-        order.swap(last, rng.index(last + 1));
-    }
-    order
 }
 
 fn open_root(root: &Path) -> Result<OwnedFd, WorkloadError> {

@@ -85,11 +85,7 @@ impl Measure {
 
 /// Compressibility and repetition of the written data.
 pub(super) fn data_shape(params: &IoParams) -> DataShape {
-    DataShape {
-        zero_percent: params.compressible,
-        repeated_percent: params.repeated,
-        by_offset: false,
-    }
+    DataShape::of(params.compressible, params.repeated)
 }
 
 /// The job that the parameters describe.

@@ -125,7 +125,7 @@ impl Step for Populate {
         ];
         let data = match self.setting.params.content {
             FileContent::Random => data_shape(&self.setting.params),
-            FileContent::Stamped => DataShape { zero_percent: 100, ..DataShape::default() },
+            FileContent::Stamped => DataShape::of(100, 0),
         };
         let manner = Manner { direct, data, label: &name };
         let mut outcome = StepOutcome::default();

@@ -36,7 +36,6 @@ fn raw(device_bytes: u64) -> StepContext<'static> {
         device_file: None,
         raw: true,
         seed: 0,
-        cpus: &[],
         stop: None,
         device_bytes,
         sector_bytes: 512,

@@ -56,9 +56,7 @@ impl Order {
             return Self::Drawn { rng, left: records, records };
         }
         let mut left: Vec<u32> = (0..records as u32).collect();
-        for index in (1..left.len()).rev() {
-            left.swap(index, rng.below(index as u64 + 1) as usize);
-        }
+        rng.shuffle(&mut left);
         Self::Shuffled { left }
     }
 }

@@ -55,11 +55,7 @@ impl Content {
     /// The content of an unpacked copy of this name in a trial of this seed.
     #[must_use]
     pub fn of_copy(params: &MailParams, seed: u64, copy: &str) -> Self {
-        let shape = DataShape {
-            zero_percent: params.compressible,
-            repeated_percent: params.repeated,
-            by_offset: false,
-        };
+        let shape = DataShape::of(params.compressible, params.repeated);
         Self::shaped(derive_seed(seed, copy), shape)
     }
 

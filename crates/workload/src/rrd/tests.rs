@@ -349,7 +349,6 @@ fn every_poll_is_of_a_later_time_and_writes_its_counters() {
         device_file: None,
         raw: false,
         seed: 1,
-        cpus: &[],
         stop: None,
         device_bytes: 1 << 30,
         sector_bytes: 512,

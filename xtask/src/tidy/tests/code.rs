@@ -227,9 +227,7 @@ fn f() {
         .collect();
     assert_eq!(in_stats(text), expected);
     for path in [
-        "crates/cli/src/x.rs",
-        "crates/testing/src/lib.rs",
-        "xtask/src/x.rs",
+        "crates/cli/src/x.rs", "crates/testing/src/lib.rs", "xtask/src/x.rs",
         "crates/stats/benches/b.rs",
     ] {
         assert_eq!(found(&[(path, text)]), [""; 0], "{path}");

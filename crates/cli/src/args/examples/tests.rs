@@ -24,7 +24,7 @@ fn every_command_has_examples() {
 #[test]
 fn every_example_is_a_command_line_that_is_taken() {
     let mut seen = 0;
-    for (_, text) in super::EXAMPLES {
+    for (_, text) in super::entries() {
         // A backslash continues a command in the next line.
         let text: String = text.split("\\\n").map(str::trim_start).collect();
         for line in text.lines().filter_map(|line| line.strip_prefix("  ")) {
@@ -44,7 +44,7 @@ fn every_example_is_a_command_line_that_is_taken() {
 
 #[test]
 fn every_line_of_a_list_fits_80_columns() {
-    let lines = super::EXAMPLES.iter().flat_map(|(_, text)| text.lines());
+    let lines = super::entries().flat_map(|(_, text)| text.lines());
     let wide: Vec<&str> =
         lines.filter(|line| line.starts_with(' ') && line.chars().count() > 80).collect();
     assert_eq!(wide, Vec::<&str>::new());

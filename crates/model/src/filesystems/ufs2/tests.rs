@@ -125,13 +125,8 @@ fn every_count_agrees_with_the_maps_for_many_sizes() {
 #[test]
 fn every_count_agrees_with_the_maps_for_many_options() {
     for arguments in [
-        "-O 2 -f 4096",
-        "-b 16384 -f 2048",
-        "-b 8192 -f 1024 -i 4096",
-        "-b4096 -f512",
-        "-b 4096 -f 4096",
-        "-i 1000000 -m 0",
-        "-i 4096",
+        "-O 2 -f 4096", "-b 16384 -f 2048", "-b 8192 -f 1024 -i 4096", "-b4096 -f512",
+        "-b 4096 -f 4096", "-i 1000000 -m 0", "-i 4096",
     ] {
         check(Bytes::mib(200), arguments);
     }

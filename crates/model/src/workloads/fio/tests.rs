@@ -37,27 +37,12 @@ bs=8k
 fn options_that_run_programs_or_write_elsewhere_are_refused_in_words() {
     let elsewhere = "leave it out: it may run a program, write elsewhere or change the machine";
     for option in [
-        "exec_prerun=touch /tmp/x",
-        "exec_postrun=touch /tmp/x",
-        "write_bw_log=/tmp/x",
-        "write_lat_log=x",
-        "write_iolog=/tmp/x",
-        "read_iolog=/tmp/x",
-        "replay_redirect=/dev/sda",
-        "ioscheduler=none",
-        "cgroup=x",
-        "uid=0",
-        "mem=mmaphuge:/tmp/x",
-        "hugepage-size=2m",
-        "verify_state_load=1",
-        "profile=x",
-        "trigger=touch /tmp/x",
-        "program=/bin/sh",
-        "buffer_pattern=/etc/passwd",
-        "verify_pattern=/etc/passwd",
-        "verify_async_cpus=0",
-        "donorname=x",
-        "hostname=example.org",
+        "exec_prerun=touch /tmp/x", "exec_postrun=touch /tmp/x", "write_bw_log=/tmp/x",
+        "write_lat_log=x", "write_iolog=/tmp/x", "read_iolog=/tmp/x", "replay_redirect=/dev/sda",
+        "ioscheduler=none", "cgroup=x", "uid=0", "mem=mmaphuge:/tmp/x", "hugepage-size=2m",
+        "verify_state_load=1", "profile=x", "trigger=touch /tmp/x", "program=/bin/sh",
+        "buffer_pattern=/etc/passwd", "verify_pattern=/etc/passwd", "verify_async_cpus=0",
+        "donorname=x", "hostname=example.org",
     ] {
         let key = option.split('=').next().unwrap();
         assert_eq!(

@@ -91,11 +91,8 @@ fn a_request_that_the_driver_gave_back_counts_from_its_second_issue() {
 #[test]
 fn the_second_end_of_a_flushed_write_ends_no_other_request() {
     let lines = [
-        "0.000000 7 D FWS 64 + 8",
-        "0.000001 7 D WS 72 + 8",
-        "0.000004 0 C FWS 64 + 8",
-        "0.000005 0 C WS 72 + 0",
-        "0.000900 0 C WS 72 + 8",
+        "0.000000 7 D FWS 64 + 8", "0.000001 7 D WS 72 + 8", "0.000004 0 C FWS 64 + 8",
+        "0.000005 0 C WS 72 + 0", "0.000900 0 C WS 72 + 8",
     ];
     assert_eq!(rows(&lines), [(0, Some(4), 64), (1, Some(899), 72)]);
     // A flush alone has the letter of a write and no place.

@@ -16,13 +16,7 @@ fn what_is_overwritten_or_removed_unseen_is_unknown() {
         writer.initial(entry).unwrap();
     }
     let paths = [
-        "/whole/a",
-        "/whole/new",
-        "/part/a",
-        "/part/b",
-        "/else/cut",
-        "/else/fresh",
-        "/else/read",
+        "/whole/a", "/whole/new", "/part/a", "/part/b", "/else/cut", "/else/fresh", "/else/read",
         "/else/cut",
     ];
     for (id, path) in (0..).zip(paths) {

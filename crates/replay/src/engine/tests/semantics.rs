@@ -246,9 +246,7 @@ fn a_replaying_thread_has_its_root_and_three_capabilities() {
     let options = Options { stop: Some(Arc::clone(&stop)), ..Options::default() };
     // CHOWN is 0, DAC_OVERRIDE 1, FOWNER 3.
     let kept = [
-        "CapInh: 0000000000000000",
-        "CapAmb: 0000000000000000",
-        "CapEff: 000000000000000b",
+        "CapInh: 0000000000000000", "CapAmb: 0000000000000000", "CapEff: 000000000000000b",
         "CapPrm: 000000000000000b",
     ];
     let expected = (kept.map(str::to_owned).into(), target.path().canonicalize().unwrap());

@@ -44,7 +44,7 @@ fn lanes(plan: &Plan) -> Vec<Vec<Row>> {
 fn operations_are_calls_of_as_many_threads_as_were_in_flight() {
     let plan = depth_of_two().plan(&Choice::default()).unwrap();
     let recorded = plan.recorded();
-    assert_eq!((recorded.threads, recorded.asynchronous, recorded.planned), (1, 3, 5));
+    assert_eq!((recorded.asynchronous, recorded.planned), (3, 5));
     assert_eq!(recorded.skipped.get(&Reason::Submission), Some(&2));
     // All in the ring of thread 1.
     let submitters: Vec<_> = plan.lanes.iter().map(|lane| lane.submitter).collect();

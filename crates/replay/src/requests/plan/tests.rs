@@ -33,7 +33,7 @@ fn a_request_without_a_completion_holds_no_other_back() {
     assert_eq!(order(&plan), [(0, 0, 0), (50, 50, 0), (50, 50, 0)]);
     let completes: Vec<u32> = plan.all.iter().map(|one| one.completes).collect();
     assert_eq!(completes, [u32::MAX, 0, 1]);
-    assert_eq!((plan.recorded().unfinished, plan.recorded().inside_ns), (1, None));
+    assert_eq!(plan.recorded().inside_ns, None);
 }
 
 #[test]
@@ -47,11 +47,11 @@ fn the_busiest_device_is_chosen_and_unknown_operations_are_counted() {
     ];
     let plan = planned(&all).unwrap();
     let recorded = plan.recorded();
-    assert_eq!((recorded.device, recorded.requests, recorded.left_out), (2, 2, 1));
+    assert_eq!((plan.all.len(), recorded.left_out), (2, 1));
     assert!(recorded.writes);
     let (_folder, trace) = trace_of(&all);
     let choice = RequestChoice { device: Some(1), ..RequestChoice::default() };
-    assert_eq!(plan_requests(&trace, &choice).unwrap().recorded().requests, 1);
+    assert_eq!(plan_requests(&trace, &choice).unwrap().all.len(), 1);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Time spent in the judged step, by value of the axis that matters most.
 
 use crate::axes::axes;
+use crate::durability;
 use crate::records::{JudgedStep, Outcomes};
 use seekwell_model::answer::{Answer, TimeRow, TimeSpent};
 use seekwell_model::plan::Plan;
@@ -14,6 +15,8 @@ pub(super) fn spent(plan: &Plan, outcomes: &Outcomes, answer: &Answer) -> Option
     let (names, design) = axes(plan, plan.ranked());
     let found = answer.axes.first()?;
     let axis = names.iter().position(|axis| axis.name == found.axis)?;
+    // As in the answer, without stacks that may lose what the pick keeps.
+    let barred = durability::ineligible(plan, outcomes);
     let values = found.left.iter().chain(found.out.iter().map(|out| &out.value));
     let row = |value: &String| {
         let level = names[axis].values.iter().position(|known| known == value)?;
@@ -21,7 +24,9 @@ pub(super) fn spent(plan: &Plan, outcomes: &Outcomes, answer: &Answer) -> Option
             .values()
             .filter(|(trial, _)| {
                 let stack = plan.candidates[trial.candidate as usize].stack as usize;
-                stack < design.stacks() && design.level(stack, axis) == level
+                stack < design.stacks()
+                    && design.level(stack, axis) == level
+                    && !barred.contains(&stack)
             })
             .filter_map(|(_, outcome)| outcome.judged.as_deref())
             .collect();

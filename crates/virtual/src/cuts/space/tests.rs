@@ -91,7 +91,6 @@ fn a_real_filesystem_makes_every_call() {
         device_file: None,
         raw: false,
         seed: 1,
-        cpus: &[],
         stop: None,
         device_bytes: 0,
         sector_bytes: 512,

@@ -54,7 +54,7 @@ fn a_seed_gives_the_same_content() {
 
 #[test]
 fn content_is_as_compressible_and_as_repeated_as_asked() {
-    let shape = DataShape { zero_percent: 50, repeated_percent: 25, by_offset: false };
+    let shape = DataShape::of(50, 25);
     let mut content = Content::shaped(6, shape);
     let files: Vec<Vec<u8>> = (0..8).map(|_| file(&mut content, 64 << 10)).collect();
     for one in &files {

@@ -55,17 +55,9 @@ fn titles_columns_and_axes_are_whole_at_every_width() {
         let lines: Vec<&str> = text.lines().map(|line| line.trim_matches('"').trim_end()).collect();
         let text = lines.join("\n").replace("device latency   depth", "latency, depth");
         for word in [
-            "kB/s  max 12902",
-            "aqu-sz  max 0.0",
-            "%util  max 50",
-            "r_await",
-            "latency, depth 1.5, max 2",
-            "100 % sequential",
-            "place on the device",
-            "512 MB",
-            "0└",
-            "-1 s",
-            "q leaves",
+            "kB/s  max 12902", "aqu-sz  max 0.0", "%util  max 50", "r_await",
+            "latency, depth 1.5, max 2", "100 % sequential", "place on the device", "512 MB", "0└",
+            "-1 s", "q leaves",
         ] {
             assert!(text.contains(word), "{width}: {word} is missing:\n{text}");
         }
@@ -95,15 +87,8 @@ fn with_events_latency_size_depth_and_place_are_there() {
     seen.add(sample(1_000_000_000), Some(batch));
     let text = shown(&seen, 120, 30);
     for word in [
-        "r_await",
-        "%util",
-        "≤128 µs",
-        "100%",
-        "≤4 KiB",
-        "depth 1.5, max 2",
-        "100 % sequential",
-        "place on the device",
-        "q leaves",
+        "r_await", "%util", "≤128 µs", "100%", "≤4 KiB", "depth 1.5, max 2", "100 % sequential",
+        "place on the device", "q leaves",
     ] {
         assert!(text.contains(word), "{word} is missing:\n{text}");
     }

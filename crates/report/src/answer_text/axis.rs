@@ -1,0 +1,210 @@
+//! The answer for each axis in a sentence.
+
+use super::names::by_name;
+use super::{AxisLine, Effect, Said, Sides, size, word};
+use crate::number::percent;
+use seekwell_model::answer::{AxisAnswer, Depends, Trend, ValueOut};
+
+/// Values of an axis that may differ by more than this are not said to be within it of each other: that
+/// would read as if they were alike.
+const UNRESOLVED: f64 = 0.25;
+/// Values of an axis in its line at most.
+const VALUES: usize = 3;
+
+impl Said<'_> {
+    pub(super) fn axis_lines(&self) -> Vec<AxisLine> {
+        let line = |axis: &AxisAnswer| AxisLine {
+            axis: axis.axis.clone(),
+            matters: self.differing(axis).next().is_some() || axis.depends.iter().any(is_shown),
+            text: format!("{}.", self.axis(axis).trim_end_matches('.')),
+        };
+        self.answer.axes.iter().map(line).collect()
+    }
+
+    fn axis(&self, axis: &AxisAnswer) -> String {
+        if !axis.depends.is_empty() {
+            return self.depends(axis);
+        }
+        let differing: Vec<&ValueOut> = self.differing(axis).collect();
+        if differing.is_empty() && !axis.out.is_empty() && axis.left.len() < 2 {
+            return "no difference".to_owned();
+        }
+        let mut text = self.left(axis);
+        let out = self.values_out(&differing);
+        if !out.is_empty() {
+            text.push_str(if text.is_empty() { "" } else { "; " });
+            text.push_str(&out);
+        }
+        if let Some(trend) = &axis.trend {
+            text.push_str(&format!("; {}", self.trend(trend)));
+        }
+        text
+    }
+
+    /// The values of an axis that are left, and how far they differ.
+    fn left(&self, axis: &AxisAnswer) -> String {
+        let over = match axis.over.as_str() {
+            "" => String::new(),
+            over => format!(" averaged over {over}"),
+        };
+        let single = |within: f64| match axis.single {
+            Some(single) if single > within && !axis.over.is_empty() => {
+                format!(" (up to {} in single combinations)", percent(single))
+            }
+            _ => String::new(),
+        };
+        match (axis.left.as_slice(), axis.within) {
+            ([], _) => String::new(),
+            ([only], _) if axis.out.iter().any(|out| self.is_better_on_average(out)) => {
+                format!("{only} is best with the pick")
+            }
+            ([only], _) => format!("{only} is best"),
+            (left, Some(within)) if within > UNRESOLVED => {
+                let who = match axis.out.as_slice() {
+                    [] => String::new(),
+                    _ => format!("{} are ", by_name(left).text),
+                };
+                let apart = match within {
+                    // Trials that vary by so much set no bound worth a number.
+                    wide if wide >= 1.0 => String::new(),
+                    within => format!(", at most {} apart{over}", percent(within)),
+                };
+                format!("{who}too close to call{apart}")
+            }
+            (_, Some(within)) if axis.out.is_empty() => {
+                let comma = if over.is_empty() { "" } else { "," };
+                let above = match within {
+                    none if none < size::NOTHING => String::new(),
+                    within => format!(" above {}", percent(within)),
+                };
+                format!("no difference{above}{comma}{over}{}", single(within))
+            }
+            (left, Some(within)) => format!(
+                "{}, within {} of each other{over}{}",
+                alternatives(left),
+                percent(within),
+                single(within)
+            ),
+            (left, None) => format!("{} are too close to call", by_name(left).text),
+        }
+    }
+
+    /// Returns true for a value whose stacks are all out and that is better than the best value on average.
+    fn is_better_on_average(&self, out: &ValueOut) -> bool {
+        self.effect(out.ratio, out.low, out.high).to < 1.0
+    }
+
+    /// Values that are out by a difference that can be noticed.
+    fn differing<'s>(&'s self, axis: &'s AxisAnswer) -> impl Iterator<Item = &'s ValueOut> {
+        let differs = |out: &&ValueOut| !self.effect(out.ratio, out.low, out.high).is_nothing();
+        axis.out.iter().filter(differs)
+    }
+
+    /// Values that are out with their sizes; of a long list the range alone, or the first if they were
+    /// compared with different values.
+    fn values_out(&self, out: &[&ValueOut]) -> String {
+        let one = |out: &&ValueOut| {
+            let effect = self.effect(out.ratio, out.low, out.high);
+            if self.is_better_on_average(out) {
+                let (worse, better) = (out.against.as_str(), out.value.as_str());
+                let sides = Sides { worse, is_plural: false, better, both: true };
+                return format!("{} on average", self.measure.clause(&sides, effect.turned()));
+            }
+            let sides =
+                Sides { worse: &out.value, is_plural: false, better: &out.against, both: true };
+            self.measure.clause(&sides, effect)
+        };
+        let listed = |out: &[&ValueOut]| out.iter().map(one).collect::<Vec<_>>().join("; ");
+        // Those that are better on average are no part of a range of costs.
+        let (better, worse): (Vec<&ValueOut>, Vec<&ValueOut>) =
+            out.iter().partition(|out| self.is_better_on_average(out));
+        let (Some(first), true) = (worse.first(), worse.len() > VALUES) else { return listed(out) };
+        let range = Effect::range(self.view.verdict.better, worse.iter().map(|out| out.ratio));
+        let said = match range.filter(|_| worse.iter().all(|one| one.against == first.against)) {
+            Some(range) => {
+                let the = if better.is_empty() { "the " } else { "" };
+                let worse = format!("{the}{} others", word(worse.len()));
+                let sides =
+                    Sides { worse: &worse, is_plural: true, better: &first.against, both: true };
+                self.measure.clause(&sides, range)
+            }
+            None => {
+                let more = worse.len() - VALUES;
+                let are = if more == 1 { "is" } else { "are" };
+                format!("{}; {more} more {are} out", listed(&worse[..VALUES]))
+            }
+        };
+        [said, listed(&better)]
+            .into_iter()
+            .filter(|text| !text.is_empty())
+            .collect::<Vec<_>>()
+            .join("; ")
+    }
+
+    fn depends(&self, axis: &AxisAnswer) -> String {
+        let others: Vec<&str> = self
+            .axes
+            .names()
+            .iter()
+            .filter(|name| !axis.axis.starts_with(**name))
+            .copied()
+            .collect();
+        let on = match others.as_slice() {
+            [only] => format!("the {only}"),
+            _ => "the rest of the stack".to_owned(),
+        };
+        let with = |one: &Depends| {
+            let sides =
+                Sides { worse: &one.worst, is_plural: false, better: &one.best, both: true };
+            let size = self.measure.clause(&sides, self.effect(one.ratio, one.low, one.high));
+            format!("with {} {size}", one.with)
+        };
+        let (mut shown, alike): (Vec<&Depends>, Vec<_>) =
+            axis.depends.iter().partition(|one| is_shown(one));
+        if shown.is_empty() {
+            return format!("depends on {on}, but no combination shows a difference by itself");
+        }
+        let more = if shown.len() > VALUES { shown.len() - 1 } else { 0 };
+        if more > 0 {
+            // The largest difference alone: a list of many says nothing.
+            shown.sort_by(|one, other| other.ratio.ln().abs().total_cmp(&one.ratio.ln().abs()));
+            shown.truncate(1);
+        }
+        let mut parts: Vec<String> = shown.iter().map(|one| with(one)).collect();
+        if more > 0 {
+            parts.push(format!("{more} more combinations differ too, by less"));
+        }
+        match alike.as_slice() {
+            [] => {}
+            [only] => parts.push(format!("with {} no difference is shown", only.with)),
+            many => parts.push(format!("with {} others no difference is shown", many.len())),
+        }
+        format!("depends on {on}: {}", parts.join("; "))
+    }
+
+    fn trend(&self, trend: &Trend) -> String {
+        let effect = self.effect(trend.ratio, trend.low, trend.high);
+        let steady = if trend.steady { ", step by step" } else { "" };
+        let range = format!("from {} to {}", trend.from, trend.to);
+        if effect.from < 1.0 {
+            return format!("{range} it gets {}{steady}", self.measure.gain(effect.turned()));
+        }
+        let sides = Sides { worse: "it", is_plural: false, better: &trend.from, both: false };
+        format!("{range} {}{steady}", self.measure.clause(&sides, effect))
+    }
+}
+
+/// True if the interval of the two values leaves out that they are alike.
+fn is_shown(one: &Depends) -> bool {
+    one.low.is_some_and(|low| low > 1.0) || one.high.is_some_and(|high| high < 1.0)
+}
+
+/// `ext4 or xfs`.
+fn alternatives(values: &[String]) -> String {
+    match values {
+        [] => String::new(),
+        [only] => only.clone(),
+        [rest @ .., last] if values.len() <= VALUES => format!("{} or {last}", rest.join(", ")),
+        _ => format!("{} or {} others", values[..VALUES - 1].join(", "), values.len() - VALUES + 1),
+    }
+}
