@@ -237,24 +237,6 @@ impl<'a> Tuning<'a> {
         self.spaces.iter().map(|one| one.filesystem.name)
     }
 
-    /// Every configuration in which only these axes of each filesystem differ from the default: an exhaustive set, to
-    /// judge a search by.
-    #[must_use]
-    pub fn every(&self, axes: &[Vec<usize>]) -> Vec<Point> {
-        let of_space = |(space, varied): (usize, &Vec<usize>)| {
-            let all = self.spaces[space].space().axes;
-            let mut points = vec![Point { space, levels: vec![0; all.len()] }];
-            for axis in varied.iter().filter(|axis| **axis < all.len()) {
-                let each = |point: &Point| {
-                    (0..all[*axis]).map(|level| point.with(*axis, level)).collect::<Vec<_>>()
-                };
-                points = points.iter().flat_map(each).collect();
-            }
-            points
-        };
-        axes.iter().enumerate().take(self.spaces.len()).flat_map(of_space).collect()
-    }
-
     /// Searches with at most `most` trials; `progress` hears how many are done, and the label of the best so far.
     ///
     /// # Errors
@@ -321,7 +303,7 @@ impl<'a> Tuning<'a> {
     ///
     /// # Errors
     /// When a guest fails, or the search is interrupted.
-    pub fn measure(
+    fn measure(
         &self,
         points: &[Point],
         rounds: u32,

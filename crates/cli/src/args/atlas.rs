@@ -105,10 +105,6 @@ pub struct TuneArgs {
     /// Print the run of the best few as JSON on standard output
     #[arg(long)]
     pub json: bool,
-    /// Search nothing: measure every configuration in which these axes differ, by number for each filesystem, such as
-    /// 0,1,8;0,7 and print them as CSV; to judge the search by
-    #[arg(long, value_name = "AXES", hide = true)]
-    pub every: Option<String>,
     /// Number of parallel trials [default: one for each CPU]; does not affect results
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,

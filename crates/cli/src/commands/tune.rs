@@ -8,8 +8,6 @@ use crate::{machine, terminal};
 use seekwell_session::atlas::{lab, load};
 use seekwell_session::{LabText, Options, Session, Tuned, Tuning};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// Searches, says what single options do, and runs the best few.
 ///
@@ -49,9 +47,6 @@ pub fn run(session: &Session, arguments: &TuneArgs) -> Result<Exit, Failure> {
         arguments.trials
     ));
     let stop = machine::stop_on_interrupt()?;
-    if let Some(axes) = &arguments.every {
-        return every(&tuning, axes, &stop);
-    }
     let tuned = tuning.search(usize::from(arguments.trials), &stop, &mut |done, best| {
         terminal::talk(&format!("{done} trials; best so far {best}"));
     })?;
@@ -69,26 +64,6 @@ pub fn run(session: &Session, arguments: &TuneArgs) -> Result<Exit, Failure> {
     write_lab(&lab_path, &tuned.lab, &options)?;
     run::carry_out(planned, &path, false, false)?;
     run::conclude(&path, arguments.json)
-}
-
-/// Configurations of one plan.
-const BATCH: usize = 64;
-
-/// Measures an exhaustive set; prints a row as soon as it is known, with the levels of its axes and the value, lower
-/// being better.
-fn every(tuning: &Tuning<'_>, axes: &str, stop: &Arc<AtomicBool>) -> Result<Exit, Failure> {
-    let numbers = |list: &str| list.split(',').map(str::parse).collect::<Result<Vec<usize>, _>>();
-    let axes = axes.split(';').map(numbers).collect::<Result<Vec<_>, _>>();
-    let axes = axes.map_err(|error| Failure::Usage(format!("--every: {error}")))?;
-    terminal::data("space,levels,value");
-    for batch in tuning.every(&axes).chunks(BATCH) {
-        for (point, value) in batch.iter().zip(tuning.measure(batch, 1, stop)?) {
-            let levels: Vec<String> = point.levels.iter().map(ToString::to_string).collect();
-            let value = value.map_or_else(String::new, |value| format!("{value:.9e}"));
-            terminal::data(&format!("{},{},{value}", point.space, levels.join(".")));
-        }
-    }
-    Ok(Exit::Done)
 }
 
 /// The effects of single options: those that matter a line each, the others in one.
