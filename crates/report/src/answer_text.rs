@@ -18,7 +18,7 @@ use seekwell_model::warning::{Phase, Warning, WarningCode};
 use std::borrow::Cow;
 
 pub(crate) use names::Axes;
-pub(crate) use size::{Effect, Measure, Sides};
+pub(crate) use size::{Effect, FACTOR, Measure, Sides};
 
 #[cfg(test)]
 mod tests;
@@ -389,9 +389,8 @@ impl Said<'_> {
             let values: Vec<&str> =
                 values.iter().filter(|(of, _)| of == axis).map(|(_, value)| *value).collect();
             // A list of small and large differences would give the small ones the size of the large.
-            let is_small = |value: &&str| {
-                self.of_value(axis, value).is_some_and(|effect| effect.to < size::FACTOR)
-            };
+            let is_small =
+                |value: &&str| self.of_value(axis, value).is_some_and(|effect| effect.to < FACTOR);
             let (small, large): (Vec<&str>, Vec<&str>) = values.into_iter().partition(is_small);
             for values in [small, large].iter().filter(|values| !values.is_empty()) {
                 self.out_values(axis, values, &mut said);

@@ -6,7 +6,7 @@
 mod questions;
 mod site;
 
-use crate::answer_text::{AnswerText, answer, joined};
+use crate::answer_text::{AnswerText, FACTOR, answer, joined};
 use crate::factor::{benefit, factor};
 use crate::model_error::on_device;
 use crate::number::{Scale, percent, unit_of};
@@ -270,8 +270,6 @@ impl Entry {
     }
 }
 
-/// Smallest factor that is no percentage.
-const FACTOR: f64 = 1.5;
 /// Unit of a factor.
 const AS_SLOW: &str = " as slow";
 

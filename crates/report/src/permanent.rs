@@ -420,10 +420,8 @@ fn udev_steps(stack: &Stack, record: &Record, names: &Names) -> Vec<(&'static st
     let mut rules: Vec<String> = data.into_iter().collect();
     if let Some(journal) = &record.in_force.journal {
         rules.push(udev_rule(stack, journal, true));
-        disks.push(match &stack.journal.external {
-            Some(Backing::Disk { path } | Backing::Partition { path }) => whole_disk(path),
-            _ => JOURNAL_DISK.to_owned(),
-        });
+        let journal = names.journal.as_deref().unwrap_or(JOURNAL_DISK);
+        disks.push(whole_disk(Path::new(journal)));
     }
     if rules.is_empty() {
         return Vec::new();

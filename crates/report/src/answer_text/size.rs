@@ -8,7 +8,7 @@ use seekwell_model::metrics::Unit;
 use seekwell_model::verdict::Verdict;
 
 /// Smallest ratio that is written as a factor; lower ones are per cent.
-pub(super) const FACTOR: f64 = 1.5;
+pub(crate) const FACTOR: f64 = 1.5;
 /// Smallest difference that is written.
 pub(super) const NOTHING: f64 = 5e-4;
 

@@ -256,7 +256,7 @@ fn row(page: &mut Page, entry: &Entry, cell: &Cell, worst: f64) {
     page.element("</td><td>", &cell.survives.map_or_else(|| DASH.to_owned(), class), "</td>");
 }
 
-/// A cell against the leader, which is the pick, with the interval.
+/// A cell against the leader, which is the pick, as the interval of their ratio allows.
 fn against(entry: &Entry, cell: &Cell) -> String {
     match entry.against_leader(cell) {
         None => DASH.to_owned(),

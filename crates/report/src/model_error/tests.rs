@@ -203,6 +203,21 @@ fn equal_stacks_are_equal_on_the_model() {
 }
 
 #[test]
+fn an_answer_without_a_bound_has_the_error_of_its_leaders_model() {
+    let mut view = run(ONE, missed("small-writes", 1.19), writes(4096));
+    view.verdict.kind = VerdictKind::Unresolved;
+    // A run in progress has every stack here.
+    view.verdict.stacks.reverse();
+    let found = on_device(&view).unwrap();
+    assert_eq!((found.holds, found.advantage), (None, None));
+    let said = &found.sentences[0];
+    assert!(
+        said.starts_with("Real devices may differ: the model of disk misses small writes"),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_stack_that_may_lose_data_is_no_rival() {
     let mut view = run(ONE, missed("small-writes", 1.19), writes(4096));
     let label = view.verdict.ratios[1].stack.clone();

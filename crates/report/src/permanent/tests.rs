@@ -66,13 +66,15 @@ fn an_external_journal_is_in_every_line() {
         },
     );
     assert_eq!(
-        lines(&permanent)[..5],
+        lines(&permanent)[..7],
         [
             "mke2fs -b 4096 -O journal_dev /dev/JOURNAL-DISK",
             "mkfs.ext4 -b 4096 -J device=/dev/JOURNAL-DISK /dev/DISK",
             "/dev/DISK /MOUNT-POINT ext4 data=writeback,noatime 0 2",
             "ACTION==\"add|change\", SUBSYSTEM==\"block\", ENV{DEVTYPE}==\"disk\", KERNEL==\"DISK\", ATTR{queue/scheduler}=\"none\", ATTR{queue/nr_requests}=\"128\", ATTR{queue/read_ahead_kb}=\"128\"",
             "ACTION==\"add|change\", SUBSYSTEM==\"block\", ENV{DEVTYPE}==\"disk\", KERNEL==\"JOURNAL-DISK\", ATTR{queue/scheduler}=\"none\"",
+            "udevadm control --reload",
+            "udevadm trigger --action=change /dev/DISK /dev/JOURNAL-DISK",
         ]
     );
 }

@@ -23,3 +23,12 @@ fn an_older_file_is_shown_with_the_verdict_of_today_and_keeps_its_own_in_json() 
     assert_eq!(json["verdict"]["method"], 0);
     assert!(json.as_object().unwrap().contains_key("answer"));
 }
+
+#[test]
+fn a_stack_that_keeps_less_by_todays_rules_is_no_longer_picked() {
+    let kept = "../../benches/runs/virtual/cuts/fast-commit.seekwell";
+    let file = RunFile::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join(kept)).unwrap();
+    let view = view_as_text(&file).unwrap();
+    assert_eq!(view.stored.as_ref().unwrap().stacks, ["fast-commit"]);
+    assert_eq!(view.verdict.stacks, ["ext4"]);
+}
