@@ -3,7 +3,7 @@
 
 use crate::answer_text::{Effect, Measure, Sides, answer};
 use crate::devices;
-use crate::factor::list;
+use crate::factor::{list, list_with};
 use crate::model_error::on_device;
 use crate::noise::noise;
 use crate::number::percent;
@@ -286,7 +286,7 @@ fn laboratory(evidence: &Evidence) -> Vec<String> {
     let clear: Vec<String> = found(false).map(|check| check.name.clone()).collect();
     if !clear.is_empty() {
         let effects = if clear.len() == 1 { "effect" } else { "effects" };
-        said.push(format!("No {} {effects} detected", list(&clear).replace(" and ", " or ")));
+        said.push(format!("No {} {effects} detected", list_with(&clear, "or")));
     }
     said
 }

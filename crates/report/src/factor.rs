@@ -29,9 +29,14 @@ pub(crate) fn factor(value: f64) -> String {
 
 /// `a`, `a and b`, `a, b and c`.
 pub(crate) fn list(names: &[String]) -> String {
-    match names {
-        [] => "none".to_owned(),
-        [only] => only.clone(),
-        [rest @ .., last] => format!("{} and {last}", rest.join(", ")),
+    if names.is_empty() { "none".to_owned() } else { list_with(names, "and") }
+}
+
+/// The same with another word before the last name; empty without one.
+pub(crate) fn list_with<T: AsRef<str>>(names: &[T], word: &str) -> String {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    match names.as_slice() {
+        [rest @ .., last] if !rest.is_empty() => format!("{} {word} {last}", rest.join(", ")),
+        names => names.concat(),
     }
 }

@@ -1,6 +1,7 @@
 //! Questions that people ask, answered by the cost of each choice over the entries of the atlas.
 
 use super::{AS_SLOW, Against, Cell, EQUAL, Entry};
+use crate::factor::list_with;
 use crate::markdown::escape;
 use crate::number::percent;
 use crate::safety::class_words;
@@ -459,13 +460,6 @@ fn any_of(names: &[&str]) -> String {
 /// `a`, `a and b`, `a, b and c`.
 fn and(names: &[&str]) -> String {
     list_with(names, "and")
-}
-
-fn list_with(names: &[&str], word: &str) -> String {
-    match names {
-        [rest @ .., last] if !rest.is_empty() => format!("{} {word} {last}", rest.join(", ")),
-        _ => names.concat(),
-    }
 }
 
 /// Every question that the entries answer, as a table in Markdown. `kind` gives the kind of a model.
