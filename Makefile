@@ -7,7 +7,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: recordings decides cluster-faults cluster-pairs image layers fuzz kills layer-kills test-layers test-capture capture-cost situations marks run-file-cuts edits statistics agreement duckdb help demo demo-virtual check-virtual test web packages install
+.PHONY: recordings decides cluster-faults cluster-pairs image layers fuzz kills layer-kills test-layers test-capture capture-cost situations marks run-file-cuts edits statistics agreement duckdb help demo demo-virtual check-virtual test test-all web packages install
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -31,6 +31,9 @@ test: export CARGO_INCREMENTAL = 0
 test: packages web duckdb ## run every check and test, as root the privileged ones too; end with the counts
 	$(CARGO) test --no-run --locked --workspace --target-dir $(TARGET) --test scripts --test exports
 	$(TARGET)/debug/xtask test
+
+test-all: ## the same with all cases of what make test samples
+	SEEKWELL_ALL=1 $(MAKE) test
 
 cluster-faults: packages ## run a lab on a Slurm of its own through 50 seeded faults, as root (SEEKWELL_FAULTS=50, SEEKWELL_FAULTS_SEED; 20 minutes)
 	SEEKWELL_FAULTS=$(or $(SEEKWELL_FAULTS),50) $(CARGO) test --locked --package seekwell --test cluster random_faults -- --nocapture

@@ -10,7 +10,8 @@ fn main() {
     println!("cargo:rerun-if-changed={SOURCE}");
     let out = std::env::var_os("OUT_DIR").map(PathBuf::from).unwrap_or_default();
     let object = out.join("capture.bpf.o");
-    let names = std::iter::once("clang".to_owned()).chain((11..=22).rev().map(clang));
+    let versions = (11..=22).rev().map(|version| format!("clang-{version}"));
+    let names = std::iter::once("clang".to_owned()).chain(versions);
     let compiled = names.into_iter().any(|clang| compile(&clang, &object));
     if !compiled {
         // Looks again when a program was installed.
@@ -22,10 +23,6 @@ fn main() {
             println!("cargo:warning=cannot write {}: {error}", object.display());
         }
     }
-}
-
-fn clang(version: u32) -> String {
-    format!("clang-{version}")
 }
 
 fn compile(clang: &str, object: &Path) -> bool {

@@ -10,7 +10,7 @@ const ask = async (sql) => {
   console.log(JSON.stringify(rows, (_, value) => (typeof value === 'bigint' ? Number(value) : value)));
 };
 const from = (name) => `'${folder.replaceAll("'", "''")}/${name}.parquet'`;
-for (const name of ['trials', 'samples', 'timelines', 'histograms', 'operations', 'events', 'run']) {
+for (const name of ['trials', 'samples', 'timelines', 'histograms', 'events', 'run']) {
   await ask(`select '${name}', count(*) from ${from(name)}`);
 }
 await ask(`select distinct stack from ${from('trials')} order by 1`);

@@ -39,12 +39,6 @@ export function decode(bytes: Uint8Array): Histogram {
     }
     slot += 1;
   }
-  return fromSlots(bytes, slots, counts);
-}
-
-/** The values of slots that are not empty, by the header of a V2 histogram. */
-export function fromSlots(header: Uint8Array, slots: number[], counts: number[]): Histogram {
-  const view = new DataView(header.buffer, header.byteOffset, header.length);
   const digits = view.getInt32(12);
   const unit = Math.floor(Math.log2(Number(view.getBigInt64(16))));
   const halfBits = Math.ceil(Math.log2(2 * 10 ** digits)) - 1;

@@ -1,5 +1,6 @@
 // Heat maps: one scale and one set of colours for all of them.
 
+import { extent } from './number';
 import { Frame, margin, named, svg, type Drawing } from './plot';
 
 export interface Heat {
@@ -31,11 +32,7 @@ const MOST_LABELS = 60;
 const HEIGHT = 300;
 
 export function heatMap({ columns, rows, cells, across, say, tip }: Heat): Drawing {
-  let [low, high] = [Infinity, -Infinity];
-  for (const [, , value] of cells) {
-    low = Math.min(low, value);
-    high = Math.max(high, value);
-  }
+  const [low, high] = extent(cells.map(([, , value]) => value));
   // The smallest value is not the colour of a cell without one.
   const dark = (value: number): number => Math.round(15 + 85 * share(value, low, high)) / 100;
   const [horizontal, vertical] = [named(columns, across === undefined ? 16 : 1), named(rows, across === undefined ? 8 : 1)];

@@ -3,7 +3,7 @@
 import { colour, Frame, linear, margin, nearest, svg, type Drawing } from './plot';
 import type { Events } from './columns';
 import { heatMap } from './heat';
-import { duration, quantity, threeDigits } from './number';
+import { duration, extent, quantity, threeDigits } from './number';
 import type { SingleIo } from './run';
 
 export interface HeatSource {
@@ -38,13 +38,7 @@ const PER_DECADE = 8;
 
 export function heatOption(source: HeatSource, [from, to]: [number, number]): Drawing {
   const inside = source.points.filter(([at]) => at >= from && at <= to);
-  let low = Infinity;
-  let high = 0;
-  for (const [, ns] of inside) {
-    low = Math.min(low, ns);
-    high = Math.max(high, ns);
-  }
-  if (inside.length === 0) [low, high] = [1e3, 1e6];
+  const [low, high] = inside.length > 0 ? extent(inside.map(([, ns]) => ns)) : [1e3, 1e6];
   const first = Math.floor(Math.log10(low) * PER_DECADE);
   const rows = Math.max(1, Math.ceil(Math.log10(high) * PER_DECADE + 0.001) - first);
   const width = Math.max(1e-9, to - from);

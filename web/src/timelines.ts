@@ -3,7 +3,7 @@
 import { draw, Frame, linear, svg } from './plot';
 import type { Timeline } from './columns';
 import { harmless } from './dom';
-import { duration, threeDigits } from './number';
+import { duration, extent, threeDigits } from './number';
 import type { TrialRecord } from './run';
 
 interface Line { name: string; column: keyof Timeline; factor: number }
@@ -26,14 +26,8 @@ const GAP = 30;
 /** The largest value of each chart over all timelines shown, so that they have the same scales. */
 export function tops(timelines: Timeline[]): number[] {
   return GROUPS.map((group) => {
-    let most = 0;
-    for (const timeline of timelines) {
-      for (const line of group.lines) {
-        for (const value of timeline[line.column]) {
-          if (Number.isFinite(value)) most = Math.max(most, value * line.factor);
-        }
-      }
-    }
+    const values = timelines.flatMap((timeline) => group.lines.flatMap((line) => Array.from(timeline[line.column], (value) => value * line.factor)));
+    const [, most] = extent(values.filter(Number.isFinite));
     return group.title === '%util' ? 100 : most > 0 ? most : 1;
   });
 }

@@ -2,7 +2,7 @@
 //! drift.
 //!
 //! To add one: in the room that owns the definitions, write a pure function that returns the whole
-//! text, and name it with its file in [`documents`]. `cargo xtask docs` writes it, and `cargo xtask
+//! text, and name it with its file in [`DOCUMENTS`]. `cargo xtask docs` writes it, and `cargo xtask
 //! docs --check` fails when the committed file differs.
 //!
 //! Figures of kept runs are printed by the program: see [`printed`] for blocks in Markdown. `make test` compares
@@ -21,28 +21,15 @@ mod meaning;
 #[cfg(test)]
 mod tests;
 
-/// A generated file.
-pub struct Document {
-    /// Path from the root of the tree.
-    pub path: &'static str,
-    /// Its whole text.
-    pub generate: fn() -> String,
-}
+/// A generated file: its path from the root of the tree, and what makes its whole text.
+type Document = (&'static str, fn() -> String);
 
 /// Every generated document of the project.
-fn documents() -> Vec<Document> {
-    vec![
-        Document {
-            path: "docs/lab-reference.md",
-            generate: seekwell_spec::reference::lab_reference_markdown,
-        },
-        Document { path: "docs/meaning.md", generate: meaning::markdown },
-        Document {
-            path: "docs/warnings.md",
-            generate: seekwell_spec::reference::warnings_markdown,
-        },
-    ]
-}
+const DOCUMENTS: [Document; 3] = [
+    ("docs/lab-reference.md", seekwell_spec::reference::lab_reference_markdown),
+    ("docs/meaning.md", meaning::markdown),
+    ("docs/warnings.md", seekwell_spec::reference::warnings_markdown),
+];
 
 /// Writes each document whose text changed.
 ///
@@ -50,22 +37,30 @@ fn documents() -> Vec<Document> {
 ///
 /// When a file cannot be read or written.
 pub fn write(root: &Path) -> Result<bool> {
-    for path in write_all(root, &documents())? {
-        println!("written: {path}");
+    for (path, generate) in DOCUMENTS {
+        write_changed(root, Path::new(path), &generate())?;
     }
     let program = built(root)?;
     for (path, flag) in [(COMMAND_REFERENCE, "--reference"), (SCHEMA, "--schema")] {
-        if write_asked(root, &program, path, flag)? {
-            println!("written: {path}");
-        }
+        write_changed(root, Path::new(path), &asked(root, &program, path, flag)?)?;
     }
     for (path, text) in printed(root, &program)? {
-        let whole = root.join(&path);
-        if committed(&whole)?.as_ref() != Some(&text) {
-            fs::write(&whole, text).with_context(|| format!("cannot write {}", path.display()))?;
-            println!("written: {}", path.display());
-        }
+        write_changed(root, &path, &text)?;
     }
+    Ok(true)
+}
+
+/// Writes a document and says so; false if it has this text already.
+fn write_changed(root: &Path, path: &Path, text: &str) -> Result<bool> {
+    let whole = root.join(path);
+    if committed(&whole)?.as_deref() == Some(text) {
+        return Ok(false);
+    }
+    if let Some(folder) = whole.parent() {
+        fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    }
+    fs::write(&whole, text).with_context(|| format!("cannot write {}", whole.display()))?;
+    println!("written: {}", path.display());
     Ok(true)
 }
 
@@ -87,7 +82,7 @@ fn built(root: &Path) -> Result<PathBuf> {
 const COMMAND_REFERENCE: &str = "docs/command-reference.md";
 const SCHEMA: &str = "docs/run.schema.json";
 
-fn write_asked(root: &Path, program: &Path, path: &str, flag: &str) -> Result<bool> {
+fn asked(root: &Path, program: &Path, path: &str, flag: &str) -> Result<String> {
     let output = Command::new(program)
         .current_dir(root)
         .args(["documents", flag])
@@ -97,13 +92,7 @@ fn write_asked(root: &Path, program: &Path, path: &str, flag: &str) -> Result<bo
     if !output.status.success() {
         bail!("the program could not print {path}: {}", output.status);
     }
-    let text = String::from_utf8(output.stdout).with_context(|| format!("{path} is no text"))?;
-    let path = root.join(path);
-    if committed(&path)?.as_ref() == Some(&text) {
-        return Ok(false);
-    }
-    fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
-    Ok(true)
+    String::from_utf8(output.stdout).with_context(|| format!("{path} is no text"))
 }
 
 /// Prints each document whose committed text differs from the code's definitions or from what the program prints of
@@ -113,7 +102,11 @@ fn write_asked(root: &Path, program: &Path, path: &str, flag: &str) -> Result<bo
 ///
 /// When a file cannot be read, or the program fails.
 pub fn check(root: &Path) -> Result<bool> {
-    let mut all = check_generated(root)?;
+    let stale = stale_generated(root)?;
+    for finding in &stale {
+        println!("{finding}");
+    }
+    let mut all = stale.is_empty();
     for (path, text) in printed(root, &built(root)?)? {
         if let Some((line, what)) = differs(&root.join(&path), &text)? {
             println!(
@@ -126,45 +119,21 @@ pub fn check(root: &Path) -> Result<bool> {
     Ok(all)
 }
 
-/// The same for what the code's definitions say, without running the program.
+/// A line for each document whose committed text differs from the code's definitions, without running the program.
 ///
 /// # Errors
 ///
 /// When a file cannot be read.
-pub fn check_generated(root: &Path) -> Result<bool> {
-    let stale = stale(root, &documents())?;
-    for finding in &stale {
-        println!("{finding}");
-    }
-    Ok(stale.is_empty())
-}
-
-fn write_all(root: &Path, documents: &[Document]) -> Result<Vec<&'static str>> {
-    let mut written = Vec::new();
-    for document in documents {
-        let path = root.join(document.path);
-        let text = (document.generate)();
-        if committed(&path)?.as_ref() == Some(&text) {
-            continue;
-        }
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder)
-                .with_context(|| format!("cannot make {}", folder.display()))?;
-        }
-        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
-        written.push(document.path);
-    }
-    Ok(written)
+pub fn stale_generated(root: &Path) -> Result<Vec<String>> {
+    stale(root, &DOCUMENTS)
 }
 
 fn stale(root: &Path, documents: &[Document]) -> Result<Vec<String>> {
     let mut stale = Vec::new();
-    for document in documents {
-        let expected = (document.generate)();
-        let Some((line, what)) = differs(&root.join(document.path), &expected)? else { continue };
+    for (path, generate) in documents {
+        let Some((line, what)) = differs(&root.join(path), &generate())? else { continue };
         stale.push(format!(
-            "{}:{line}: {what}, the code's definitions say otherwise, run `cargo xtask docs`",
-            document.path
+            "{path}:{line}: {what}, the code's definitions say otherwise, run `cargo xtask docs`"
         ));
     }
     Ok(stale)

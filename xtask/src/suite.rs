@@ -4,10 +4,12 @@
 //! `ignored`, and what [`seekwell_testing::skip`] wrote to its log. What the tests leave on the
 //! machine (loop devices, mounts, queue settings, processes, temporary files) fails the run.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -40,19 +42,6 @@ pub fn command(root: &Path) -> Result<bool> {
     let mut tally = Tally::default();
     let started = Instant::now();
     let mut kernel = headed("lab kernel", || kernel::begin(root))?;
-    // Where the output goes to a file, rustfmt alone would colour it all the same.
-    let colour = if io::stdout().is_terminal() { "auto" } else { "never" };
-    let fmt = ["fmt", "--all", "--check", "--", "--color", colour];
-    for (name, outcome) in [
-        ("formatting", headed("cargo fmt", || cargo(root, &fmt))),
-        ("tidy", headed("tidy", || tidy::command(root))),
-        ("generated documents", headed("docs --check", || docs::check_generated(root))),
-    ] {
-        if !outcome? {
-            tally.fail(name, "see above");
-        }
-    }
-    tally.add_time("(formatting, tidy, documents)", started.elapsed().as_secs_f64());
     let show = &mut io::stdout();
     let run = TestRun {
         root,
@@ -63,7 +52,18 @@ pub fn command(root: &Path) -> Result<bool> {
         ready: || kernel.finish(),
         show,
     };
-    headed("cargo test", || run.run(&mut tally))?;
+    let checked = thread::scope(|scope| {
+        let checks = scope.spawn(|| checks(root));
+        headed("cargo test", || run.run(&mut tally))?;
+        checks.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })?;
+    for (name, found) in &checked.found {
+        if !found.is_empty() {
+            print!("\n== {name}\n{found}");
+            tally.fail(name, "see above");
+        }
+    }
+    tally.add_time("(formatting, tidy, documents)", checked.seconds);
     tally.add_time("(all)", started.elapsed().as_secs_f64());
     let times = tally.times();
     keep(root, &times)?;
@@ -71,10 +71,54 @@ pub fn command(root: &Path) -> Result<bool> {
     Ok(tally.is_good())
 }
 
-/// Writes the table of times next to what cargo builds.
+/// Findings of the checks of the text.
+struct Checked {
+    /// Name and findings of each; nothing where all is in order.
+    found: [(&'static str, String); 3],
+    seconds: f64,
+}
+
+/// Checks the text, and prints nothing: that would mix with the output of the tests.
+fn checks(root: &Path) -> Result<Checked> {
+    let started = Instant::now();
+    let found = [
+        ("formatting", unformatted(root)?),
+        ("tidy", lines(&tidy::findings(root)?)),
+        ("generated documents", lines(&docs::stale_generated(root)?)),
+    ];
+    Ok(Checked { found, seconds: started.elapsed().as_secs_f64() })
+}
+
+fn lines<T: ToString>(all: &[T]) -> String {
+    all.iter().map(|one| one.to_string() + "\n").collect()
+}
+
+/// Changes that cargo fmt would make.
+fn unformatted(root: &Path) -> Result<String> {
+    let colour = if io::stdout().is_terminal() { "always" } else { "never" };
+    let fmt = ["fmt", "--all", "--check", "--", "--color", colour];
+    let output = program::cargo(root).args(fmt).output().context("cannot run cargo fmt")?;
+    if output.status.success() {
+        return Ok(String::new());
+    }
+    let all = [output.stdout, output.stderr].concat();
+    Ok(format!("{}cargo fmt: {}\n", String::from_utf8_lossy(&all), output.status))
+}
+
+/// The table of times, next to what cargo builds.
+fn times_file(root: &Path) -> PathBuf {
+    root.join(program::target()).join("test-seconds.txt")
+}
+
 fn keep(root: &Path, times: &str) -> Result<()> {
-    let file = root.join(program::target()).join("test-seconds.txt");
+    let file = times_file(root);
     fs::write(&file, times).with_context(|| format!("cannot write {}", file.display()))
+}
+
+/// Seconds of the longer programs in the last run; none before the first.
+fn last_seconds(root: &Path) -> BTreeMap<String, f64> {
+    let times = fs::read_to_string(times_file(root)).unwrap_or_default();
+    tally::seconds_of(&times)
 }
 
 /// Environment variables of every test.
@@ -91,14 +135,6 @@ fn environment() -> Vec<(String, OsString)> {
 fn headed<T>(title: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     eprintln!("== {title}");
     work()
-}
-
-fn cargo(root: &Path, arguments: &[&str]) -> Result<bool> {
-    let status = program::cargo(root)
-        .args(arguments)
-        .status()
-        .with_context(|| format!("cannot run cargo {}", arguments.join(" ")))?;
-    Ok(status.success())
 }
 
 /// A run of the tests.
@@ -139,7 +175,7 @@ impl<L: Fn() -> Result<Machine>, R: FnMut() -> Result<()> + Send> TestRun<'_, L,
         self.environment.push(("TMPDIR".to_owned(), temporary.clone().into()));
         self.environment.push((SKIP_LOG.to_owned(), log.clone().into()));
         let jobs = self.commands(&built.programs);
-        lanes::run(jobs, &mut self.ready, self.show, tally)?;
+        lanes::run(jobs, &last_seconds(self.root), &mut self.ready, self.show, tally)?;
         for (program, test) in tally.to_repeat() {
             if self.passes_alone(&built.programs, (&program, &test), &log)? {
                 tally.passed_alone(&program, &test);
@@ -190,7 +226,7 @@ impl<L: Fn() -> Result<Machine>, R: FnMut() -> Result<()> + Send> TestRun<'_, L,
     }
 
     /// The commands of the two lanes: the tests that touch the machine, and those that do not, with
-    /// the examples of the documentation behind them.
+    /// the examples of the documentation.
     fn commands(&self, programs: &[Program]) -> [Vec<Job>; 2] {
         let mut lanes = [Vec::new(), Vec::new()];
         for program in programs {

@@ -69,6 +69,15 @@ impl Finding {
 ///
 /// When the tree cannot be read.
 pub fn command(root: &Path) -> Result<bool> {
+    Ok(print(&findings(root)?))
+}
+
+/// The findings of the tree below `root`.
+///
+/// # Errors
+///
+/// When the tree cannot be read.
+pub fn findings(root: &Path) -> Result<Vec<Finding>> {
     let private_words =
         fs::read_to_string(root.join(words::PRIVATE_WORDS_FILE)).unwrap_or_default();
     let private_words: Vec<String> = private_words
@@ -77,7 +86,7 @@ pub fn command(root: &Path) -> Result<bool> {
         .filter(|line| !line.is_empty())
         .collect();
     let tree = Tree::read(root)?;
-    Ok(print(&check(&tree, &private_words)))
+    Ok(check(&tree, &private_words))
 }
 
 /// Prints the findings of one crate or folder, and returns true if there are none.

@@ -43,12 +43,6 @@ pub struct Trial<'a, 's> {
     pub say: &'s mut Say<'s>,
 }
 
-impl std::fmt::Debug for Trial<'_, '_> {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Trial").field("request", &self.request).finish_non_exhaustive()
-    }
-}
-
 impl Trial<'_, '_> {
     /// Runs work of a stage: the only place where a fault gets the name of its stage.
     ///
@@ -74,9 +68,7 @@ impl Trial<'_, '_> {
         (self.say)(Saying::Step(name));
         self.stage(name, work)
     }
-}
 
-impl Trial<'_, '_> {
     /// The definition of the filesystem.
     ///
     /// # Errors
@@ -95,7 +87,7 @@ impl Trial<'_, '_> {
             Some(cpus) => cpus.clone(),
             // Two workloads on one CPU would take turns, and the turns would be measured.
             None if self.request.workload.is_accompanied() => namespace::allowed_cpus()?,
-            None => namespace::default_cpus(&self.system)?,
+            None => namespace::default_cpus()?,
         };
         Ok(namespace::set_affinity(&self.cpus)?)
     }

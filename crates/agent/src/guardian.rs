@@ -65,13 +65,9 @@ pub fn run(undo: &Path, runner_pid: u32, socket: UnixStream) -> Result<(), Guard
         if !matches!(reader.read_line(&mut line), Ok(count) if count > 0) {
             break;
         }
-        match guardian.answer(line.trim()) {
-            Some(answer) => {
-                if writeln!(&socket, "{answer}").is_err() {
-                    break;
-                }
-            }
-            None => break,
+        let Some(answer) = guardian.answer(line.trim()) else { break };
+        if writeln!(&socket, "{answer}").is_err() {
+            break;
         }
     }
     guardian.end_agent();

@@ -16,7 +16,7 @@ use seekwell_host::image::{self, Image};
 use seekwell_host::namespace::{self, Child, Options};
 use seekwell_host::settings::{Difference, Settings};
 use seekwell_host::sysfs::System;
-use seekwell_host::undo::{self, Undo};
+use seekwell_host::undo::{self, Restored, Undo};
 use seekwell_model::FORMAT;
 use seekwell_model::agent::{AgentMessage, DeviceHandle, QueueDefaults, TrialPart, TrialRequest};
 use seekwell_model::backend::{Backend, BackendError, ImageProgress};
@@ -71,21 +71,13 @@ pub struct HostOptions {
 /// Errors after which the host backend cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum HostBackendError {
-    /// Something on the host failed.
+    /// Something on the host failed, or a process could not be started or talked to.
     #[error("{what}")]
-    Host {
+    Failed {
         /// The attempt.
         what: String,
         /// Cause.
-        source: seekwell_host::error::Error,
-    },
-    /// A process could not be started or talked to.
-    #[error("{what}")]
-    Process {
-        /// The attempt.
-        what: String,
-        /// Cause.
-        source: io::Error,
+        source: BackendError,
     },
     /// A stack cannot be run here.
     #[error("{0}")]
@@ -100,12 +92,15 @@ pub enum HostBackendError {
     PutBack(String),
 }
 
-fn host(what: &str) -> impl FnOnce(seekwell_host::error::Error) -> HostBackendError + '_ {
-    move |source| HostBackendError::Host { what: what.to_owned(), source }
+fn failed<E: Into<BackendError>>(what: &str) -> impl FnOnce(E) -> HostBackendError {
+    move |cause| HostBackendError::Failed { what: what.to_owned(), source: cause.into() }
 }
 
-fn process(what: &str) -> impl Fn(io::Error) -> HostBackendError + '_ {
-    move |source| HostBackendError::Process { what: what.to_owned(), source }
+fn put_back(restored: &Restored) -> Result<(), HostBackendError> {
+    match restored.problems.is_empty() {
+        true => Ok(()),
+        false => Err(HostBackendError::PutBack(restored.problems.join("; "))),
+    }
 }
 
 /// The host as a backend.
@@ -163,11 +158,11 @@ impl HostBackend {
             run.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
         let lock = machine_lock(&system, &options, wait)?;
         let work = undo::mount_folder(&options.undo_directory)
-            .map_err(host("cannot make the directory for mount points"))?;
+            .map_err(failed("cannot make the directory for mount points"))?;
         let undo = options.undo_directory.join(format!("{run}.{}", undo::EXTENSION));
-        Undo::create(&system, &undo, &run).map_err(host("cannot start the undo list"))?;
+        Undo::create(&system, &undo, &run).map_err(failed("cannot start the undo list"))?;
         let ram = seekwell_host::memory::ram(&system)
-            .map_err(host("cannot read the size of the memory"))?;
+            .map_err(failed("cannot read the size of the memory"))?;
         let settings = Settings::read(&system);
         let bonds = plan
             .stacks
@@ -224,12 +219,15 @@ impl HostBackend {
         }
         let mut record = match outcome {
             Trial::Recorded(record) => *record,
-            Trial::Died { stage, reason, .. } => died(stage, reason, begun.elapsed()),
+            Trial::Died { stage, reason, .. } => {
+                let elapsed_ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+                Record { elapsed_ns, ..Record::failed(stage, reason) }
+            }
         };
         self.compare_settings(&mut record);
         for path in disks(stack) {
             seekwell_host::claim::note_content(&self.system, &self.options.claims_directory, path)
-                .map_err(host("cannot record in the claim what the trial left on the device"))?;
+                .map_err(failed("cannot record in the claim what the trial left on the device"))?;
         }
         Ok(record)
     }
@@ -270,7 +268,7 @@ impl HostBackend {
         if let Some(Err(error)) = said {
             // It died: then it is for the runner to put things back.
             let restored = undo::restore(&self.system, &self.undo)
-                .map_err(host("cannot restore the settings that the run changed"))?;
+                .map_err(failed("cannot restore the settings that the run changed"))?;
             if !restored.problems.is_empty() {
                 return Err(HostBackendError::PutBack(format!(
                     "{error}; {}",
@@ -333,38 +331,10 @@ impl HostBackend {
                 return Err(HostBackendError::Stack(format!("{name} has no image")));
             }
         };
-        made.map_err(host(&format!("cannot make the image of {name}")))
+        made.map_err(failed(&format!("cannot make the image of {name}")))
     }
 
-    /// The handle of a device for the agent, and the image to hand over, if it has one.
-    fn handle(
-        &self,
-        name: &str,
-        backing: &Backing,
-        fd: i32,
-    ) -> Result<(DeviceHandle, Option<&File>), HostBackendError> {
-        match backing {
-            Backing::Loop { sector, .. } | Backing::Ram { sector, .. } => {
-                let image = self
-                    .images
-                    .get(name)
-                    .ok_or_else(|| HostBackendError::Stack(format!("{name} has no image")))?;
-                let layout = image.layout().clone();
-                Ok((DeviceHandle::Image { fd, sector: *sector, layout }, Some(image.file())))
-            }
-            Backing::Disk { path } | Backing::Partition { path } => {
-                let claims = self.options.claims_directory.clone();
-                let run_file = self.options.run_file.clone();
-                let bound = self.bonds.get(path).map(Bond::text);
-                Ok((DeviceHandle::Claimed { path: path.clone(), claims, run_file, bound }, None))
-            }
-            Backing::Model { model, .. } => Err(HostBackendError::Stack(format!(
-                "{name} is the modelled device '{model}', which exists only on the virtual backend; use a loop, ram, disk or partition device"
-            ))),
-        }
-    }
-
-    /// The same, with the image among those to hand over.
+    /// The handle of a device for the agent; the image to hand over, if it has one, is added to the others.
     fn handed<'a>(
         &'a self,
         name: &str,
@@ -372,9 +342,25 @@ impl HostBackend {
         fd: i32,
         images: &mut Vec<(i32, &'a File)>,
     ) -> Result<DeviceHandle, HostBackendError> {
-        let (handle, image) = self.handle(name, backing, fd)?;
-        images.extend(image.map(|image| (fd, image)));
-        Ok(handle)
+        match backing {
+            Backing::Loop { sector, .. } | Backing::Ram { sector, .. } => {
+                let image = self
+                    .images
+                    .get(name)
+                    .ok_or_else(|| HostBackendError::Stack(format!("{name} has no image")))?;
+                images.push((fd, image.file()));
+                Ok(DeviceHandle::Image { fd, sector: *sector, layout: image.layout().clone() })
+            }
+            Backing::Disk { path } | Backing::Partition { path } => {
+                let claims = self.options.claims_directory.clone();
+                let run_file = self.options.run_file.clone();
+                let bound = self.bonds.get(path).map(Bond::text);
+                Ok(DeviceHandle::Claimed { path: path.clone(), claims, run_file, bound })
+            }
+            Backing::Model { model, .. } => Err(HostBackendError::Stack(format!(
+                "{name} is the modelled device '{model}', which exists only on the virtual backend; use a loop, ram, disk or partition device"
+            ))),
+        }
     }
 
     fn attempt(
@@ -455,10 +441,10 @@ impl HostBackend {
             record: false,
             on_tick: false,
         };
-        let input = request_file(&request).map_err(process("cannot write the agent's request"))?;
+        let input = request_file(&request).map_err(failed("cannot write the agent's request"))?;
         let pipe = || {
             pipe_with(PipeFlags::CLOEXEC)
-                .map_err(|error| process("cannot make a pipe")(error.into()))
+                .map_err(|error| failed("cannot make a pipe")(io::Error::from(error)))
         };
         let ((stdout, their_stdout), (stderr, their_stderr)) = (pipe()?, pipe()?);
         let mut descriptors =
@@ -471,12 +457,11 @@ impl HostBackend {
             mount_namespace: true,
             // The link and the server of NFS are not the host's.
             network_namespace: stack.filesystem.nfs.is_some(),
-            fresh_proc: false,
             die_with_parent: true,
             new_session: true,
         };
         let child = namespace::spawn(&arguments, &environment, &descriptors, &options)
-            .map_err(host("cannot start the agent"))?;
+            .map_err(failed("cannot start the agent"))?;
         Ok((child, stdout, stderr))
     }
 
@@ -496,7 +481,7 @@ impl HostBackend {
                     progress(name);
                 }
             })
-            .map_err(process("cannot receive messages from the agent"))
+            .map_err(failed("cannot receive messages from the agent"))
     }
 
     /// After a trial: the guardian puts back what the agent left, or the runner if it died.
@@ -509,15 +494,11 @@ impl HostBackend {
             }
         }
         let mut undo =
-            Undo::open(&self.system, &self.undo).map_err(host("cannot open the undo list"))?;
+            Undo::open(&self.system, &self.undo).map_err(failed("cannot open the undo list"))?;
         let restored = undo
             .restore_where(|_| true)
-            .map_err(host("cannot restore the settings that the trial changed"))?;
-        if restored.problems.is_empty() {
-            Ok(())
-        } else {
-            Err(HostBackendError::PutBack(restored.problems.join("; ")))
-        }
+            .map_err(failed("cannot restore the settings that the trial changed"))?;
+        put_back(&restored)
     }
 
     /// Gives a guardian up that does not answer. It must be dead before its socket closes: one that
@@ -533,10 +514,11 @@ impl HostBackend {
             return Ok(());
         }
         let link = GuardianLink::start(&self.options.program, &self.undo, &self.lock)
-            .map_err(process("cannot start the guardian"))?;
+            .map_err(failed("cannot start the guardian"))?;
         let mut undo =
-            Undo::open(&self.system, &self.undo).map_err(host("cannot open the undo list"))?;
-        undo.add_owner(link.pid()).map_err(host("cannot record the guardian in the undo list"))?;
+            Undo::open(&self.system, &self.undo).map_err(failed("cannot open the undo list"))?;
+        undo.add_owner(link.pid())
+            .map_err(failed("cannot record the guardian in the undo list"))?;
         self.guardian = Some(link);
         Ok(())
     }
@@ -638,7 +620,7 @@ fn machine_lock(
         None => begun.elapsed() < LOCK_PATIENCE,
     };
     let lock = loop {
-        match undo::lock(system, folder).map_err(host("cannot lock the machine for a run"))? {
+        match undo::lock(system, folder).map_err(failed("cannot lock the machine for a run"))? {
             Some(lock) => break lock,
             // Every command holds it for a moment, and the guardian of a killed run until all is
             // put back.
@@ -656,12 +638,10 @@ fn machine_lock(
             }
         }
     };
-    for list in undo::pending(system, folder).map_err(host("cannot look for interrupted runs"))? {
+    for list in undo::pending(system, folder).map_err(failed("cannot look for interrupted runs"))? {
         let restored = undo::restore(system, &list)
-            .map_err(host("cannot restore the settings that an interrupted run changed"))?;
-        if !restored.problems.is_empty() {
-            return Err(HostBackendError::PutBack(restored.problems.join("; ")));
-        }
+            .map_err(failed("cannot restore the settings that an interrupted run changed"))?;
+        put_back(&restored)?;
     }
     Ok(lock)
 }
@@ -669,12 +649,12 @@ fn machine_lock(
 /// Waits for the end of a killed agent and says how it ended.
 fn reap(child: &Child) -> Result<String, HostBackendError> {
     let ended =
-        namespace::ended(&child.pidfd, AGENT_END).map_err(host("cannot wait for the agent"))?;
+        namespace::ended(&child.pidfd, AGENT_END).map_err(failed("cannot wait for the agent"))?;
     if !ended {
         let text = format!("the agent (process {}) does not end: a device may hang", child.pid);
         return Err(HostBackendError::Stack(text));
     }
-    let status = namespace::wait(&child.pidfd).map_err(host("cannot reap the agent"))?;
+    let status = namespace::wait(&child.pidfd).map_err(failed("cannot reap the agent"))?;
     Ok(format!("{status:?}"))
 }
 
@@ -685,10 +665,4 @@ fn request_file(request: &TrialRequest) -> io::Result<File> {
     file.write_all(&text)?;
     file.rewind()?;
     Ok(file)
-}
-
-/// The record of a trial whose agent died.
-fn died(stage: String, reason: String, elapsed: Duration) -> Record {
-    let elapsed_ns = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
-    Record { elapsed_ns, ..Record::failed(stage, reason) }
 }

@@ -7,7 +7,6 @@
 //! This room never decides the order or the number of trials, and never compares.
 
 pub mod context;
-pub mod crash;
 pub mod error;
 pub mod guardian;
 pub mod host_backend;

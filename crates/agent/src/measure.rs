@@ -3,9 +3,8 @@
 
 use crate::error::Fault;
 use crate::others;
-use seekwell_engine::SingleOperation;
 use seekwell_model::lab::ALONE;
-use seekwell_model::record::{DeviceTotals, SingleIo, StepRecord};
+use seekwell_model::record::{DeviceTotals, StepRecord};
 use seekwell_model::workloads::{CacheState, StepOutline};
 use seekwell_observe::clock::monotonic_ns;
 use seekwell_observe::counters::{DeviceCounters, totals_between};
@@ -80,7 +79,7 @@ impl Observer {
             add_marks(&mut record, outline, &outcome);
         }
         let clock_cost = outcome.clock_cost_ns;
-        add_outcome(&mut record, outcome, self.origin_ns);
+        add_outcome(&mut record, outcome);
         Ok((record, clock_cost))
     }
 
@@ -104,7 +103,7 @@ impl Observer {
             record.metrics.remove(shared);
         }
         record.metrics.insert("cpu".to_owned(), outcome.cpu_ns as f64 / 1e9);
-        add_outcome(&mut record, outcome, self.origin_ns);
+        add_outcome(&mut record, outcome);
         Ok(record)
     }
 
@@ -128,7 +127,9 @@ impl Observer {
         let elapsed_ns = own_elapsed(&done).unwrap_or(ended_ns - started_ns);
         record.metrics.insert("elapsed".to_owned(), elapsed_ns as f64 / 1e9);
         if let Some(make_durable) = make_durable {
-            let undurable = dirty_growth(dirty_before, dirty_bytes());
+            // What the step left behind; both readings include other writers of the machine.
+            let undurable =
+                dirty_bytes().zip(dirty_before).map(|(now, then)| now.saturating_sub(then));
             make_durable()?;
             let durable_ns = elapsed_ns + (self.now() - ended_ns);
             record.metrics.insert("elapsed_durable".to_owned(), durable_ns as f64 / 1e9);
@@ -193,7 +194,7 @@ fn add_marks(record: &mut StepRecord, outline: &StepOutline, outcome: &StepOutco
     insert_some(record, "written_per_byte", written);
 }
 
-fn add_outcome(record: &mut StepRecord, outcome: StepOutcome, origin_ns: u64) {
+fn add_outcome(record: &mut StepRecord, outcome: StepOutcome) {
     record.metrics.extend(outcome.metrics);
     record.settings.extend(outcome.settings);
     for (kind, histogram) in outcome.histograms {
@@ -202,7 +203,6 @@ fn add_outcome(record: &mut StepRecord, outcome: StepOutcome, origin_ns: u64) {
         }
     }
     record.warnings.extend(outcome.warnings);
-    record.single_ios = outcome.samples.iter().map(|sample| single_io(sample, origin_ns)).collect();
     let app_bytes = outcome.app_bytes_read + outcome.app_bytes_written;
     let durable = record.metrics.get("elapsed_durable").copied();
     if let (Some(seconds), true) = (durable, outcome.app_bytes_written > 0) {
@@ -223,22 +223,9 @@ fn dirty_bytes() -> Option<u64> {
     Some(state.dirty_bytes? + state.writeback_bytes?)
 }
 
-/// Returns the dirty data that the step left behind. Both readings include other writers of the
-/// machine.
-fn dirty_growth(before: Option<u64>, after: Option<u64>) -> Option<u64> {
-    Some(after?.saturating_sub(before?))
-}
-
 /// CPU time of this process and of its children that were waited for.
 fn cpu_ns() -> Option<u64> {
-    let mut total = 0;
-    for who in [libc::RUSAGE_SELF, libc::RUSAGE_CHILDREN] {
-        let usage = others::usage(who)?;
-        for time in [usage.ru_utime, usage.ru_stime] {
-            total += time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
-        }
-    }
-    Some(total)
+    others::cpu_ns().map(|[user, system]| user + system)
 }
 
 /// A step that ran beside others: its own account alone, because the device's counters hold both.
@@ -248,18 +235,8 @@ pub fn beside_record(step: BesideStep) -> StepRecord {
     let mut record = StepRecord { name: outline.name, ..StepRecord::default() };
     record.metrics.insert("elapsed".to_owned(), outcome.elapsed_ns as f64 / 1e9);
     record.metrics.insert("cpu".to_owned(), outcome.cpu_ns as f64 / 1e9);
-    // It keeps no single operations, so that their origin does not matter.
-    add_outcome(&mut record, outcome, 0);
+    add_outcome(&mut record, outcome);
     record
-}
-
-fn single_io(sample: &SingleOperation, origin_ns: u64) -> SingleIo {
-    SingleIo {
-        at_ns: sample.begun_ns.saturating_sub(origin_ns),
-        latency_ns: sample.latency_ns,
-        operation: sample.kind.word().to_owned(),
-        offset: sample.offset,
-    }
 }
 
 /// Mean latency together over alone, for the step `NAME` after `NAME-alone`; `None` when either is

@@ -20,11 +20,12 @@ const UNMOUNT: Duration = Duration::from_secs(300);
 /// Mount point, device and options of a stack.
 #[derive(Debug)]
 pub struct MountPlan {
-    definition: &'static FilesystemDefinition,
-    device: PathBuf,
-    options: Vec<String>,
-    base: PathBuf,
-    above: Above,
+    pub(crate) definition: &'static FilesystemDefinition,
+    pub(crate) device: PathBuf,
+    pub(crate) options: Vec<String>,
+    /// The directory that [`private_work`] made.
+    pub(crate) base: PathBuf,
+    pub(crate) above: Above,
 }
 
 /// Between the mounted filesystem and the workload; nothing by default.
@@ -68,18 +69,6 @@ pub fn private_work(work: &Path) -> io::Result<()> {
 }
 
 impl MountPlan {
-    /// A plan to mount `device` below `work`, which [`private_work`] made.
-    #[must_use]
-    pub fn new(
-        definition: &'static FilesystemDefinition,
-        device: &Path,
-        options: Vec<String>,
-        work: &Path,
-        above: Above,
-    ) -> Self {
-        Self { definition, device: device.to_owned(), options, base: work.to_owned(), above }
-    }
-
     fn lower(&self) -> PathBuf {
         self.base.join("base")
     }

@@ -13,7 +13,8 @@ pub(crate) struct Others {
 impl Others {
     /// The state now; `None` when the kernel does not say.
     pub(crate) fn now() -> Option<Self> {
-        Some(Self { stat: std::fs::read("/proc/stat").ok()?, own_user_ns: own_user_ns()? })
+        let stat = std::fs::read("/proc/stat").ok()?;
+        cpu_ns().map(|[own_user_ns, _]| Self { stat, own_user_ns })
     }
 
     /// Share of these CPUs that other programs used since this reading, in percent. The trial's own programs are taken
@@ -34,16 +35,15 @@ fn ticks_per_second() -> Option<f64> {
     (ticks > 0).then_some(ticks as f64)
 }
 
-/// User time of this process and of its children that were waited for.
-fn own_user_ns() -> Option<u64> {
-    [libc::RUSAGE_SELF, libc::RUSAGE_CHILDREN].into_iter().try_fold(0, |total, who| {
-        let time = usage(who)?.ru_utime;
-        Some(total + time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000)
-    })
+/// CPU time of this process and of its children that were waited for: in programs, and in the kernel.
+pub(crate) fn cpu_ns() -> Option<[u64; 2]> {
+    let (own, children) = (usage(libc::RUSAGE_SELF)?, usage(libc::RUSAGE_CHILDREN)?);
+    let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
+    Some([ns(own.ru_utime) + ns(children.ru_utime), ns(own.ru_stime) + ns(children.ru_stime)])
 }
 
 /// Resources that this process or its children used.
-pub(crate) fn usage(who: libc::c_int) -> Option<libc::rusage> {
+fn usage(who: libc::c_int) -> Option<libc::rusage> {
     // SAFETY: rusage is plain data for which all zeroes is a value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: `usage` is a valid rusage for the kernel to fill.

@@ -8,7 +8,7 @@ use crate::stack::limits::{Memory, Queues};
 use crate::stack::made::Made;
 use crate::stack::mounted::{Mounted, not_repaired};
 use crate::stack::observed::Observed;
-use crate::stack::ready::Ready;
+use crate::stack::ready::{Ready, Target};
 use crate::stack::standing;
 use crate::strays::end_strays;
 use crate::survey::{self, Rows};
@@ -110,8 +110,9 @@ fn on_filesystem(
 ) -> Result<(), TrialError> {
     let part = trial.request.part;
     let made = match part {
+        // An earlier part made it.
         TrialPart::Measure | TrialPart::Made | TrialPart::Survey => {
-            Made::already(definition, attached)
+            Made { definition, devices: attached }
         }
         TrialPart::Whole | TrialPart::Prepare | TrialPart::Make => {
             Made::make(trial, definition, attached)?
@@ -129,7 +130,8 @@ fn on_filesystem(
             return survey(trial, mounted);
         }
         mounted.read_back(trial)?;
-        let mut ready = Ready::mounted(trial, attached, mounted, sector_bytes);
+        let target = Target::Filesystem(&mut mounted.mount);
+        let mut ready = Ready::new(trial, attached, target, sector_bytes);
         if !trial.request.record_data {
             return run_workload(&mut ready, trial);
         }
@@ -160,7 +162,7 @@ fn repair<'d>(
 
 /// Says which files and which database a power cut left.
 fn survey(trial: &mut Trial<'_, '_>, mounted: &mut Mounted<'_>) -> Result<(), TrialError> {
-    let top = mounted.mount_mut().directory();
+    let top = mounted.mount.directory();
     let has_database =
         trial.request.workload.parts.iter().any(|part| matches!(part, WorkloadParams::Sqlite(_)));
     trial.step(SURVEY, |trial| {

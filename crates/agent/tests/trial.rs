@@ -88,7 +88,6 @@ fn run_changed(
             sample_interval: Nanos(10_000_000),
             timeout: Nanos::seconds(60),
             fsck: true,
-            fsck_torn: true,
             freeze: false,
             make_once: false,
             power_cut: 0,
@@ -157,28 +156,6 @@ fn mail_and_seek() -> Workload {
     Workload { name: "both".into(), parts: vec![mail, seek], beside: vec![] }
 }
 
-/// What is said after a shutdown in the midst of writing: a journal mends it; without one there is
-/// none.
-fn check_torn(filesystem: &str, record: &Record) {
-    let codes: Vec<&str> = record
-        .warnings
-        .iter()
-        .map(|warning| warning.code.as_str())
-        .filter(|code| code.contains("torn"))
-        .collect();
-    match filesystem {
-        "ext2" | "ext4-nojournal" | "btrfs" => assert_eq!(codes, ["not-torn"], "{filesystem}"),
-        _ => {
-            assert_eq!(codes, [""; 0], "{filesystem}: {:?}", record.warnings);
-            for step in ["mount_torn.elapsed", "fsck_torn.elapsed"] {
-                assert!(record.metric(step) > Some(0.0), "{filesystem}: {step}");
-            }
-            // What the log holds is read and written to its place.
-            assert!(record.metric("mount_torn.device_written_bytes") > Some(0.0), "{filesystem}");
-        }
-    }
-}
-
 #[test]
 fn every_filesystem_of_this_kernel_goes_through_a_whole_trial() {
     for (filesystem, size) in [
@@ -198,14 +175,10 @@ fn every_filesystem_of_this_kernel_goes_through_a_whole_trial() {
         let (said, record) = run(filesystem, Bytes::mib(size), mail_and_seek());
         assert_eq!(record.status, Status::Ok, "{filesystem}: {record:#?}");
         let steps: Vec<&str> = record.steps.iter().map(|step| step.name.as_str()).collect();
-        let mut expected = vec![
+        let expected = vec![
             "mkfs", "mount", "unpack", "read_archive", "read_directory", "remove", "seek-populate",
             "seek", "umount", "fsck",
         ];
-        check_torn(filesystem, &record);
-        if ["ext3", "ext4", "xfs"].contains(&filesystem) {
-            expected.extend(["mount_torn", "fsck_torn"]);
-        }
         assert_eq!(steps, expected, "{filesystem}");
         assert_eq!(said[1..], steps, "{filesystem}");
         for metric in [
@@ -236,11 +209,10 @@ fn files_in_memory_never_reach_the_device_and_are_as_many_as_fit_into_half_the_m
         return;
     }
     let unused = DeviceHandle::Unused { size: Some(Bytes::mib(64)) };
-    let uncrashed = |request: &mut TrialRequest| {
-        request.settings.fsck_torn = false;
+    let in_memory = |request: &mut TrialRequest| {
         request.device = unused.clone();
     };
-    let (said, record) = run_changed("tmpfs", Bytes::mib(64), mail_and_seek(), uncrashed);
+    let (said, record) = run_changed("tmpfs", Bytes::mib(64), mail_and_seek(), in_memory);
     assert_eq!(record.status, Status::Ok, "{record:#?}");
     assert!(!said.contains(&"fsck".to_owned()), "{said:?}");
     assert_eq!(record.in_force.mkfs, [""; 0]);
@@ -254,7 +226,7 @@ fn files_in_memory_never_reach_the_device_and_are_as_many_as_fit_into_half_the_m
     };
     assert_eq!(option(&record), "size=65536k");
     let little = |request: &mut TrialRequest| {
-        uncrashed(request);
+        in_memory(request);
         request.ram = Some(Bytes::mib(40));
     };
     let (_, record) = run_changed("tmpfs", Bytes::mib(64), mail_and_seek(), little);
@@ -358,7 +330,7 @@ fn wherever_it_fails_the_stack_is_taken_down() {
         (
             "command",
             "ended with status 3",
-            &["setup", "mkfs", "mount", "command", "umount", "fsck", "mount_torn", "fsck_torn"],
+            &["setup", "mkfs", "mount", "command", "umount", "fsck"],
             |request| {
                 let run = params("command", &[("run", Value::Text("exit 3".into()))]);
                 request.workload.parts = vec![run];

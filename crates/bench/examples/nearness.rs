@@ -6,7 +6,11 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example reports on the terminal")]
 
-use seekwell_device::{DeviceFile, Nearness, load, nearness};
+#[path = "../../probe/src/tests/nearness.rs"]
+mod quantities;
+
+use quantities::{Nearness, nearness};
+use seekwell_device::{DeviceFile, load};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {

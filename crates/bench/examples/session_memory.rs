@@ -62,7 +62,6 @@ fn with_stacks(mut plan: Plan, stacks: u32) -> Plan {
     let named = |number| Stack { label: format!("{} {number}", stack.label), ..stack.clone() };
     plan.stacks = (0..stacks).map(named).collect();
     plan.candidates = (0..stacks).map(|stack| Candidate { stack, ..pair }).collect();
-    plan.control = None;
     plan
 }
 

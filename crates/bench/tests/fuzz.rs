@@ -20,7 +20,6 @@ use seekwell_trace::{Trace, TraceError};
 use seekwell_virtual::memory::{GuestMemory, OutOfRange};
 use seekwell_virtual::ring::{LONGEST_CHAIN, Ring, RingLayout};
 use seekwell_virtual::vhost;
-use seekwell_workload::mail::archive;
 use seekwell_workload::rrd::format::{Archive, Consolidation, Definition, Source, SourceKind};
 use std::path::{Path, PathBuf};
 
@@ -135,49 +134,6 @@ fn round_robin_files() {
     fuzz("RRD", &[&file], 10_000, |bytes| {
         let read = Definition::read(bytes, bytes.len() as u64);
         assert!(read.is_err() || bytes.starts_with(b"RRD\0"));
-    });
-}
-
-/// A tar archive with a folder, a file and a link.
-fn tar() -> Vec<u8> {
-    let mut all = Vec::new();
-    for (kind, name, link, data) in [
-        (b'5', "mail/", "", &b""[..]),
-        (b'0', "mail/a", "", &b"From: a\n\nhello\n"[..]),
-        (b'2', "mail/b", "a", &b""[..]),
-    ] {
-        let mut header = [0_u8; 512];
-        let mut put =
-            |at: usize, text: &str| header[at..at + text.len()].copy_from_slice(text.as_bytes());
-        put(0, name);
-        put(100, "0000644");
-        put(124, &format!("{:011o}", data.len()));
-        put(136, "00000000000");
-        put(148, "        ");
-        put(157, link);
-        put(257, "ustar");
-        put(263, "00");
-        header[156] = kind;
-        let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
-        header[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
-        all.extend(header);
-        all.extend(data);
-        all.resize(all.len().next_multiple_of(512), 0);
-    }
-    all.resize(all.len() + 1024, 0);
-    all
-}
-
-#[test]
-fn archives() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.tar");
-    let whole = tar();
-    std::fs::write(&path, &whole).unwrap();
-    archive::scan(&path).unwrap();
-    fuzz("tar", &[&whole], 1_000, |bytes| {
-        std::fs::write(&path, bytes).unwrap();
-        let _ = archive::scan(&path);
     });
 }
 

@@ -161,28 +161,25 @@ pub(crate) fn freeze(map: &OwnedFd) -> Result<()> {
 /// The kernel's, with the last lines of the verifier's log.
 pub(crate) fn program(instructions: &[u8], license: &[u8], type_id: u32) -> Result<OwnedFd> {
     let count = u32::try_from(instructions.len() / 8).unwrap_or(u32::MAX);
-    let attributes = |log: Option<&mut Vec<u8>>| {
-        let plain = Attributes::new()
+    let attributes = || {
+        Attributes::new()
             .word(0, PROGRAM_TRACING)
             .word(4, count)
             .pointer(8, instructions)
             .pointer(16, license)
             .word(68, ATTACH_RAW_TRACEPOINT)
-            .word(108, type_id);
-        match log {
-            Some(log) => plain
-                .word(24, 1)
-                .word(28, u32::try_from(log.len()).unwrap_or(0))
-                .pointer(32, log.as_mut_ptr().cast_const()),
-            None => plain,
-        }
+            .word(108, type_id)
     };
-    let error = match attributes(None).descriptor(PROGRAM_LOAD) {
+    let error = match attributes().descriptor(PROGRAM_LOAD) {
         Ok(program) => return Ok(program),
         Err(error) => error,
     };
     let mut log = vec![0; 16 << 20];
-    let again = attributes(Some(&mut log)).descriptor(PROGRAM_LOAD);
+    let again = attributes()
+        .word(24, 1)
+        .word(28, u32::try_from(log.len()).unwrap_or(0))
+        .pointer(32, log.as_mut_ptr().cast_const())
+        .descriptor(PROGRAM_LOAD);
     if let Ok(program) = again {
         return Ok(program);
     }

@@ -43,7 +43,7 @@ impl<'a> Btf<'a> {
     /// # Errors
     /// When the bytes are not BTF, or hold a kind of type that is newer than this program.
     pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, CaptureError> {
-        Self::index(bytes).ok_or(CaptureError::Btf { problem: "it is damaged or newer than known" })
+        Self::index(bytes).ok_or(CaptureError::Btf("it is damaged or newer than known"))
     }
 
     fn index(bytes: &'a [u8]) -> Option<Self> {

@@ -67,7 +67,14 @@ fn cgroup_below(root: &Path, name: &str) -> Result<PathBuf, CaptureError> {
     }
     similar.sort();
     similar.truncate(SIMILAR);
-    of_template.ok_or_else(|| CaptureError::NoCgroup { name: name.to_owned(), similar })
+    of_template.ok_or_else(|| {
+        let but = if similar.is_empty() { "" } else { ", but of " };
+        CaptureError::NotStarted(format!(
+            "no cgroup of {name} below /sys/fs/cgroup{but}{}; name a running unit (`systemctl list-units`) or \
+             a running container by name or the first 12 digits of its id (`docker ps`)",
+            similar.join(", ")
+        ))
+    })
 }
 
 /// The cgroup of a container, by its name or by the first 12 or more digits of its id. In Kubernetes
@@ -82,7 +89,11 @@ pub fn cgroup_of_container(name: &str) -> Result<PathBuf, CaptureError> {
     match ids.as_slice() {
         [] => cgroup_of(name),
         [id] => cgroup_of(&id[..id.len().min(64)]),
-        _ => Err(CaptureError::Ambiguous { name: name.to_owned(), ids }),
+        _ => Err(CaptureError::NotStarted(format!(
+            "{} containers are named {name}; give the id of one: {}",
+            ids.len(),
+            ids.join(", ")
+        ))),
     }
 }
 

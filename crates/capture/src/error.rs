@@ -22,23 +22,17 @@ pub enum CaptureError {
     Architecture,
     /// The kernel's types cannot be used.
     #[error(
-        "cannot use the kernel's types (/sys/kernel/btf/vmlinux): {problem}; capture needs a kernel \
+        "cannot use the kernel's types (/sys/kernel/btf/vmlinux): {0}; capture needs a kernel \
          with CONFIG_DEBUG_INFO_BTF; record with `strace -f -ttt -T -yy -o FILE` and \
          `seekwell trace import strace`"
     )]
-    Btf {
-        /// Problem.
-        problem: &'static str,
-    },
+    Btf(&'static str),
     /// The kernel lacks a member or a tracepoint.
     #[error(
-        "this kernel has no {name}, which capture reads; it is written for Linux 5.8 and later; on \
+        "this kernel has no {0}, which capture reads; it is written for Linux 5.8 and later; on \
          others record with `strace -f -ttt -T -yy -o FILE` and `seekwell trace import strace`"
     )]
-    Kernel {
-        /// Structure and member, or tracepoint.
-        name: String,
-    },
+    Kernel(String),
     /// The kernel did not accept a map or a program.
     #[error(
         "cannot {what}: {source}; this kernel ({}) does not accept the programs of capture: report it \
@@ -64,11 +58,8 @@ pub enum CaptureError {
         source: std::io::Error,
     },
     /// The compiled programs are damaged.
-    #[error("cannot read the compiled programs: {problem}; build Seekwell again")]
-    Object {
-        /// Problem.
-        problem: String,
-    },
+    #[error("cannot read the compiled programs: {0}; build Seekwell again")]
+    Object(String),
     /// The command did not start.
     #[error("cannot run {program}: {source}")]
     Command {
@@ -77,9 +68,9 @@ pub enum CaptureError {
         /// Cause.
         source: std::io::Error,
     },
-    /// The user interrupted before the target was started.
-    #[error("interrupted before the start; nothing was started or recorded")]
-    Interrupted,
+    /// Nothing was started or recorded; the reason in words.
+    #[error("{0}")]
+    NotStarted(String),
     /// A process, cgroup or directory to trace is not there.
     #[error("cannot trace {}: {source}", path.display())]
     Target {
@@ -88,65 +79,17 @@ pub enum CaptureError {
         /// Cause.
         source: std::io::Error,
     },
-    /// The process is a thread of the kernel.
+    /// Writing the output would be part of what is recorded.
     #[error(
-        "process {process} is a thread of the kernel and makes no system calls; record the program \
-         that it works for, or everything with --system, where its block requests are in the trace"
+        "the output {} is {place}; write it elsewhere with -o, or accept that with --same-device",
+        output.display()
     )]
-    OfKernel {
-        /// Its number.
-        process: u32,
-    },
-    /// No cgroup has the name of a unit or container.
-    #[error(
-        "no cgroup of {name} below /sys/fs/cgroup{}; name a running unit (`systemctl list-units`) or \
-         a running container by name or the first 12 digits of its id (`docker ps`)",
-        if similar.is_empty() { String::new() } else { format!(", but of {}", similar.join(", ")) }
-    )]
-    NoCgroup {
-        /// Unit or container.
-        name: String,
-        /// Cgroups whose names contain it.
-        similar: Vec<String>,
-    },
-    /// Several containers have the name.
-    #[error("{} containers are named {name}; give the id of one: {}", ids.len(), ids.join(", "))]
-    Ambiguous {
-        /// Name.
-        name: String,
-        /// Their ids.
-        ids: Vec<String>,
-    },
-    /// The output would be part of what is recorded.
-    #[error(
-        "the output {} is inside the traced directory {}; write it elsewhere with -o, or accept that \
-         with --same-device",
-        output.display(), traced.display()
-    )]
-    OutputInside {
+    OutputRecorded {
         /// Output.
         output: PathBuf,
-        /// Traced directory.
-        traced: PathBuf,
+        /// Its place, and what that does, in words.
+        place: String,
     },
-    /// Writing the output would be part of the device's load.
-    #[error(
-        "the output {} is on the device of the traced directory {} and would add to its load; write \
-         it elsewhere with -o, or accept that with --same-device",
-        output.display(), traced.display()
-    )]
-    SameDevice {
-        /// Output.
-        output: PathBuf,
-        /// Traced directory.
-        traced: PathBuf,
-    },
-    /// The lab kernel does not record.
-    #[error(
-        "this lab kernel does not record calls; build one that does: seekwell kernel build --set \
-         layers"
-    )]
-    NoRecording,
     /// The trace cannot be written.
     #[error(transparent)]
     Trace(#[from] TraceError),
@@ -156,7 +99,7 @@ impl CaptureError {
     /// True when the request was refused to protect the measurement.
     #[must_use]
     pub fn is_refusal(&self) -> bool {
-        matches!(self, Self::OutputInside { .. } | Self::SameDevice { .. })
+        matches!(self, Self::OutputRecorded { .. })
     }
 
     pub(crate) fn bpf(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {

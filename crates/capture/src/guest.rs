@@ -45,11 +45,13 @@ impl Recording {
     /// Prepares a recording.
     ///
     /// # Errors
-    /// [`CaptureError::NoRecording`] when the kernel does not record.
+    /// When the kernel does not record.
     pub fn open() -> Result<Self, CaptureError> {
         let control = File::options().write(true).open(CONTROL).map_err(|source| {
             if source.kind() == ErrorKind::NotFound {
-                return CaptureError::NoRecording;
+                let said = "this lab kernel does not record calls; build one that does: seekwell kernel \
+                            build --set layers";
+                return CaptureError::NotStarted(said.to_owned());
             }
             CaptureError::Target { path: CONTROL.into(), source }
         })?;
@@ -315,7 +317,7 @@ impl Received {
             Some(BEGUN) => {
                 if let (None, Some(at_ns)) = (self.begun_ns, time()) {
                     self.begun_ns = Some(at_ns);
-                    self.resolver.begin(at_ns);
+                    self.resolver.origin_ns = at_ns;
                 }
             }
             Some(ENDED) => {

@@ -108,8 +108,8 @@ impl Kernel {
         let find = |(structure, member): Member| btf.offset(structure, member);
         let offset = |(member, before): &(Member, Option<Member>)| {
             let found = find(*member).or_else(|| before.and_then(find));
-            found.ok_or_else(|| CaptureError::Kernel {
-                name: format!("member {} of struct {}", member.1, member.0),
+            found.ok_or_else(|| {
+                CaptureError::Kernel(format!("member {} of struct {}", member.1, member.0))
             })
         };
         let is_first = btf.takes("btf_trace_block_rq_issue", "request");

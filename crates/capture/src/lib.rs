@@ -15,7 +15,7 @@ mod kernel;
 mod live;
 mod load;
 mod mappings;
-mod parts;
+mod output;
 mod processes;
 mod record;
 mod recorder;
@@ -77,8 +77,6 @@ pub struct Options {
     pub walk: bool,
     /// Replace names by words without meaning.
     pub anonymize: bool,
-    /// Cut the trace into parts, each a whole trace in a folder of its own in `output`.
-    pub rotate: Option<Rotate>,
     /// End when the trace has this size, bytes.
     pub max_bytes: Option<u64>,
     /// Size of each CPU's ring, bytes: a power of two.
@@ -94,15 +92,6 @@ pub enum Step<'a> {
     Walk(&'a [PathBuf]),
     /// The target is recorded; a command starts.
     Record,
-}
-
-/// Parts of a long trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rotate {
-    /// Size at which the next part begins, bytes.
-    pub bytes: u64,
-    /// Newest parts that are kept; the others are removed.
-    pub keep: usize,
 }
 
 /// Reason why a capture ended.
@@ -133,7 +122,6 @@ impl Options {
             same_device: false,
             walk: true,
             anonymize: false,
-            rotate: None,
             max_bytes: None,
             ring_bytes: 64 << 20,
             tell: |_, _| {},
@@ -190,14 +178,12 @@ pub fn capture(
         Ok(begun) => begun,
         Err(error) => {
             recorder.writer.abandon();
-            // Of a trace in parts; with anything else in it, it stays.
-            let _ = std::fs::remove_dir(&options.output);
             return Err(error);
         }
     };
     let cpu_before = cpu();
     if watch.is_some() {
-        recorder.count();
+        recorder.resolver.counting = Some(live::Counting::new());
     }
     let rows = recorder.start();
     let mut looks = 0_u32;
@@ -247,7 +233,8 @@ fn begin(
         recorder.walk(&roots, &options.output, stop)?;
     }
     if stop.load(Ordering::Relaxed) {
-        return Err(CaptureError::Interrupted);
+        let said = "interrupted before the start; nothing was started or recorded";
+        return Err(CaptureError::NotStarted(said.to_owned()));
     }
     recorder.begin(now_ns(), since_1970_ns());
     let started = Instant::now();

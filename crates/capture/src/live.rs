@@ -1,6 +1,6 @@
 //! Counts of a capture while it runs.
 
-use seekwell_trace::calls::{CallId, Class};
+use seekwell_trace::calls::Class;
 use seekwell_trace::fast::FastMap;
 use seekwell_trace::{Event, FileId};
 use std::hash::Hash;
@@ -49,13 +49,9 @@ impl Counting {
     }
 
     pub(crate) fn add(&mut self, event: &Event) {
-        self.call(event.call, event.file, event.process);
-    }
-
-    fn call(&mut self, call: CallId, file: Option<FileId>, process: u32) {
-        self.classes[call.call().class as usize] += 1;
-        *self.processes.entry(process).or_default() += 1;
-        if let Some(file) = file {
+        self.classes[event.call.call().class as usize] += 1;
+        *self.processes.entry(event.process).or_default() += 1;
+        if let Some(file) = event.file {
             *self.files.entry(file).or_default() += 1;
         }
     }

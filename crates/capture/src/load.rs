@@ -137,8 +137,7 @@ pub(crate) fn load(select: Select, ring_bytes: u32, block: bool) -> Result<Loade
     if !cfg!(target_arch = "x86_64") {
         return Err(CaptureError::Architecture);
     }
-    let vmlinux =
-        std::fs::read(VMLINUX).map_err(|_| CaptureError::Btf { problem: "it is not there" })?;
+    let vmlinux = std::fs::read(VMLINUX).map_err(|_| CaptureError::Btf("it is not there"))?;
     let btf = Btf::parse(&vmlinux)?;
     let object = object::File::parse(&OBJECT.0).map_err(damaged)?;
     raise_locked_memory();
@@ -201,7 +200,7 @@ fn follower(section: &str) -> Option<(&str, u32)> {
 }
 
 fn damaged(error: object::Error) -> CaptureError {
-    CaptureError::Object { problem: error.to_string() }
+    CaptureError::Object(error.to_string())
 }
 
 /// Kernels before 5.11 count maps as locked memory.
@@ -237,7 +236,7 @@ impl Loaded {
     ) -> Result<Code<'t>, CaptureError> {
         let type_id = btf
             .typedef(&format!("btf_trace_{tracepoint}"))
-            .ok_or(CaptureError::Kernel { name: format!("tracepoint {tracepoint}") })?;
+            .ok_or(CaptureError::Kernel(format!("tracepoint {tracepoint}")))?;
         Ok(Code { tracepoint, type_id, instructions: self.relocate(object, section)? })
     }
 
@@ -257,9 +256,7 @@ impl Loaded {
     }
 
     fn map(&self, name: &str) -> Result<&OwnedFd, CaptureError> {
-        self.maps
-            .get(name)
-            .ok_or_else(|| CaptureError::Object { problem: format!("map {name} not found") })
+        self.maps.get(name).ok_or_else(|| CaptureError::Object(format!("map {name} not found")))
     }
 
     fn make_maps(
@@ -269,7 +266,7 @@ impl Loaded {
     ) -> Result<(), CaptureError> {
         let section = object
             .section_by_name("maps")
-            .ok_or_else(|| CaptureError::Object { problem: "section maps not found".to_owned() })?;
+            .ok_or_else(|| CaptureError::Object("section maps not found".to_owned()))?;
         let (index, bytes) = (section.index(), section.data().map_err(damaged)?);
         let cpus = u32::try_from(possible_cpus()).unwrap_or(1);
         for symbol in object.symbols().filter(|symbol| symbol.section_index() == Some(index)) {
@@ -338,8 +335,7 @@ impl Loaded {
             let symbol = object.symbol_by_index(symbol).map_err(damaged)?;
             let name = symbol.name().map_err(damaged)?;
             let fd = self.map(name)?.as_raw_fd();
-            let outside =
-                || CaptureError::Object { problem: format!("relocation of {name} outside") };
+            let outside = || CaptureError::Object(format!("relocation of {name} outside"));
             let at = usize::try_from(at).map_err(|_| outside())?;
             let place = code.get_mut(at..at + 16).ok_or_else(outside)?;
             // A map itself is pseudo source 1; a value of a map is 2, and its offset, which the

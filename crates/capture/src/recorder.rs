@@ -2,12 +2,11 @@
 //! the syncs of full segments take longer than a ring has room for.
 
 use crate::error::CaptureError;
-use crate::live::{Counting, Live};
+use crate::live::Live;
 use crate::load::{InProgress, Loaded};
-use crate::parts::Parts;
 use crate::record;
 use crate::resolve::Resolver;
-use crate::{Options, walk};
+use crate::{Options, output, walk};
 use seekwell_trace::TraceWriter;
 use seekwell_trace::meta::{Lost, Meta, Mount, Unfinished};
 use std::collections::BTreeMap;
@@ -37,7 +36,6 @@ pub(crate) struct Recorder {
     /// End of each record at hand and its place: in `waiting`, and after that in the batch.
     order: Vec<(u64, usize)>,
     meta: Meta,
-    parts: Parts,
     /// Bytes of the trace, for the thread that empties the rings.
     bytes: Arc<AtomicU64>,
     /// Load of the last second, until it is taken.
@@ -91,7 +89,7 @@ fn nice(value: i32) -> bool {
 }
 
 impl Recorder {
-    /// Makes the trace, or its first part.
+    /// Makes the trace.
     ///
     /// # Errors
     /// When the output cannot be made.
@@ -100,14 +98,13 @@ impl Recorder {
         resolver: Resolver,
         meta: Meta,
     ) -> Result<Self, CaptureError> {
-        let (parts, writer) = Parts::create(options, resolver.origin_ns(), &meta)?;
+        let writer = output::create(options, &meta)?;
         Ok(Self {
             resolver,
             writer,
             waiting: Vec::new(),
             order: Vec::new(),
             meta,
-            parts,
             bytes: Arc::new(AtomicU64::new(0)),
             live: Arc::default(),
         })
@@ -123,14 +120,15 @@ impl Recorder {
         output: &Path,
         stop: &AtomicBool,
     ) -> Result<(), CaptureError> {
-        self.meta.initial = walk::walk(roots, output, stop, &mut self.writer)?;
+        let writer = &mut self.writer;
+        let trees = walk::visit(roots, output, stop, &mut |entry| Ok(writer.initial(entry)?))?;
+        self.meta.initial = trees;
         Ok(())
     }
 
     /// Sets the start of the capture: on the clock of the records, and since 1970.
     pub(crate) fn begin(&mut self, origin_ns: u64, since_1970_ns: Option<u64>) {
-        self.resolver.begin(origin_ns);
-        self.parts.begin(origin_ns);
+        self.resolver.origin_ns = origin_ns;
         self.meta.started_unix_ns = since_1970_ns;
     }
 
@@ -171,20 +169,11 @@ impl Recorder {
             // It is not received after the last look.
             let _ = used.send(batch.bytes);
             self.meta.lost = batch.lost;
-            self.writer.keep_up(&self.parts.description(&self.meta, None))?;
-            if batch.until_ns < u64::MAX {
-                self.parts
-                    .turn(batch.until_ns, &self.meta, &mut self.writer, &mut self.resolver)?;
-            }
-            self.bytes.store(self.parts.kept() + self.writer.bytes(), Ordering::Relaxed);
+            self.writer.keep_up(&self.meta)?;
+            self.bytes.store(self.writer.bytes(), Ordering::Relaxed);
             self.tell();
         }
         Ok(self)
-    }
-
-    /// Counts the load for the one who watches.
-    pub(crate) fn count(&mut self) {
-        self.resolver.counting = Some(Counting::new());
     }
 
     /// Shows the load of the last second, if it is over.
@@ -192,7 +181,7 @@ impl Recorder {
         let due = self.resolver.counting.take_if(|counting| counting.is_due());
         let Some(mut counting) = due else { return };
         let live = Live {
-            events: self.parts.events() + self.writer.events(),
+            events: self.writer.events(),
             lost: self.meta.lost_events(),
             bytes: self.bytes.load(Ordering::Relaxed),
             ..counting.take(|file| self.resolver.path(file), |id| self.resolver.process_name(id))
@@ -224,9 +213,10 @@ impl Recorder {
     /// Those of the writer.
     pub(crate) fn finish(mut self, end_ns: u64) -> Result<u64, CaptureError> {
         self.resolver.write_all_held(None, &mut self.writer)?;
-        let events = self.parts.events() + self.writer.events();
+        let events = self.writer.events();
         self.meta.devices = self.resolver.devices();
-        self.writer.finish(&self.parts.description(&self.meta, Some(end_ns)))?;
+        self.meta.duration_ns = Some(end_ns.saturating_sub(self.resolver.origin_ns));
+        self.writer.finish(&self.meta)?;
         Ok(events)
     }
 

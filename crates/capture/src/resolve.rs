@@ -19,7 +19,6 @@ mod devices;
 mod in_progress;
 mod kinds;
 mod links;
-mod makers;
 mod mapped;
 mod woken;
 
@@ -33,10 +32,11 @@ const CLOSE_RANGE_CLOEXEC: u64 = 4;
 /// State of the traced processes, followed call by call.
 #[derive(Default)]
 pub(crate) struct Resolver {
-    origin_ns: u64,
+    /// Start of the trace, `CLOCK_MONOTONIC`.
+    pub(crate) origin_ns: u64,
     own: u32,
     /// On-CPU time before each call that is the recording's own.
-    around_ns: u64,
+    pub(crate) around_ns: u64,
     /// True if the processes run on this kernel, so that its `/proc` completes the records.
     is_here: bool,
     /// Directories that the trace is limited to; empty for all.
@@ -52,10 +52,8 @@ pub(crate) struct Resolver {
     entries: Vec<Entry>,
     /// Files of registered descriptors.
     inodes: FastMap<(u32, u64), Option<FileId>>,
-    /// Processes that issued requests in this part and have no calls, as threads of the kernel.
+    /// Processes that issued requests and have no calls, as threads of the kernel.
     issuers: FastMap<u32, ()>,
-    /// Number of the part that is written.
-    part: u32,
     /// Counts for the one who watches.
     pub(crate) counting: Option<Counting>,
     /// On-CPU time and waiting of threads since their last call in the trace, of calls that are not
@@ -75,8 +73,6 @@ struct Entry {
     path: Arc<str>,
     /// True when the trace is not limited to others.
     inside: bool,
-    /// The last part that has it.
-    part: u32,
     device: Option<u32>,
     inode: Option<u64>,
     mode: Option<u32>,
@@ -152,59 +148,12 @@ impl Resolver {
         self.processes.get(&process)?.name.as_deref()
     }
 
-    /// Start of the part that is written, `CLOCK_MONOTONIC`.
-    pub(crate) fn origin_ns(&self) -> u64 {
-        self.origin_ns
-    }
-
-    /// Sets the start of the capture.
-    pub(crate) fn begin(&mut self, origin_ns: u64) {
-        self.origin_ns = origin_ns;
-    }
-
-    /// Takes so much of the on-CPU time before each call as the recording's own.
-    pub(crate) fn set_around(&mut self, around_ns: u64) {
-        self.around_ns = around_ns;
-    }
-
     /// Limits the trace to the same directories as the processes see them.
     pub(crate) fn limit_inside(&mut self, mounts: &[Mount]) {
         let limits = self.limits.iter();
         let inside: Vec<String> =
             limits.filter_map(|path| container::inside(mounts, path)).collect();
         self.limits.extend(inside);
-    }
-
-    /// Begins a part: it gets the processes that run, and each file again once a call names it.
-    pub(crate) fn next_part(&mut self, origin_ns: u64, writer: &mut TraceWriter) {
-        self.origin_ns = origin_ns;
-        self.part += 1;
-        self.issuers.clear();
-        for (process, known) in &self.processes {
-            if *process != self.own {
-                let (parent, name) = (known.parent, known.name.clone());
-                writer.process(ProcessEntry { process: *process, parent, start_ns: 0, name });
-            }
-        }
-    }
-
-    /// Writes the entry of a file that this part does not have.
-    fn write_again(&mut self, file: Option<FileId>, writer: &mut TraceWriter) {
-        let Some(id) = file else { return };
-        let Some(entry) = self.entries.get_mut(id.0 as usize) else { return };
-        if entry.part == self.part || !entry.inside {
-            return;
-        }
-        entry.part = self.part;
-        writer.file(FileEntry {
-            id,
-            path: Some(entry.path.to_string()),
-            device: entry.device,
-            inode: entry.inode,
-            mode: entry.mode,
-            // It was so when the first part met the file.
-            bytes: None,
-        });
     }
 
     /// Learns directory and descriptors of a process that runs already.
@@ -342,6 +291,18 @@ impl Resolver {
         added
     }
 
+    /// Learns descriptors of calls that are in no trace: of pipes, sockets and the like.
+    fn made(&mut self, process: u32, paths: &[PathRecord], writer: &mut TraceWriter) {
+        for path in paths {
+            let file = self.file(&path.text, Some(path), writer);
+            let Some(known) = self.processes.get_mut(&process) else { continue };
+            // Those that survive an exec are looked up again.
+            let descriptor = Descriptor { file, close_on_exec: true };
+            let ends = [path.fd, path.other_fd].into_iter().flatten();
+            known.descriptors.extend(ends.map(|fd| (fd, descriptor)));
+        }
+    }
+
     /// Adds a call with its paths.
     fn call_with(
         &mut self,
@@ -379,8 +340,6 @@ impl Resolver {
             return Ok(());
         }
         let (cpu_ns, waited_ns) = self.take_carried(record.thread);
-        self.write_again(named.file, writer);
-        self.write_again(named.to_file, writer);
         // Most calls have neither: a look into an empty map would cost each of them its hash.
         let woken = match self.woken.is_empty() {
             true => None,
@@ -459,7 +418,6 @@ impl Resolver {
             return Ok(());
         }
         self.descriptors_of(record);
-        self.write_again(file, writer);
         // -1 is the position of the file, of vectors the length is a number of parts.
         let offset = Some(record.offset).filter(|offset| has_place && *offset != u64::MAX);
         let length = Some(record.length.into()).filter(|length| has_place && *length > 0);
@@ -654,9 +612,7 @@ impl Resolver {
             }
             _ => self.new_file(path, inode)?,
         };
-        let part = self.part;
         let entry = self.entries.get_mut(id.0 as usize)?;
-        entry.part = part;
         entry.device = opened.map(|opened| opened.device);
         entry.inode = inode;
         entry.mode = opened.map(|opened| opened.mode).or_else(|| processes::mode_of(path));
@@ -682,7 +638,6 @@ impl Resolver {
         self.entries.push(Entry {
             path: Arc::clone(&path),
             inside,
-            part: self.part,
             device: None,
             inode: None,
             mode: None,

@@ -78,7 +78,7 @@ impl Running {
                 recorder.resolver.seed(std::process::id(), &mut recorder.writer);
                 let own = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
                 loaded.attach()?;
-                recorder.resolver.set_around(around::measure(loaded, own)?);
+                recorder.resolver.around_ns = around::measure(loaded, own)?;
                 loaded.choose(own)?;
                 let started = start(command);
                 loaded.leave(own)?;
@@ -91,7 +91,10 @@ impl Running {
                     return Err(CaptureError::Target { path, source });
                 }
                 if processes::is_of_kernel(*process) {
-                    return Err(CaptureError::OfKernel { process: *process });
+                    return Err(CaptureError::NotStarted(format!(
+                        "process {process} is a thread of the kernel and makes no system calls; record the program \
+                         that it works for, or everything with --system, where its block requests are in the trace"
+                    )));
                 }
                 loaded.attach()?;
                 choose_family(*process, loaded, recorder)?;
@@ -267,12 +270,19 @@ pub(crate) fn checked_paths(options: &Options) -> Result<Vec<String>, CaptureErr
     }
     let rest = output.strip_prefix(existing).unwrap_or(Path::new(""));
     if let Some(traced) = paths.iter().find(|traced| real.join(rest).starts_with(traced)) {
-        return Err(CaptureError::OutputInside { output, traced: traced.clone() });
+        let place = format!("inside the traced directory {}", traced.display());
+        return Err(CaptureError::OutputRecorded { output, place });
     }
+    let on_device = |traced: &Path| {
+        let traced = traced.display();
+        let place =
+            format!("on the device of the traced directory {traced} and would add to its load");
+        Err(CaptureError::OutputRecorded { output: output.clone(), place })
+    };
     if paths.is_empty() {
         let is_in_memory = is_in_memory(&real);
         if matches!(options.target, Target::System) && !is_in_memory {
-            return Err(CaptureError::SameDevice { output, traced: PathBuf::from("/") });
+            return on_device(Path::new("/"));
         }
         // A process may have anything open in memory; what is written there adds nothing to the load of a device.
         if matches!(options.target, Target::Command(_)) || !is_in_memory {
@@ -282,7 +292,7 @@ pub(crate) fn checked_paths(options: &Options) -> Result<Vec<String>, CaptureErr
     for traced in paths {
         let of_traced = std::fs::metadata(&traced).map(|metadata| metadata.dev()).ok();
         if of_traced.is_some() && device == of_traced {
-            return Err(CaptureError::SameDevice { output, traced });
+            return on_device(&traced);
         }
     }
     Ok(limits)

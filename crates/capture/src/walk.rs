@@ -2,7 +2,7 @@
 
 use crate::error::CaptureError;
 use seekwell_trace::meta::Tree;
-use seekwell_trace::{Content, DataRange, InitialAttribute, InitialEntry, TraceWriter};
+use seekwell_trace::{Content, DataRange, InitialAttribute, InitialEntry};
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
@@ -32,20 +32,7 @@ struct Walk<'a> {
     output: &'a Path,
 }
 
-/// Writes what is in these trees. Mounts in them are left out, unless they are roots themselves.
-///
-/// # Errors
-/// Those of the writer.
-pub(crate) fn walk(
-    roots: &[PathBuf],
-    output: &Path,
-    stop: &AtomicBool,
-    writer: &mut TraceWriter,
-) -> Result<Vec<Tree>, CaptureError> {
-    visit(roots, output, stop, &mut |entry| Ok(writer.initial(entry)?))
-}
-
-/// Gives what is in these trees to `each`.
+/// Gives what is in these trees to `each`. Mounts in them are left out, unless they are roots themselves.
 ///
 /// # Errors
 /// Those of `each`.

@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Row, captured, captured_until, captured_watched, of_command, rows};
-use seekwell_capture::{Ended, Live, Rotate, Target};
+use seekwell_capture::{Ended, Live, Target};
 use seekwell_recordings::info::Summary;
 use seekwell_testing::{Cgroup, NO_CGROUP};
 use seekwell_trace::{Event, Trace};
@@ -524,38 +524,6 @@ fn a_ring_that_is_too_small_loses_events_and_counts_them() {
     assert_eq!(trace.meta().lost, captured.lost);
     let moved = rows(&trace).iter().filter(|row| row.0.call.call().moves_data()).count() as u64;
     assert!(moved + lost >= 400_000, "{moved} recorded, {lost} lost");
-}
-
-#[test]
-fn parts_of_a_long_trace_are_whole_traces_and_the_newest_are_kept() {
-    let test = "parts_of_a_long_trace_are_whole_traces_and_the_newest_are_kept";
-    let work = tempfile::tempdir().unwrap();
-    let words = ["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=250000", "status=none"];
-    let mut options = of_command(&work.path().join("trace"), &words);
-    options.ring_bytes = 32 << 20;
-    options.walk = false;
-    // Less than one group of rows, so that each is a part.
-    options.rotate = Some(Rotate { bytes: 1000, keep: 2 });
-    let Some(captured) = captured(test, &options) else { return };
-    assert_eq!((captured.lost.clone(), captured.ended), (Vec::new(), Ended::Target));
-    let parts = std::fs::read_dir(&options.output).unwrap().map(|entry| entry.unwrap().path());
-    let mut parts: Vec<_> = parts.collect();
-    parts.sort();
-    assert_eq!(parts.len(), 2, "{parts:?}");
-    assert!(!parts[0].ends_with("part-000001"), "{parts:?}");
-    let mut events = 0;
-    for part in &parts {
-        let trace = Trace::open(part).unwrap();
-        let rows = rows(&trace);
-        let moves: Vec<&Row> = rows.iter().filter(|row| row.0.call.call().moves_data()).collect();
-        assert!(moves.iter().all(|row| row.1 == "/dev/zero" || row.1 == "/dev/null"), "{part:?}");
-        let processes = trace.processes().unwrap();
-        assert!(processes.iter().any(|known| known.name.as_deref() == Some("dd")), "{processes:?}");
-        let last_ns = rows.iter().map(|row| row.0.start_ns).max().unwrap();
-        assert!(last_ns <= trace.meta().duration_ns.unwrap());
-        events += rows.len() as u64;
-    }
-    assert!(captured.events > 500_000 && captured.events > events, "{}", captured.events);
 }
 
 #[test]

@@ -104,7 +104,7 @@ fn kept(test: &str, enter: &str, target: impl Fn(u32) -> Target) -> Option<usize
     let mut options = of_command(&path.join("trace"), &[]);
     options.target = target(kept.0.id());
     options.block = false;
-    options.time = Some(Duration::from_secs(2));
+    options.time = Some(Duration::from_millis(900));
     captured(test, &options)?;
     let trace = Trace::open(&path.join("trace")).unwrap();
     if !trace.meta().faults {

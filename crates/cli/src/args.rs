@@ -10,13 +10,13 @@ mod traces;
 mod tried;
 
 pub use atlas::{AskArgs, AtlasCheckArgs, AtlasCommand, AtlasRunArgs, PublishArgs, TuneArgs};
-pub use devices::{DeviceCheckArgs, DeviceCommand, DeviceCompareArgs, DeviceServeArgs, ProbeArgs};
+pub use devices::{DeviceCheckArgs, DeviceCommand, DeviceServeArgs, ProbeArgs};
 pub use elsewhere::{ClusterArgs, DoctorArgs, MergeArgs, WorkArgs};
 pub use files::{ExtractArgs, FileCommand, RepairArgs, VerifyArgs};
 pub use help::{command, documented, whole};
 pub use traces::{
     CaptureArgs, TraceCommand, TraceFilterArgs, TraceFormat, TraceImportArgs, TraceInfoArgs,
-    TraceMergeArgs, TraceRequestsArgs,
+    TraceRequestsArgs,
 };
 
 pub use tried::{ADVISED_SCHEDULERS, AdviseArgs, TryArgs};
@@ -74,7 +74,7 @@ pub enum Command {
     Why(WhyArgs),
     /// Compare two runs of a lab, as before and after an update
     Compare(CompareArgs),
-    /// Describe, cut, import and merge recorded loads
+    /// Describe, cut and import recorded loads
     #[command(subcommand)]
     Trace(TraceCommand),
     /// List and draw modelled devices, or probe a disk for one
@@ -375,12 +375,8 @@ pub struct RunArgs {
     pub cpu: Option<CpuCharge>,
     /// Record the calls of the measured commands in the first round: a trace of each trial, in this
     /// folder
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["check", "ranges"], help_heading = VIRTUAL)]
+    #[arg(long, value_name = "DIR", conflicts_with = "check", help_heading = VIRTUAL)]
     pub record: Option<PathBuf>,
-    /// Run the lab again with every undetermined number of its devices at both bounds of its range, and
-    /// report where the verdict changes; exit status 4 if it does
-    #[arg(long, requires = "lab", conflicts_with_all = ["json", "time", "until_decided", "at_most"], help_heading = VIRTUAL)]
-    pub ranges: bool,
     /// Directory for scratch images. On the virtual backend for data that does not fit in memory [default: that
     /// of the run file]
     #[arg(long, value_name = "DIR")]
@@ -455,14 +451,11 @@ impl From<ApplyForm> for Applied {
 pub struct ReportArgs {
     /// Run file
     pub run: PathBuf,
-    /// Later runs of the same lab: show what changed from run to run
-    #[arg(value_name = "LATER", conflicts_with_all = ["parquet", "lean", "csv", "json"])]
-    pub later: Vec<PathBuf>,
     /// Show everything: table, evidence, warnings, uncontrolled factors, how to make the pick permanent
     #[arg(long)]
     pub all: bool,
     /// Print what puts the pick in force and the way back, as lines, systemd units or ansible tasks
-    #[arg(long, value_name = "FORM", value_enum, hide_possible_values = true, num_args = 0..=1, require_equals = true, default_missing_value = "lines", conflicts_with_all = ["later", "json", "all"])]
+    #[arg(long, value_name = "FORM", value_enum, hide_possible_values = true, num_args = 0..=1, require_equals = true, default_missing_value = "lines", conflicts_with_all = ["json", "all"])]
     pub apply: Option<ApplyForm>,
     /// Write one HTML file that contains the run file
     #[arg(long, value_name = "FILE")]

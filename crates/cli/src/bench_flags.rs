@@ -11,7 +11,7 @@ use seekwell_model::workloads::{WORKLOAD_KINDS, WorkloadKind, WorkloadParams};
 const LAB_KINDS: &[&str] = &["calls", "command"];
 
 /// Fields that only make sense in a lab.
-const LAB_ONLY: &[&str] = &["check", "steady", "step"];
+const LAB_ONLY: &[&str] = &["check", "step"];
 
 /// The command `bench` with one subcommand per kind.
 #[must_use]

@@ -19,7 +19,6 @@ pub mod kernel;
 pub mod merge;
 pub mod plan;
 pub mod probe;
-pub mod ranges;
 pub mod repair;
 pub mod replicate;
 pub mod report;

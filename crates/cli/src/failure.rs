@@ -3,6 +3,7 @@
 
 use crate::terminal;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use seekwell_host::refusal::Refusal;
 use seekwell_session::{Kind, SessionError};
 use seekwell_store::StoreError;
 use std::error::Error;
@@ -47,24 +48,14 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// An error with its chain of causes; a run file that was changed is an error of its own.
+    /// An error with its chain of causes.
     pub fn from_error(error: &(dyn Error + 'static)) -> Self {
-        match error.downcast_ref() {
-            Some(StoreError::Changed { .. }) => Self::Changed(chain(error)),
-            _ => Self::Error(chain(error)),
-        }
-    }
-
-    /// A refusal with its chain of causes.
-    pub fn from_refusal(error: &(dyn Error + 'static)) -> Self {
-        Self::Refused(chain(error))
-    }
-
-    /// A refusal of the guard is one; anything else that fails on the host is an error.
-    pub fn from_host(error: &seekwell_host::Error) -> Self {
-        match error {
-            seekwell_host::Error::Refused(refusal) => Self::from_refusal(refusal),
-            other => Self::from_error(other),
+        let text = chain(error);
+        match kind(error) {
+            Kind::Failed => Self::Error(text),
+            Kind::Usage => Self::Usage(text),
+            Kind::Refused => Self::Refused(text),
+            Kind::Changed => Self::Changed(text),
         }
     }
 
@@ -81,15 +72,25 @@ impl Failure {
     }
 }
 
-impl From<SessionError> for Failure {
-    fn from(error: SessionError) -> Self {
-        let text = chain(&error);
-        match error.kind() {
-            Kind::Failed => Self::Error(text),
-            Kind::Usage => Self::Usage(text),
-            Kind::Refused => Self::Refused(text),
-            Kind::Changed => Self::Changed(text),
-        }
+/// Every error becomes a failure by `?`. A failure is no error itself: this would not compile if it were.
+impl<E: Error + 'static> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::from_error(&error)
+    }
+}
+
+/// The kind that a session gives its errors; of others a refusal of the guard and a changed run file have their own.
+fn kind(error: &(dyn Error + 'static)) -> Kind {
+    if let Some(error) = error.downcast_ref::<SessionError>() {
+        return error.kind();
+    }
+    let of_host = error.downcast_ref::<seekwell_host::Error>();
+    if error.is::<Refusal>() || matches!(of_host, Some(seekwell_host::Error::Refused(_))) {
+        return Kind::Refused;
+    }
+    match error.downcast_ref() {
+        Some(StoreError::Changed { .. }) => Kind::Changed,
+        _ => Kind::Failed,
     }
 }
 

@@ -15,22 +15,7 @@ pub fn write(path: &Path, kind: Kind, bytes: &[u8], force: bool) -> Result<(), F
     Ok(())
 }
 
-/// As [`write`], piece by piece.
-///
-/// # Errors
-/// As [`write`], and the error of the content.
-pub fn write_piecewise(
-    path: &Path,
-    kind: Kind,
-    content: &Content<'_>,
-    force: bool,
-) -> Result<(), Failure> {
-    piecewise(path, kind, content, force)?;
-    terminal::talk(&format!("wrote {}", path.display()));
-    Ok(())
-}
-
-/// The same without a word, for one of several files.
+/// As [`write`], piece by piece and without a word.
 ///
 /// # Errors
 /// As [`write`], and the error of the content.
@@ -40,8 +25,7 @@ pub fn piecewise(
     content: &Content<'_>,
     force: bool,
 ) -> Result<(), Failure> {
-    output::write_piecewise(path, kind, content, replace(force))
-        .map_err(|error| Failure::from_error(&error))
+    Ok(output::write_piecewise(path, kind, content, replace(force))?)
 }
 
 fn replace(force: bool) -> Replace {
@@ -53,7 +37,7 @@ fn replace(force: bool) -> Replace {
 /// # Errors
 /// As [`write`].
 pub fn silently(path: &Path, kind: Kind, bytes: &[u8], force: bool) -> Result<(), Failure> {
-    output::write(path, kind, bytes, replace(force)).map_err(|error| Failure::from_error(&error))
+    Ok(output::write(path, kind, bytes, replace(force))?)
 }
 
 /// Writes a file that does not exist yet, whole or not at all, and says so.
@@ -71,7 +55,7 @@ pub fn create(path: &Path, kind: Kind, bytes: &[u8]) -> Result<(), Failure> {
 /// # Errors
 /// As [`create`].
 pub fn new(path: &Path, kind: Kind, bytes: &[u8]) -> Result<(), Failure> {
-    output::write(path, kind, bytes, Replace::Nothing).map_err(|error| Failure::from_error(&error))
+    Ok(output::write(path, kind, bytes, Replace::Nothing)?)
 }
 
 /// Refuses the name of an existing file for [`create`], before the work whose result it is to hold.
@@ -81,8 +65,7 @@ pub fn new(path: &Path, kind: Kind, bytes: &[u8]) -> Result<(), Failure> {
 pub fn refuse_existing(path: &Path) -> Result<(), Failure> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-        let error = seekwell_host::Error::NoFolder { folder: folder.to_owned() };
-        return Err(Failure::from_error(&error));
+        return Err(seekwell_host::Error::NoFolder { folder: folder.to_owned() }.into());
     }
     if path.symlink_metadata().is_ok() {
         return Err(Failure::Error(format!(

@@ -74,13 +74,7 @@ impl<'a> Progress<'a> {
     pub fn finish(&mut self) {
         if let Some(screen) = self.screen.take() {
             screen.finish();
-            self.say_again();
-        }
-    }
-
-    fn say_again(&mut self) {
-        for line in self.unsaid.drain(..) {
-            terminal::talk(&line);
+            self.unsaid.drain(..).for_each(|line| terminal::talk(&line));
         }
     }
 

@@ -137,12 +137,9 @@ pub fn wrap_last(table: &str, last: &str, columns: Option<usize>) -> String {
 
 /// Returns true if standard output shows colours: a terminal that is not dumb, without `NO_COLOR`.
 pub fn colour() -> bool {
-    stdout().is_terminal() && !plain()
-}
-
-fn plain() -> bool {
-    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
-        || std::env::var_os("TERM").is_some_and(|term| term == "dumb")
+    stdout().is_terminal()
+        && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+        && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
 /// Prints data. A closed pipe is the reader's choice and no error.
@@ -153,6 +150,15 @@ pub fn data(text: &str) {
         let _ = out.write_all(b"\n");
     }
     let _ = out.flush();
+}
+
+/// Prints a value as JSON.
+///
+/// # Errors
+/// When JSON has no form for it.
+pub fn json(value: &impl serde::Serialize) -> serde_json::Result<()> {
+    data(&serde_json::to_string_pretty(value)?);
+    Ok(())
 }
 
 /// As [`data`], piece by piece.
@@ -188,19 +194,6 @@ pub fn harmless(text: &str) -> String {
         }
     }
     out
-}
-
-/// Standard error as something to write to, for questions.
-pub struct Talk;
-
-impl Write for Talk {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        stderr().lock().write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        stderr().lock().flush()
-    }
 }
 
 #[cfg(test)]

@@ -604,7 +604,7 @@ fn a_run_whose_processes_are_stopped_for_a_second_ends_as_any_other() {
     for who in [&Who::ALL[..1], &Who::ALL[1..2], &Who::ALL[2..3], &Who::ALL[3..], &Who::ALL] {
         run.wait_for_program(&["dd"]);
         machine.note_devices();
-        assert!(run.pause(who, Duration::from_secs(1)) > 0, "{who:?}");
+        assert!(run.pause(who, Duration::from_millis(400)) > 0, "{who:?}");
     }
     let (status, talk) = run.finish();
     assert!(matches!(status, Some(0 | 4)), "{status:?}: {talk}");

@@ -9,8 +9,6 @@ mod again;
 mod bad_input;
 #[path = "main_job/children.rs"]
 mod children;
-#[path = "main_job/compared.rs"]
-mod compared;
 #[path = "main_job/race.rs"]
 mod race;
 #[path = "main_job/replayed.rs"]
@@ -43,6 +41,7 @@ choose = ["none", "mq-deadline"]
 [[workload]]
 kind = "mail"
 files = 50
+steps = []
 [judge]
 metric = "unpack.elapsed_durable"
 rounds = 6

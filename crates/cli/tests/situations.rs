@@ -1,14 +1,12 @@
 //! Hostile situations, each with a canary: files of others that no command may change, links that lead to them,
 //! names that mean something to a shell or a terminal, options that reach files of the host, signatures on devices,
-//! archives, jobs and traces, and the state of earlier or other users.
+//! jobs and traces, and the state of earlier or other users.
 //!
 //! `make situations` tries all of them; `cargo test` a seeded sample of each family.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
 #![allow(clippy::print_stderr, reason = "a test says how many situations it tried")]
 
-#[path = "situations/archives.rs"]
-mod archives;
 #[path = "situations/arguments.rs"]
 mod arguments;
 #[path = "situations/devices.rs"]

@@ -299,8 +299,10 @@ impl Cluster {
             self.ready = Some(self.ready_from(delivery, trial));
         }
         let Some(ready) = &mut self.ready else { return Ok(None) };
-        let task = &ready.task;
-        let wrong = |words| ClusterError::Worker { task: task.clone(), index: trial.index, words };
+        let (task, index) = (&ready.task, trial.index);
+        let wrong = |words: String| {
+            ClusterError::Workers(format!("{task} could not run trial {index}: {words}"))
+        };
         let found = ready.results.remove(&trial.index);
         let found = found.unwrap_or_else(|| Err("it was not delivered with its share".to_owned()));
         let result = found.map(|record| *record).map_err(wrong);
@@ -423,7 +425,10 @@ impl Cluster {
         *losses += 1;
         if *losses >= MOST_LOSSES {
             let (what, logs) = (self.unit.words(&sheet), self.spool.logs());
-            return Err(ClusterError::Lost { what, losses: *losses, logs });
+            return Err(ClusterError::Workers(format!(
+                "{losses} workers vanished while they ran {what}; their logs are in {}",
+                logs.display()
+            )));
         }
         Ok(())
     }

@@ -25,20 +25,14 @@ pub enum ClusterError {
         source: serde_json::Error,
     },
     /// The shared folder belongs to another user, or others may write it.
-    #[error("{} is not a folder of this user alone; its files could be anybody's", path.display())]
-    Foreign {
-        /// The folder.
-        path: PathBuf,
-    },
+    #[error("{} is not a folder of this user alone; its files could be anybody's", .0.display())]
+    Foreign(PathBuf),
     /// A folder at the place of the shared one that no run made.
     #[error(
         "{} is needed for the workers, and it exists with files of others; move it, or give the run file another name",
-        path.display()
+        .0.display()
     )]
-    Taken {
-        /// The folder.
-        path: PathBuf,
-    },
+    Taken(PathBuf),
     /// Another user can put another folder in the place of the shared one.
     #[error(
         "other users can rename in {}, and so put a folder of their own in the place of {}; write the run file where only you can (chmod go-w, or the sticky bit for a folder that all share)",
@@ -52,11 +46,8 @@ pub enum ClusterError {
         parent: PathBuf,
     },
     /// A run with the same name was started anew, with another plan.
-    #[error("{} has the work of another run now; workers of the one before end", path.display())]
-    OtherWork {
-        /// The folder.
-        path: PathBuf,
-    },
+    #[error("{} has the work of another run now; workers of the one before end", .0.display())]
+    OtherWork(PathBuf),
     /// A command of the scheduler cannot be run, or failed.
     #[error("{command} failed: {words}")]
     Command {
@@ -65,44 +56,9 @@ pub enum ClusterError {
         /// Its message, or the reason why it was not started.
         words: String,
     },
-    /// Workers end without a result, however often they are submitted.
-    #[error(
-        "the workers of {submissions} jobs ended without a result; the last words of one: {words}"
-    )]
-    Barren {
-        /// Jobs that were submitted since the last result.
-        submissions: u32,
-        /// End of a worker's log.
-        words: String,
-    },
-    /// A trial or a round whose workers vanish each time.
-    #[error("{losses} workers vanished while they ran {what}; their logs are in {}", logs.display())]
-    Lost {
-        /// The trial or the round, in words.
-        what: String,
-        /// Number of lost workers.
-        losses: u32,
-        /// Folder of the logs.
-        logs: PathBuf,
-    },
-    /// A worker's backend is broken.
-    #[error("{task} could not run trial {index}: {words}")]
-    Worker {
-        /// The worker.
-        task: String,
-        /// Index of the trial.
-        index: u32,
-        /// Its error.
-        words: String,
-    },
-    /// A node has ended a trial twice, which another one may run.
-    #[error(
-        "this node ended the trial twice: {words}; give workers more memory, such as --sbatch=--mem=1G, or more time"
-    )]
-    Node {
-        /// End of the trial.
-        words: String,
-    },
+    /// Workers end or vanish without a result each time, or one's backend or node is broken; in words.
+    #[error("{0}")]
+    Workers(String),
     /// The user wishes to end the run.
     #[error("stopped while the cluster had the trial")]
     Stopped,

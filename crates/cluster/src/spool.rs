@@ -135,7 +135,7 @@ impl Spool {
     /// Opens a folder that is there, if no other user can write or exchange it.
     fn held(folder: &Path) -> Result<Self, ClusterError> {
         let wrong = failed("open", folder);
-        let foreign = || ClusterError::Foreign { path: folder.to_owned() };
+        let foreign = || ClusterError::Foreign(folder.to_owned());
         let held = Folder::open_own(folder).map_err(|error| match error.kind() {
             // A link, a file, or the folder of another user.
             io::ErrorKind::NotADirectory | io::ErrorKind::PermissionDenied => foreign(),
@@ -184,8 +184,8 @@ impl Spool {
                 .create(&path)
                 .map_err(failed("make", &path))?;
         }
-        spool.write(&spool.path(WORK), work)?;
-        spool.write(&spool.path(ID), &spool.work)
+        spool.write(&spool.path(WORK), work, true)?;
+        spool.write(&spool.path(ID), &spool.work, true)
     }
 
     /// The job of a session that died, if there was one.
@@ -197,7 +197,7 @@ impl Spool {
 
     /// Notes the job of this session.
     pub(crate) fn note_job(&self, job: &str) -> Result<(), ClusterError> {
-        self.write(&self.path(JOB), &job)
+        self.write(&self.path(JOB), &job, true)
     }
 
     /// Forgets the job, which is over.
@@ -298,7 +298,7 @@ impl Spool {
     /// When the folder cannot be written.
     pub fn offer(&self, share: &Share) -> Result<(), ClusterError> {
         let sheet = Sheet { work: self.work, share: share.clone(), lines: Vec::new() };
-        self.put_sheet(&self.path(WANTED).join(name(share.index)), &sheet, false)
+        self.put(&self.path(WANTED).join(name(share.index)), sheet.text(), false)
     }
 
     /// Numbers of the shares that no worker has taken yet.
@@ -347,7 +347,7 @@ impl Spool {
                 Some(_) => {
                     let back = fs::rename(&to, self.path(WANTED).join(&chosen));
                     back.map_err(failed("put back", &to))?;
-                    return Err(ClusterError::OtherWork { path: self.folder.clone() });
+                    return Err(ClusterError::OtherWork(self.folder.clone()));
                 }
                 None => lost += 1,
             }
@@ -397,7 +397,7 @@ impl Spool {
         let sheet = Sheet { work: *work, share, lines };
         // A result of the run that has the folder now stays.
         if !self.is_other_work()? {
-            self.put_sheet(&self.path(DONE).join(&name), &sheet, true)?;
+            self.put(&self.path(DONE).join(&name), sheet.text(), true)?;
         }
         remove(&self.path(TAKEN).join(format!("{name}.{task}")))
     }
@@ -476,7 +476,7 @@ impl Spool {
                 // What is delivered may have more results than this one.
                 if !path.exists() {
                     let sheet = Sheet { work, share: trial.into(), lines: vec![line] };
-                    self.put_sheet(&path, &sheet, true)?;
+                    self.put(&path, sheet.text(), true)?;
                 }
             }
         }
@@ -527,7 +527,7 @@ impl Spool {
         fs::rename(&done, &aside).map_err(failed("put back", &done))?;
         if let Some(mut sheet) = unless_torn(read_sheet(&aside))? {
             sheet.lines.retain(|line| is_kept && line.result.is_ok());
-            self.put_sheet(&self.path(WANTED).join(name), &sheet, true)?;
+            self.put(&self.path(WANTED).join(name), sheet.text(), true)?;
         }
         remove(&aside)
     }
@@ -537,18 +537,12 @@ impl Spool {
     /// # Errors
     /// When the folder cannot be written.
     pub fn beat(&self, name: &str, count: u64) -> Result<(), ClusterError> {
-        self.note(&self.path(BEATS).join(name), &count)
-    }
-
-    /// The number of a worker's heartbeat.
-    #[cfg(test)]
-    pub(crate) fn heard(&self, name: &str) -> Result<Option<u64>, ClusterError> {
-        read(&self.path(BEATS).join(name))
+        self.write(&self.path(BEATS).join(name), &count, false)
     }
 
     /// Shows that the session lives, and how many workers it has.
     pub(crate) fn beat_session(&self, count: u64, workers: u32) -> Result<(), ClusterError> {
-        self.note(&self.path(BEATS).join(SESSION), &(count, workers))
+        self.write(&self.path(BEATS).join(SESSION), &(count, workers), false)
     }
 
     /// The number of the session's heartbeat, and of its workers.
@@ -574,7 +568,7 @@ impl Spool {
 
     /// Tells every worker to end.
     pub(crate) fn stop(&self) -> Result<(), ClusterError> {
-        self.write(&self.path(STOP), &true)
+        self.write(&self.path(STOP), &true, true)
     }
 
     /// True if workers shall end.
@@ -606,7 +600,7 @@ impl Spool {
         if self.path(WORK).exists() || names(&self.folder)?.iter().all(is_empty) {
             Ok(())
         } else {
-            Err(ClusterError::Taken { path: self.folder.clone() })
+            Err(ClusterError::Taken(self.folder.clone()))
         }
     }
 
@@ -627,12 +621,6 @@ impl Spool {
         lines[lines.len().saturating_sub(LAST_LINES)..].join(" ")
     }
 
-    /// The file of a delivered share.
-    #[cfg(test)]
-    pub(crate) fn path_of_done(&self, index: u32) -> PathBuf {
-        self.folder.join(DONE).join(name(index))
-    }
-
     /// Path of an entry, by way of the folder's descriptor once it is held: for this process alone.
     fn path(&self, name: &str) -> PathBuf {
         self.held.as_ref().map_or_else(|| self.folder.join(name), |held| held.at(name))
@@ -645,32 +633,30 @@ impl Spool {
         read(&path)?.ok_or_else(missing)
     }
 
-    /// Writes a file that appears whole and stays after a crash of this machine.
-    fn write(&self, path: &Path, value: &impl Serialize) -> Result<(), ClusterError> {
-        self.put(path, value, true)
+    /// Writes a file that appears whole. One that is kept stays after a crash of this machine; another one is written
+    /// anew by a session that is started again.
+    fn write(
+        &self,
+        path: &Path,
+        value: &impl Serialize,
+        is_kept: bool,
+    ) -> Result<(), ClusterError> {
+        self.put(path, serde_json::to_vec(value), is_kept)
     }
 
-    /// Writes a file that appears whole; a session that is started again writes it anew.
-    fn note(&self, path: &Path, value: &impl Serialize) -> Result<(), ClusterError> {
-        self.put(path, value, false)
-    }
-
-    fn put(&self, path: &Path, value: &impl Serialize, is_kept: bool) -> Result<(), ClusterError> {
+    fn put(
+        &self,
+        path: &Path,
+        text: serde_json::Result<Vec<u8>>,
+        is_kept: bool,
+    ) -> Result<(), ClusterError> {
         let damaged = |source| ClusterError::Damaged { path: shown(path), source };
-        self.put_text(path, &serde_json::to_vec(value).map_err(damaged)?, is_kept)
-    }
-
-    fn put_sheet(&self, path: &Path, sheet: &Sheet, is_kept: bool) -> Result<(), ClusterError> {
-        let damaged = |source| ClusterError::Damaged { path: shown(path), source };
-        self.put_text(path, &sheet.text().map_err(damaged)?, is_kept)
-    }
-
-    fn put_text(&self, path: &Path, text: &[u8], is_kept: bool) -> Result<(), ClusterError> {
+        let text = text.map_err(damaged)?;
         let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
         let thread = format!("{:?}", std::thread::current().id());
         let number: String = thread.chars().filter(char::is_ascii_digit).collect();
         let unfinished = self.path(&files::unfinished(&host, std::process::id(), &number));
-        files::write(path, &unfinished, text, is_kept)
+        files::write(path, &unfinished, &text, is_kept)
     }
 }
 

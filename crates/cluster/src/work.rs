@@ -167,8 +167,11 @@ pub fn confirmed(
     let record = run()?;
     match &record.status {
         Status::Failed { reason, .. } if is_of_node(&record) => {
-            let words = reason.lines().next().unwrap_or_default().to_owned();
-            Err(Box::new(ClusterError::Node { words }))
+            let words = reason.lines().next().unwrap_or_default();
+            Err(Box::new(ClusterError::Workers(format!(
+                "this node ended the trial twice: {words}; give workers more memory, such as --sbatch=--mem=1G, or \
+                 more time"
+            ))))
         }
         _ => Ok(record),
     }

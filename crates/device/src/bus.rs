@@ -1,6 +1,5 @@
 //! The way to the host: a cost per command and a time per length.
 
-use seekwell_model::laws::{Law, LawSet};
 use serde::Deserialize;
 
 use crate::clock::{Rate, ns};
@@ -71,14 +70,14 @@ impl Link {
         self.rate.is_some() || self.sector_ns > 0
     }
 
-    /// Takes the time of commands, or that of data, away.
-    pub(crate) fn switch_off(&mut self, laws: LawSet) {
-        if laws.contains(Law::Overhead) {
-            (self.command_ns, self.write_command_ns) = (0, 0);
-        }
-        if laws.contains(Law::Bus) {
-            (self.sector_ns, self.rate) = (0, None);
-        }
+    /// Takes the time of commands away.
+    pub(crate) fn drop_commands(&mut self) {
+        (self.command_ns, self.write_command_ns) = (0, 0);
+    }
+
+    /// Takes the time of data away.
+    pub(crate) fn drop_transfer(&mut self) {
+        (self.sector_ns, self.rate) = (0, None);
     }
 
     /// Cost of a command that does this.

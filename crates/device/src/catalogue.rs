@@ -1,11 +1,9 @@
 //! The device files that come with the program.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use crate::amount::bytes;
 use crate::build::build;
-use crate::compared;
 use crate::error::DeviceError;
 use crate::file::{DeviceFile, Parameters, load};
 use crate::truth;
@@ -81,27 +79,53 @@ pub fn table<'a>(files: impl Iterator<Item = &'a DeviceFile>) -> String {
     let width =
         |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let [name, what, size, depth] = [0, 1, 2, 3].map(width);
-    rows.iter().fold(String::new(), |mut text, [a, b, c, d, e]| {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{a:name$}  {b:what$}  {c:>size$}  {d:>depth$}  {e}");
-        text
-    })
+    rows.iter()
+        .map(|[a, b, c, d, e]| format!("{a:name$}  {b:what$}  {c:>size$}  {d:>depth$}  {e}\n"))
+        .collect()
 }
 
-/// Published figures, the model's figures and the sources of the values, a line each, ended by `\n`.
+/// Capacity and limits of a device, its published figures next to the model's, and its values with their sources and
+/// ranges; lines ended by `\n`.
 #[must_use]
 pub fn origins(file: &DeviceFile) -> String {
-    let heading = format!(
-        "{}{}{}\nWhere the values come from\n",
-        truth::lines(file),
-        withheld::lines(file.measurements(), file.withheld()),
-        compared::lines(file.compared())
+    let mut text = head(file) + &truth::lines(file);
+    text.push_str(&withheld::lines(file.measurements(), file.withheld()));
+    text.push_str("\nWhere the values come from\n");
+    for (key, source) in file.sources() {
+        text.push_str(&format!("  {key}: {source}\n"));
+    }
+    text.push_str("\nValues\n");
+    for (key, value) in file.values() {
+        let range = file.ranges().get(&key);
+        let range = range.map_or_else(String::new, |[low, high]| format!(", {low} to {high}"));
+        text.push_str(&format!("  {key}: {value}{range}\n"));
+    }
+    text
+}
+
+fn head(file: &DeviceFile) -> String {
+    let geometry = build(file, 1).geometry();
+    let mut text = format!("{}\n{}\n\n", file.name(), file.title());
+    let mut line = |name: &str, value: String| {
+        text.push_str(&format!("  {name:<16} {value}\n"));
+    };
+    line("capacity", bytes(geometry.sectors_512 * 512));
+    line(
+        "blocks",
+        format!("{} logical, {} physical", geometry.logical_block, geometry.physical_block),
     );
-    file.sources().iter().fold(heading, |mut text, (key, source)| {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "  {key}: {source}");
-        text
-    })
+    line("queue depth", geometry.queue_depth.to_string());
+    line("longest request", bytes(geometry.max_request_bytes.into()));
+    let cache = if geometry.write_cache { "write back" } else { "write through" };
+    line("write cache", cache.to_owned());
+    if let Some(bus) = file.bus() {
+        let others: Vec<&str> =
+            file.buses().iter().map(String::as_str).filter(|name| *name != bus.name).collect();
+        let others =
+            if others.is_empty() { String::new() } else { format!(" (or {})", others.join(", ")) };
+        line("bus", format!("{}, {} MB/s{others}", bus.name, bus.mb_per_s));
+    }
+    text
 }
 
 fn kind(parameters: &Parameters) -> &'static str {

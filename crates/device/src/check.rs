@@ -1,7 +1,5 @@
 //! Rules for a probed file that is given to others: `seekwell device check`.
 
-use std::fmt::Write as _;
-
 use crate::amount::bytes;
 use crate::file::{DeviceFile, load};
 use crate::truth::{self, Row, TOLERANCE};
@@ -62,16 +60,11 @@ pub fn check(text: &str, other: Option<&str>, private: &[(&'static str, String)]
 /// The rules as lines, each ended by `\n`.
 #[must_use]
 pub fn lines(rules: &[Rule]) -> String {
-    rules.iter().fold(String::new(), |mut text, Rule { name, passed, reason }| {
-        let word = match passed {
-            Some(true) => "pass",
-            Some(false) => "fail",
-            None => "open",
-        };
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{word}  {name:<10}  {reason}");
-        text
-    })
+    let line = |Rule { name, passed, reason }: &Rule| {
+        let word = passed.map_or("open", |passed| if passed { "pass" } else { "fail" });
+        format!("{word}  {name:<10}  {reason}\n")
+    };
+    rules.iter().map(line).collect()
 }
 
 fn schema(file: &DeviceFile) -> Result<String, String> {

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use seekwell_model::FormatVersion;
 use seekwell_model::laws::{Law, LawSet};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use toml::{Table, Value};
 
 use crate::bus::{Bus, Link};
-use crate::compared::Compared;
 use crate::error::{DeviceError, refuse};
 use crate::fixed::{FixedParameters, RamParameters};
 use crate::flash::FlashParameters;
@@ -41,7 +40,6 @@ pub struct DeviceFile {
     sources: BTreeMap<String, String>,
     ranges: BTreeMap<String, [f64; 2]>,
     published: Vec<Published>,
-    compared: Vec<Compared>,
     withheld: Vec<Withheld>,
     measurements: Option<Measurements>,
     buses: Vec<String>,
@@ -86,8 +84,6 @@ struct Raw {
     #[serde(default)]
     published: Vec<Published>,
     #[serde(default)]
-    compared: Vec<Compared>,
-    #[serde(default)]
     withheld: Vec<Withheld>,
     measurements: Option<Measurements>,
     probed: Option<Probed>,
@@ -101,20 +97,6 @@ enum Kind {
     Ssd,
     Ram,
     Fixed,
-}
-
-impl Kind {
-    const ALL: [(Self, &'static str); 5] = [
-        (Self::Rotating, "rotating"),
-        (Self::Flash, "flash"),
-        (Self::Ssd, "ssd"),
-        (Self::Ram, "ram"),
-        (Self::Fixed, "fixed"),
-    ];
-
-    fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
-    }
 }
 
 /// Reads and checks a device file given as text.
@@ -135,30 +117,17 @@ pub fn load(text: &str) -> Result<DeviceFile, DeviceError> {
     })
 }
 
-/// The text of a device file with one more comparison. Everything else stays as it is, comments included.
-///
-/// # Errors
-///
-/// [`DeviceError`] when the text is no device file, or the comparison holds what no file may.
-pub fn with_comparison(text: &str, compared: &Compared) -> Result<String, DeviceError> {
-    with_table(text, "[[compared]]", compared)
-}
-
 /// The text of a device file with the version of its format and its origin.
 ///
 /// # Errors
 ///
 /// [`DeviceError`] when the text is no device file or has an origin, or the origin holds what no file may.
 pub fn with_origin(text: &str, probed: &Probed) -> Result<String, DeviceError> {
-    with_table(&format!("format = \"{FORMAT}\"\n{text}"), "[probed]", probed)
-}
-
-fn with_table(text: &str, header: &str, table: &impl Serialize) -> Result<String, DeviceError> {
-    let written = toml::to_string(table).map_err(|error| DeviceError::Syntax {
-        key: header.trim_matches(['[', ']']).to_owned(),
+    let written = toml::to_string(probed).map_err(|error| DeviceError::Syntax {
+        key: "probed".to_owned(),
         reason: error.to_string(),
     })?;
-    let more = format!("{}\n\n{header}\n{written}", text.trim_end());
+    let more = format!("format = \"{FORMAT}\"\n{}\n\n[probed]\n{written}", text.trim_end());
     load(&more).map(|_| more)
 }
 
@@ -193,6 +162,8 @@ impl DeviceFile {
     fn from_table(table: Table, bus: Option<&str>) -> Result<Self, DeviceError> {
         let mut values = table.clone();
         let format = values.remove("format").as_ref().map(known_format).transpose()?;
+        // Runs on the device itself, which earlier versions kept in its file.
+        values.remove("compared");
         let raw: Raw = serde_path_to_error::deserialize(Value::Table(values)).map_err(
             |error: serde_path_to_error::Error<toml::de::Error>| DeviceError::Syntax {
                 key: error.path().to_string(),
@@ -217,7 +188,6 @@ impl DeviceFile {
             sources: raw.sources.clone(),
             ranges: raw.ranges.clone(),
             published: raw.published.clone(),
-            compared: raw.compared.clone(),
             withheld: raw.withheld.clone(),
             measurements: raw.measurements,
             buses,
@@ -302,12 +272,6 @@ impl DeviceFile {
         &self.ranges
     }
 
-    /// Predictions of the model against later runs on the device.
-    #[must_use]
-    pub fn compared(&self) -> &[Compared] {
-        &self.compared
-    }
-
     /// Requests that the probe withheld to judge the file it made, by class.
     #[must_use]
     pub fn withheld(&self) -> &[Withheld] {
@@ -389,8 +353,6 @@ impl DeviceFile {
     fn check(&self) -> Result<(), DeviceError> {
         let mut figures = self.published.iter().enumerate();
         figures.try_for_each(|(index, published)| published.check(index, &self.buses))?;
-        let mut compared = self.compared.iter().enumerate();
-        compared.try_for_each(|(index, compared)| compared.check(index))?;
         let mut withheld = self.withheld.iter().enumerate();
         withheld.try_for_each(|(index, withheld)| withheld.check(index))?;
         self.measurements.map_or(Ok(()), Measurements::check)?;
@@ -438,25 +400,19 @@ fn choose_bus(buses: &[Bus], name: Option<&str>) -> Result<Option<Bus>, DeviceEr
 
 fn parameters(raw: Raw) -> Result<Parameters, DeviceError> {
     let kind = raw.kind;
-    let given = [
-        (Kind::Rotating, raw.rotating.is_some()),
-        (Kind::Flash, raw.flash.is_some()),
-        (Kind::Ssd, raw.ssd.is_some()),
-        (Kind::Ram, raw.ram.is_some()),
-        (Kind::Fixed, raw.fixed.is_some()),
+    let tables = [
+        (Kind::Rotating, "rotating", raw.rotating.map(Parameters::Rotating)),
+        (Kind::Flash, "flash", raw.flash.map(Parameters::Flash)),
+        (Kind::Ssd, "ssd", raw.ssd.map(Parameters::Ssd)),
+        (Kind::Ram, "ram", raw.ram.map(Parameters::Ram)),
+        (Kind::Fixed, "fixed", raw.fixed.map(Parameters::Fixed)),
     ];
-    if let Some((extra, _)) = given.iter().find(|(other, is_there)| *is_there && *other != kind) {
-        let reason = format!("belongs to another kind of device; this one is '{}'", kind.name());
-        return Err(refuse(extra.name(), "[…]", reason));
+    let (own, others): (Vec<_>, Vec<_>) = tables.into_iter().partition(|(of, ..)| *of == kind);
+    let name = own.first().map_or("", |(_, name, _)| *name);
+    if let Some((_, extra, _)) = others.iter().find(|(.., table)| table.is_some()) {
+        let reason = format!("belongs to another kind of device; this one is '{name}'");
+        return Err(refuse(extra, "[…]", reason));
     }
-    let found = match kind {
-        Kind::Rotating => raw.rotating.map(Parameters::Rotating),
-        Kind::Flash => raw.flash.map(Parameters::Flash),
-        Kind::Ssd => raw.ssd.map(Parameters::Ssd),
-        Kind::Ram => raw.ram.map(Parameters::Ram),
-        Kind::Fixed => raw.fixed.map(Parameters::Fixed),
-    };
-    found.ok_or_else(|| {
-        refuse("kind", kind.name(), format!("needs a table [{}] with its parameters", kind.name()))
-    })
+    let missing = || refuse("kind", name, format!("needs a table [{name}] with its parameters"));
+    own.into_iter().find_map(|(.., table)| table).ok_or_else(missing)
 }

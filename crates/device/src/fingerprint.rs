@@ -4,9 +4,10 @@
 //! something else.
 
 use crate::build::build;
-use crate::draw::{Load, Places, Trial, showable};
 use crate::file::DeviceFile;
 use crate::model::Operation;
+use crate::shrunk::showable;
+use crate::trial::{Load, Places, Trial};
 
 #[cfg(test)]
 mod tests;
@@ -34,7 +35,7 @@ const LOADS: [(Operation, u32, u32, u32); 12] = [
 /// solid-state disk is compared at a smaller capacity and filled, as where its published figures are.
 #[must_use]
 pub fn fingerprint(file: &DeviceFile) -> u64 {
-    let mut trial = Trial::new(build(&showable(file).0, 1));
+    let mut trial = Trial::new(build(&showable(file), 1));
     let geometry = trial.geometry();
     let mut hash = Hash::default();
     for (index, (operation, bytes, depth, count)) in LOADS.into_iter().enumerate() {

@@ -1,11 +1,11 @@
 //! A device that takes a fixed time for each request and moves data at a fixed rate; memory is one of them.
 
-use seekwell_model::laws::{Law, LawSet};
+use seekwell_model::laws::Law;
 use serde::Deserialize;
 
 use crate::clock::{Rate, ns};
 use crate::error::{DeviceError, within};
-use crate::front::{Agenda, Device, Front, Lawful, conflict};
+use crate::front::{Agenda, Device, Front, Rule, conflict};
 use crate::model::{Geometry, LostWrites, Operation, Request};
 
 #[cfg(test)]
@@ -159,14 +159,10 @@ impl Limit {
         start_ns
     }
 
-    fn switch_off(&mut self, laws: LawSet) {
-        if laws.contains(Law::RequestLimit) {
-            (self.per_request_ns, self.per_burst_ns) = (0, 0);
-            (self.full_ns, self.last_ns) = (0, None);
-        }
-        if laws.contains(Law::ByteLimit) {
-            self.bytes = None;
-        }
+    /// Takes the limit of requests away.
+    fn drop_requests(&mut self) {
+        (self.per_request_ns, self.per_burst_ns) = (0, 0);
+        (self.full_ns, self.last_ns) = (0, None);
     }
 }
 
@@ -227,6 +223,28 @@ impl Fixed {
 }
 
 impl Device for Fixed {
+    const LAWS: &'static [Rule<Self>] = &[
+        (
+            Law::Latency,
+            |it| it.read_ns > 0 || it.write_ns > 0,
+            |it| (it.read_ns, it.write_ns) = (0, 0),
+        ),
+        (Law::Bus, |it| it.rate.is_some(), |it| it.rate = None),
+        (Law::Flush, |it| it.flush_ns > 0, |it| it.flush_ns = 0),
+        (
+            Law::RequestLimit,
+            |it| it.limit.is_some(),
+            |it| {
+                it.limit.iter_mut().for_each(Limit::drop_requests);
+            },
+        ),
+        (
+            Law::ByteLimit,
+            |it| it.limit.as_ref().is_some_and(|limit| limit.bytes.is_some()),
+            |it| it.limit.iter_mut().for_each(|limit| limit.bytes = None),
+        ),
+    ];
+
     // Requests in conflict are timed so that they end in order.
     const HOLDS_CONFLICTS: bool = false;
 
@@ -264,32 +282,5 @@ impl Device for Fixed {
         self.places.fill(now_ns);
         self.link_free_ns = now_ns;
         LostWrites { lost: self.front.drop_all(), damaged: Vec::new() }
-    }
-}
-
-impl Lawful for Fixed {
-    fn laws_in_force(&self) -> LawSet {
-        let limit = self.limit.as_ref();
-        LawSet::NONE
-            .with(Law::Latency, self.read_ns > 0 || self.write_ns > 0)
-            .with(Law::Bus, self.rate.is_some())
-            .with(Law::Flush, self.flush_ns > 0)
-            .with(Law::RequestLimit, limit.is_some())
-            .with(Law::ByteLimit, limit.is_some_and(|limit| limit.bytes.is_some()))
-    }
-
-    fn take_away(&mut self, laws: LawSet) {
-        if laws.contains(Law::Latency) {
-            (self.read_ns, self.write_ns) = (0, 0);
-        }
-        if laws.contains(Law::Bus) {
-            self.rate = None;
-        }
-        if laws.contains(Law::Flush) {
-            self.flush_ns = 0;
-        }
-        if let Some(limit) = &mut self.limit {
-            limit.switch_off(laws);
-        }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::fmt;
 use std::ops::Range;
 
-use seekwell_model::laws::LawSet;
+use seekwell_model::laws::{Law, LawSet};
 
 use crate::evidence::Evidence;
 use crate::model::{
@@ -242,16 +242,14 @@ impl<E: Copy + Ord> Agenda<E> {
     }
 }
 
-/// Laws of a device, for experiments; see [`Model::laws`] and [`Model::switch_off`].
-pub(crate) trait Lawful {
-    fn laws_in_force(&self) -> LawSet;
-
-    /// Takes laws away from the calculated times.
-    fn take_away(&mut self, laws: LawSet);
-}
+/// A law of a device, for experiments: whether it takes time there, and how it is taken away.
+pub(crate) type Rule<D> = (Law, fn(&D) -> bool, fn(&mut D));
 
 /// A model with a [`Front`]: what is its own. The rest of [`Model`] follows from it.
-pub(crate) trait Device: Lawful + Clone + fmt::Debug + Send + 'static {
+pub(crate) trait Device: Clone + fmt::Debug + Send + 'static {
+    /// All laws that devices of this kind may have.
+    const LAWS: &'static [Rule<Self>] = &[];
+
     /// True if a request waits for earlier ones that touch its sectors.
     const HOLDS_CONFLICTS: bool = true;
 
@@ -270,6 +268,21 @@ pub(crate) trait Device: Lawful + Clone + fmt::Debug + Send + 'static {
 
     /// Forgets what a power failure takes; says what is lost. The model has caught up.
     fn fail(&mut self, now_ns: u64) -> LostWrites;
+
+    /// Laws that take time; see [`Model::laws`].
+    fn laws_in_force(&self) -> LawSet {
+        let all = Self::LAWS.iter();
+        all.fold(LawSet::NONE, |set, &(law, acts, _)| set.with(law, acts(self)))
+    }
+
+    /// Takes laws away from the calculated times; see [`Model::switch_off`].
+    fn take_away(&mut self, laws: LawSet) {
+        for &(law, _, switch_off) in Self::LAWS {
+            if laws.contains(law) {
+                switch_off(self);
+            }
+        }
+    }
 
     /// Adds the device's own counters to the totals.
     fn add_evidence(&self, _totals: &mut Evidence) {}

@@ -43,8 +43,6 @@ pub mod bus;
 pub mod catalogue;
 mod change;
 pub mod check;
-pub mod compared;
-pub mod draw;
 pub mod evidence;
 pub mod file;
 pub mod fixed;
@@ -54,7 +52,9 @@ pub mod presented;
 pub mod probed;
 pub mod published;
 pub mod rotating;
+pub mod shrunk;
 pub mod ssd;
+pub mod trial;
 pub mod truth;
 pub mod withheld;
 
@@ -65,18 +65,15 @@ mod error;
 mod extents;
 mod fingerprint;
 mod front;
-mod nearness;
 mod volatile;
 
 pub use build::build;
 pub use catalogue::catalogue;
 pub use change::Change;
-pub use draw::draw;
 pub use error::DeviceError;
-pub use file::{DeviceFile, load, with_comparison, with_origin};
+pub use file::{DeviceFile, load, with_origin};
 pub use fingerprint::fingerprint;
 pub use model::{
     Completion, Geometry, Lba, LostRange, LostWrites, Model, Operation, Piece, Pieces, Refused,
     Request, SectorRange,
 };
-pub use nearness::{Nearness, nearness};

@@ -77,20 +77,20 @@ pub trait Model: fmt::Debug + Send {
     fn switch_off(&mut self, _laws: LawSet) {}
 }
 
-/// Operation of a request.
+/// Operation of a request; its number is part of a trial's fingerprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
     /// Data from the device.
-    Read,
+    Read = 0,
     /// Data to the device.
-    Write,
+    Write = 1,
     /// Everything completed before becomes durable before this completes. Address and length are 0.
-    Flush,
+    Flush = 2,
     /// The content is no longer wanted; reads return zeroes in these models.
-    Discard,
+    Discard = 3,
     /// The content becomes zeroes, without a transfer.
-    WriteZeroes,
+    WriteZeroes = 4,
 }
 
 impl Operation {

@@ -6,6 +6,8 @@ use serde::Deserialize;
 
 use crate::amount::bytes as amount;
 use crate::error::{DeviceError, refuse, within};
+use crate::model::Operation;
+use crate::trial::{Load, Stream};
 
 /// Quantity measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -132,8 +134,18 @@ impl Published {
     }
 
     /// Bytes of a sequential request.
-    pub(crate) fn stream_bytes(&self) -> u32 {
+    fn stream_bytes(&self) -> u32 {
         self.bytes.unwrap_or(128 << 10)
+    }
+
+    /// So many random requests.
+    pub(crate) fn load(&self, operation: Operation, count: u32) -> Load {
+        Load { operation, bytes: self.random_bytes(), depth: self.depth, count }
+    }
+
+    /// Sequential requests for so many bytes.
+    pub(crate) fn stream(&self, operation: Operation, lba: u64, bytes: u64) -> Stream {
+        Stream { operation, lba, bytes, size: self.stream_bytes(), depth: self.depth }
     }
 
     /// The class of the requests that were measured.

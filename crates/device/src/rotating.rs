@@ -222,17 +222,14 @@ impl RotatingParameters {
         within("rotating.reorder_window", self.reorder_window.unwrap_or(1).into(), 1.0, 65536.0)?;
         self.overhead.check()?;
         self.buffer.check()?;
-        for (key, limit) in [
+        let limits = [
             ("presented.max_discard_kib", presented.max_discard_kib),
             ("presented.max_write_zeroes_kib", presented.max_write_zeroes_kib),
-        ] {
-            if let Some(limit) = limit {
-                return Err(refuse(
-                    key,
-                    limit,
-                    "this disk model does not support this command; remove it",
-                ));
-            }
+        ];
+        if let Some((key, limit)) = limits.into_iter().find_map(|(key, limit)| Some((key, limit?)))
+        {
+            let reason = "this disk model does not support this command; remove it";
+            return Err(refuse(key, limit, reason));
         }
         let mut sectors = presented.sectors;
         if let Some(shingled) = &self.shingled {

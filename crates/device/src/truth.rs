@@ -7,10 +7,11 @@
 use std::fmt::Write as _;
 
 use crate::build::build;
-use crate::draw::{Load, Places, Stream, Trial, showable, stream};
 use crate::file::{DeviceFile, Parameters};
 use crate::model::{Model, Operation};
 use crate::published::{Figure, Published};
+use crate::shrunk::showable;
+use crate::trial::{Load, Places, Trial, stream};
 use seekwell_model::model_error::{ModelError, ModelErrors};
 
 #[cfg(test)]
@@ -102,9 +103,7 @@ fn measure(file: &DeviceFile, published: &Published) -> Option<f64> {
     let file = &on_bus.unwrap_or_else(|| Some(file.clone()))?;
     let sectors = build(file, 1).geometry().sectors_512;
     let rate = |operation, lba, bytes| {
-        let size = published.stream_bytes();
-        let load = Stream { operation, lba, bytes, size, depth: published.depth };
-        stream(&mut *build(file, 1), load)
+        stream(&mut *build(file, 1), published.stream(operation, lba, bytes))
     };
     let mean = |operation, bytes| {
         let seconds: Option<f64> =
@@ -164,12 +163,12 @@ fn filling(file: &DeviceFile) -> u64 {
 /// The model as [`showable`] makes it: a solid-state disk that is smaller and holds data everywhere, as cells that were
 /// never written need no reading.
 fn filled(file: &DeviceFile) -> Box<dyn Model> {
-    build(&showable(file).0, 1)
+    build(&showable(file), 1)
 }
 
 /// As [`filled`], with random writes before that bring a solid-state disk to its steady state.
 fn worn(file: &DeviceFile) -> Box<dyn Model> {
-    let (mut shown, _) = showable(file);
+    let mut shown = showable(file);
     if let Parameters::Ssd(parameters) = &mut shown.parameters {
         parameters.preconditioned = if parameters.prefilled { 2.0 } else { 0.0 };
     }
@@ -185,25 +184,22 @@ fn random(
 ) -> Option<f64> {
     let mut trial = Trial::new(model);
     let places = Places::Random { sectors: trial.geometry().sectors_512 };
-    let (bytes, depth) = (published.random_bytes(), published.depth);
-    let load = |count| Load { operation, bytes, depth, count };
-    trial.run(load(before), places)?;
-    trial.run(load(count), places).map(|found| found.per_second())
+    trial.run(published.load(operation, before), places)?;
+    trial.run(published.load(operation, count), places).map(|found| found.per_second())
 }
 
 /// Bytes programmed for each byte that the host writes in steady state; `None` for devices that do not tell.
 fn amplification(file: &DeviceFile, published: &Published) -> Option<f64> {
     let mut trial = Trial::new(worn(file));
     let places = Places::Random { sectors: trial.geometry().sectors_512 };
-    let (bytes, depth) = (published.random_bytes(), published.depth);
     let before = before(file);
     let mut programmed = [0; 2];
     for (count, bytes_programmed) in [before, before / 2].into_iter().zip(&mut programmed) {
-        trial.run(Load { operation: Operation::Write, bytes, depth, count }, places)?;
+        trial.run(published.load(Operation::Write, count), places)?;
         let flash = trial.flash()?;
         *bytes_programmed = flash.pages_programmed * flash.page_bytes;
     }
-    let written = u64::from(before / 2) * u64::from(bytes);
+    let written = u64::from(before / 2) * u64::from(published.random_bytes());
     Some((programmed[1] - programmed[0]) as f64 / written as f64)
 }
 
@@ -212,12 +208,8 @@ fn read_latency_ms(file: &DeviceFile, published: &Published) -> Option<f64> {
     const COUNT: u32 = 4000;
     let mut trial = Trial::new(filled(file));
     let places = Places::Random { sectors: trial.geometry().sectors_512 };
-    let (bytes, depth) = (published.random_bytes(), published.depth);
-    let mut latencies = Vec::new();
-    for count in [200, COUNT] {
-        latencies =
-            trial.latencies(Load { operation: Operation::Read, bytes, depth, count }, places)?;
-    }
+    trial.run(published.load(Operation::Read, 200), places)?;
+    let mut latencies = trial.latencies(published.load(Operation::Read, COUNT), places)?;
     latencies.sort_unstable();
     let rank = (f64::from(COUNT) * published.percentile / 100.0).ceil() as usize;
     latencies.get(rank.max(1) - 1).map(|latency_ns| *latency_ns as f64 / 1e6)
@@ -229,12 +221,8 @@ fn in_turn(file: &DeviceFile, published: &Published) -> Option<f64> {
     let mut trial = Trial::new(build(file, 1));
     // Far apart, so that no two of them share a unit.
     let apart = trial.geometry().sectors_512 / u64::from(published.places + 1) / 8192 * 8192;
-    let load = Load {
-        operation: Operation::Write,
-        bytes: published.random_bytes(),
-        depth: 1,
-        count: published.places * ROUNDS,
-    };
+    let count = published.places * ROUNDS;
+    let load = Load { depth: 1, ..published.load(Operation::Write, count) };
     trial.run(load, Places::InTurn { count: published.places, apart }).map(|found| found.mb_per_s())
 }
 
@@ -245,9 +233,7 @@ fn after_cache(file: &DeviceFile, published: &Published) -> Option<f64> {
     parameters.slc.as_mut()?.mib = 1;
     // The first quarter, which is not counted, fills the buffer although the cells take nearly as much.
     let bytes = (4 * filling(file)).min(full.presented.sectors * 512);
-    let (size, depth) = (published.stream_bytes(), published.depth);
-    let load = Stream { operation: Operation::Write, lba: 0, bytes, size, depth };
-    stream(&mut *build(&full, 1), load)
+    stream(&mut *build(&full, 1), published.stream(Operation::Write, 0, bytes))
 }
 
 /// Rate of sequential writes of a disk that has reached the limit of its temperature.
@@ -256,44 +242,41 @@ fn hot(file: &DeviceFile, published: &Published) -> Option<f64> {
     let Parameters::Ssd(parameters) = &mut hot.parameters else { return None };
     let heat = parameters.heat.as_mut()?;
     heat.initial_degrees = heat.limit_degrees;
-    let (size, depth) = (published.stream_bytes(), published.depth);
-    let load = Stream { operation: Operation::Write, lba: 0, bytes: filling(file), size, depth };
-    stream(&mut *build(&hot, 1), load)
+    stream(&mut *build(&hot, 1), published.stream(Operation::Write, 0, filling(file)))
 }
 
 /// Random writes a second, each with a flush behind it.
 fn synced(file: &DeviceFile, published: &Published) -> Option<f64> {
     const TIMES: u32 = 200;
-    let mut trial = Trial::new(filled(file));
-    let places = Places::Random { sectors: trial.geometry().sectors_512 };
-    let write =
-        Load { operation: Operation::Write, bytes: published.random_bytes(), depth: 1, count: 1 };
-    let flush = Load { operation: Operation::Flush, bytes: 0, depth: 1, count: 1 };
-    let mut sum_ms = 0.0;
-    for _ in 0..TIMES {
-        sum_ms += trial.run(write, places)?.mean_ms() + trial.run(flush, places)?.mean_ms();
-    }
+    let sum_ms = with_flushes(file, published, [TIMES, 1], |write_ms, ms| write_ms + ms)?;
     Some(f64::from(TIMES) / sum_ms * 1000.0)
 }
 
 /// Mean of flushes, each after so many random writes at once.
 fn flush_ms(file: &DeviceFile, published: &Published) -> Option<f64> {
     const TIMES: u32 = 20;
+    let sum_ms = with_flushes(file, published, [TIMES, published.dirty], |_, ms| ms)?;
+    Some(sum_ms / f64::from(TIMES))
+}
+
+/// Makes random writes, so many times so many, each time with a flush behind them. Sum of what counts of the mean time of
+/// the writes and of the time of the flush, in milliseconds.
+fn with_flushes(
+    file: &DeviceFile,
+    published: &Published,
+    [times, writes]: [u32; 2],
+    counts: impl Fn(f64, f64) -> f64,
+) -> Option<f64> {
     let mut trial = Trial::new(filled(file));
     let places = Places::Random { sectors: trial.geometry().sectors_512 };
-    let write = Load {
-        operation: Operation::Write,
-        bytes: published.random_bytes(),
-        depth: 1,
-        count: published.dirty,
-    };
+    let write = Load { depth: 1, ..published.load(Operation::Write, writes) };
     let flush = Load { operation: Operation::Flush, bytes: 0, depth: 1, count: 1 };
     let mut sum_ms = 0.0;
-    for _ in 0..TIMES {
-        trial.run(write, places)?;
-        sum_ms += trial.run(flush, places)?.mean_ms();
+    for _ in 0..times {
+        let write_ms = trial.run(write, places)?.mean_ms();
+        sum_ms += counts(write_ms, trial.run(flush, places)?.mean_ms());
     }
-    Some(sum_ms / f64::from(TIMES))
+    Some(sum_ms)
 }
 
 /// The figures of a device as text, a line each; empty when none is published.

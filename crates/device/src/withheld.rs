@@ -1,8 +1,6 @@
 //! Share of a probe's measurements that was withheld to judge its file (`[measurements]`), and the classes of requests
 //! (`[[withheld]]`): how near the model comes to the device in each.
 
-use std::fmt::Write as _;
-
 use serde::{Deserialize, Serialize};
 
 use crate::error::{DeviceError, refuse};
@@ -115,13 +113,11 @@ pub fn lines(measurements: Option<Measurements>, all: &[Withheld]) -> String {
     }
     let share = measurements.map(|made| format!("  {}\n", made.sentence())).unwrap_or_default();
     let heading = format!("\nRequests that the probe withheld to judge this file\n{share}");
-    all.iter().fold(heading, |mut text, one| {
-        let (mark, doubt) =
-            if one.is_believed() { ("", "") } else { ("! ", "; do not believe this class") };
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "  {mark}{}{doubt}", one.sentence());
-        text
-    })
+    let line = |one: &Withheld| match one.is_believed() {
+        true => format!("  {}\n", one.sentence()),
+        false => format!("  ! {}; do not believe this class\n", one.sentence()),
+    };
+    heading + &all.iter().map(line).collect::<String>()
 }
 
 /// Warning about the classes of this model that should not be believed.

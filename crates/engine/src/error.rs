@@ -1,6 +1,6 @@
 //! Errors of a job.
 
-use crate::operation::OperationKind;
+use crate::operation::{Operation, OperationKind};
 use std::io;
 
 /// Errors of a job that has no result.
@@ -34,16 +34,12 @@ pub enum JobError {
     },
     /// An operation failed.
     #[error(
-        "{operation} of {length} bytes at offset {offset} failed after {completed} operations: \
-         {source}; {}", remedy(*.operation, .source)
+        "{} of {} bytes at offset {} failed after {completed} operations: {source}; {}",
+        .operation.kind, .operation.length, .operation.offset, remedy(.operation.kind, .source)
     )]
     Operation {
-        /// Kind of the operation.
-        operation: OperationKind,
-        /// Offset in the target in bytes.
-        offset: u64,
-        /// Bytes that were to be transferred.
-        length: u32,
+        /// The operation.
+        operation: Operation,
         /// Reads and writes that completed before, over all threads.
         completed: u64,
         /// The kernel's error.
@@ -51,17 +47,13 @@ pub enum JobError {
     },
     /// An operation transferred less than it should.
     #[error(
-        "{operation} at offset {offset} transferred {transferred} of {length} bytes after \
-         {completed} operations; {}", short_remedy(*.operation)
+        "{} at offset {} transferred {transferred} of {} bytes after {completed} operations; {}",
+        .operation.kind, .operation.offset, .operation.length, short_remedy(.operation.kind)
     )]
     Short {
-        /// Kind of the operation.
-        operation: OperationKind,
-        /// Offset in the target in bytes.
-        offset: u64,
-        /// Bytes that were to be transferred.
-        length: u32,
-        /// Bytes that were.
+        /// The operation.
+        operation: Operation,
+        /// Bytes that were transferred.
         transferred: u32,
         /// Reads and writes that completed before, over all threads.
         completed: u64,

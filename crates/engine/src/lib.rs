@@ -23,6 +23,7 @@ pub mod psync;
 pub mod run;
 pub mod schedule;
 #[cfg(test)]
+#[path = "../tests/support/scripted.rs"]
 mod scripted;
 pub mod source;
 pub mod uring;

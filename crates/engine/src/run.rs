@@ -171,40 +171,12 @@ fn work(
     // Without this the kernel may let a sleep last 50 µs longer, which would count as latency. A
     // kernel that refuses makes rate-limited latencies that much longer, no more.
     let _ = set_current_timer_slack(NonZeroU64::new(1));
-    let seed = job.data_seed(thread);
-    let remedy = "use a smaller size or depth, or fewer threads";
-    let arena =
-        Arena::new(job.arena_shape(), seed).map_err(JobError::setup("map the buffers", remedy));
-    let (mut arena, source) = match (arena, Source::new(job, thread)) {
-        (Ok(arena), Some(source)) => (arena, source),
-        (arena, _) => {
-            failed.0.store(true, Ordering::Relaxed);
-            gate.pass();
-            let problem = format!("no block of the target is left for thread {thread}");
-            let remedy = "use a larger target or fewer threads";
-            return Err(arena.err().unwrap_or(JobError::invalid(problem, remedy)));
-        }
-    };
-    let context = Work { job, thread, gate, failed };
-    match job.engine {
-        EngineChoice::Null => Ok(context.drive(source, &mut arena, &mut Null::new(job.depth))),
-        EngineChoice::Psync => {
-            // SAFETY: the arena outlives the engine, and only `drive` touches it.
-            let mut engine = unsafe { Psync::new(job, &arena) };
-            Ok(context.drive(source, &mut arena, &mut engine))
-        }
-        EngineChoice::IoUring => {
-            // SAFETY: as for psync.
-            match unsafe { Uring::new(job, &arena) } {
-                Ok(mut engine) => Ok(context.drive(source, &mut arena, &mut engine)),
-                Err(error) => {
-                    failed.0.store(true, Ordering::Relaxed);
-                    gate.pass();
-                    Err(error)
-                }
-            }
-        }
+    let finished = Work { job, thread, gate, failed }.run();
+    if finished.is_err() {
+        failed.0.store(true, Ordering::Relaxed);
+        gate.pass();
     }
+    finished
 }
 
 struct Work<'a> {
@@ -215,6 +187,31 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
+    /// Fails only before it has passed the gate.
+    fn run(&self) -> Result<Finished, JobError> {
+        let job = self.job;
+        let remedy = "use a smaller size or depth, or fewer threads";
+        let mut arena = Arena::new(job.arena_shape(), job.data_seed(self.thread))
+            .map_err(JobError::setup("map the buffers", remedy))?;
+        let source = Source::new(job, self.thread).ok_or_else(|| {
+            let problem = format!("no block of the target is left for thread {}", self.thread);
+            JobError::invalid(problem, "use a larger target or fewer threads")
+        })?;
+        Ok(match job.engine {
+            EngineChoice::Null => self.drive(source, &mut arena, &mut Null::new(job.depth)),
+            EngineChoice::Psync => {
+                // SAFETY: the arena outlives the engine, and only `drive` touches it.
+                let mut engine = unsafe { Psync::new(job, &arena) };
+                self.drive(source, &mut arena, &mut engine)
+            }
+            EngineChoice::IoUring => {
+                // SAFETY: as for psync.
+                let mut engine = unsafe { Uring::new(job, &arena) }?;
+                self.drive(source, &mut arena, &mut engine)
+            }
+        })
+    }
+
     fn drive<E: Engine>(&self, source: Source, arena: &mut Arena, engine: &mut E) -> Finished {
         let driver = Driver::new(source, arena, self.job);
         let signals = Signals {
@@ -312,20 +309,12 @@ fn add(result: &mut JobResult, tally: &Tally, cpu_ns: u64) {
 
 fn error(failure: Failure, completed: u64) -> JobError {
     match failure {
-        Failure::Operation { operation, source } => JobError::Operation {
-            operation: operation.kind,
-            offset: operation.offset,
-            length: operation.length,
-            completed,
-            source,
-        },
-        Failure::Short { operation, transferred } => JobError::Short {
-            operation: operation.kind,
-            offset: operation.offset,
-            length: operation.length,
-            transferred,
-            completed,
-        },
+        Failure::Operation { operation, source } => {
+            JobError::Operation { operation, completed, source }
+        }
+        Failure::Short { operation, transferred } => {
+            JobError::Short { operation, transferred, completed }
+        }
         Failure::Submit(source) => JobError::Submit { completed, source },
     }
 }

@@ -92,11 +92,7 @@ pub(crate) fn file_of(claims: &Path, identity: &Identity) -> PathBuf {
 /// Whole or not at all: a torn claim must not be readable.
 pub(crate) fn write(claims: &Path, claim: &Claim) -> Result<()> {
     let path = file_of(claims, &claim.identity);
-    let text = serde_json::to_string_pretty(claim).map_err(|source| Error::Io {
-        action: "encode the claim",
-        path: path.clone(),
-        source: source.into(),
-    })?;
+    let text = serde_json::to_string_pretty(claim).map_err(Error::io("encode the claim", &path))?;
     state::replace(&path, text.as_bytes())
 }
 
@@ -130,15 +126,12 @@ pub fn list(claims: &Path) -> Result<Vec<Claim>> {
 }
 
 fn parse(path: &Path, text: &str) -> Result<Claim> {
-    let unfit =
-        |content: String, expected| Error::Format { path: path.to_owned(), content, expected };
     let claim: Claim = serde_json::from_str(text).map_err(|_| {
-        let expected = "a claim; remove the file and claim the device again";
-        unfit(sysfs::shortened(text), expected)
+        Error::format(path, text, "a claim; remove the file and claim the device again")
     })?;
     if claim.format > FORMAT {
         let expected = "format 1; a newer seekwell wrote this claim, and can release it";
-        return Err(unfit(format!("format {}", claim.format), expected));
+        return Err(Error::format(path, &format!("format {}", claim.format), expected));
     }
     Ok(claim)
 }

@@ -93,24 +93,25 @@ pub fn hide(folder: &Path, kept: Option<&Path>) -> Result<()> {
 impl Hidden {
     fn new(folder: &Path, kept: Option<&Path>) -> Result<Self> {
         let real = |path: &Path| fs::canonicalize(path).map_err(Error::io("find", path));
-        let text = |path: &Path| {
-            CString::new(path.as_os_str().as_bytes())
-                .map_err(|_| Error::Argument(format!("{} holds a NUL byte", path.display())))
-        };
         let folder = real(folder)?;
         let kept = kept.map(real).transpose()?;
         let below = kept.as_deref().and_then(|kept| kept.strip_prefix(&folder).ok());
         let kept = match (&kept, below) {
             (Some(kept), Some(below)) => {
                 let folders = below.ancestors().filter(|part| !part.as_os_str().is_empty());
-                let mut folders = folders.map(text).collect::<Result<Vec<_>>>()?;
+                let mut folders = folders.map(c_text).collect::<Result<Vec<_>>>()?;
                 folders.reverse();
-                Some((text(kept)?, folders))
+                Some((c_text(kept)?, folders))
             }
             _ => None,
         };
-        Ok(Self { folder: text(&folder)?, kept })
+        Ok(Self { folder: c_text(&folder)?, kept })
     }
+}
+
+fn c_text(path: &Path) -> Result<CString> {
+    CString::new(path.as_os_str().as_bytes())
+        .map_err(|_| Error::Argument(format!("{} holds a NUL byte", path.display())))
 }
 
 /// Limits of a program that has yet to be started.
@@ -154,9 +155,7 @@ impl Confinement {
             let action = format!("show {} as /mnt", directory.display());
             return Err(Error::call(action, "run as root")(rustix::io::Errno::PERM));
         }
-        let path = CString::new(directory.as_os_str().as_bytes())
-            .map_err(|_| Error::Argument(format!("{} holds a NUL byte", directory.display())))?;
-        self.shown = Some(path);
+        self.shown = Some(c_text(directory)?);
         Ok(self)
     }
 
@@ -173,9 +172,8 @@ impl Confinement {
     /// That of the program, or the step of the confinement that failed.
     pub fn spawn(self, command: &mut Command) -> io::Result<Confined> {
         let (mut reader, writer) = io::pipe()?;
-        let plan = enter::Plan::new(self);
         let enter = move || {
-            let entered = plan.enter();
+            let entered = self.enter();
             enter::report(writer.as_raw_fd(), &entered);
             entered.map_err(|(_, error)| error)
         };

@@ -47,6 +47,11 @@ impl Device {
         sysfs::read_optional(&self.folder.join(name))
     }
 
+    /// An attribute that is a number.
+    pub(crate) fn numeric(&self, name: &str) -> Option<u64> {
+        self.attribute(name)?.parse().ok()
+    }
+
     pub(crate) fn is_partition(&self) -> bool {
         self.folder.join("partition").exists()
     }
@@ -79,14 +84,12 @@ impl Device {
                 start.saturating_mul(512)..start.saturating_add(size).saturating_mul(512)
             });
         }
-        let sectors = self.attribute("size").and_then(|text| text.parse::<u64>().ok());
-        0..sectors.map_or(u64::MAX, |sectors| sectors.saturating_mul(512))
+        0..self.numeric("size").map_or(u64::MAX, |sectors| sectors.saturating_mul(512))
     }
 
     /// First sector and number of sectors, 512 bytes each, on the disk.
     pub(crate) fn range(&self) -> Option<(u64, u64)> {
-        let number = |name: &str| self.attribute(name)?.parse::<u64>().ok();
-        Some((number("start")?, number("size")?))
+        Some((self.numeric("start")?, self.numeric("size")?))
     }
 
     /// Partitions of the same disk that share sectors with this one: an extended partition holds

@@ -55,28 +55,6 @@ pub enum Error {
         /// Directory, or memory.
         place: String,
     },
-    /// The filesystem of the scratch directory cannot hold images.
-    #[error(
-        "{} is on a filesystem that cannot hold nameless images ({source}); \
-         name a scratch directory on ext4, xfs, btrfs or tmpfs", directory.display()
-    )]
-    NoTemporaryFiles {
-        /// Scratch directory.
-        directory: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
-    /// A loop device came up without direct I/O.
-    #[error(
-        "{device} does not use direct I/O on its image, so it would measure the host's page cache; \
-         use a logical sector size of at least {needed} or a scratch directory on another filesystem"
-    )]
-    NotDirect {
-        /// Kernel name of the loop device.
-        device: String,
-        /// Smallest sector size that would do, as far as is known.
-        needed: Bytes,
-    },
     /// Something did not come to an end in time.
     #[error("{what} after {:.1} s; {remedy}", waited.as_secs_f64())]
     Timeout {
@@ -152,7 +130,7 @@ pub enum Error {
         /// Remedy.
         remedy: &'static str,
     },
-    /// An argument for mkfs or mount that would reach another device or file.
+    /// Something that was asked for and is not possible here, in words.
     #[error("{}", .0)]
     Argument(String),
     /// The guard refused.
@@ -161,22 +139,22 @@ pub enum Error {
 }
 
 impl Error {
-    /// Wraps an I/O error with what was attempted on which path.
-    pub(crate) fn io(
+    /// Wraps an error of I/O or of a system call with what was attempted on which path.
+    pub(crate) fn io<E: Into<io::Error>>(
         action: &'static str,
         path: impl Into<PathBuf>,
-    ) -> impl FnOnce(io::Error) -> Self {
-        let path = path.into();
-        move |source| Self::Io { action, path, source }
-    }
-
-    /// The same for errors of system calls.
-    pub(crate) fn errno(
-        action: &'static str,
-        path: impl Into<PathBuf>,
-    ) -> impl FnOnce(rustix::io::Errno) -> Self {
+    ) -> impl FnOnce(E) -> Self {
         let path = path.into();
         move |source| Self::Io { action, path, source: source.into() }
+    }
+
+    /// A setting that a device does not have or does not take.
+    pub(crate) fn setting(
+        device: &str,
+        what: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
+        Self::Setting { device: device.to_owned(), what: what.into(), remedy: remedy.into() }
     }
 
     /// For errors of system calls that concern no path.

@@ -14,7 +14,7 @@ use seekwell_model::filesystems::NFS_CLIENT;
 use seekwell_model::stack::Export;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
-use std::io::{ErrorKind, Read};
+use std::io::{self, ErrorKind, Read};
 use std::net::{IpAddr, ToSocketAddrs};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ mod tests;
 
 const PORT: u16 = 2049;
 /// The version that needs no state in the server. Its locks are local: no other client has the files.
-const STATELESS: &str = "3";
+pub(crate) const STATELESS: &str = "3";
 /// Versions in the order in which a command tries them.
 const VERSIONS: [&str; 4] = ["4.2", "4.1", "4.0", STATELESS];
 /// Start of the names of trial directories; random digits follow.
@@ -84,7 +84,7 @@ impl Place {
             Errno::ACCESS | Errno::PERM | Errno::ROFS => Error::Argument(format!(
                 "cannot make {path}: {errno}; export it rw, and with no_root_squash or writable for the user that root becomes"
             )),
-            other => Error::errno("make", path)(other),
+            other => Error::io("make", path)(other),
         })
     }
 
@@ -149,7 +149,7 @@ impl Reached {
         options.extend(IMPATIENT.map(str::to_owned));
         let mounted = detached(kind(version), NFS_CLIENT, &source(from, address)?, &options)?;
         let root = openat(&mounted, ".", OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
-            .map_err(Error::errno("open", from))?;
+            .map_err(Error::io("open", from))?;
         Ok(Self { from: from.to_owned(), address, version: version.to_owned(), root })
     }
 
@@ -168,7 +168,7 @@ impl Reached {
 
     /// Names in it that belong to neither Seekwell nor the server, sorted.
     fn strangers(&self) -> Result<Vec<String>> {
-        let failed = |source| Error::io("list", &self.from)(source);
+        let failed = |source: io::Error| Error::io("list", &self.from)(source);
         let mut found = Vec::new();
         for entry in fs::read_dir(self.path()).map_err(failed)? {
             let name = entry.map_err(failed)?.file_name().to_string_lossy().into_owned();
@@ -279,11 +279,10 @@ fn not_an_export(from: &str) -> Error {
 /// The first address of the server.
 fn address(from: &str) -> Result<IpAddr> {
     let (server, _) = Export::server_and_path(from).ok_or_else(|| not_an_export(from))?;
-    let found = (server, PORT).to_socket_addrs().map_err(|source| Error::Call {
-        action: format!("find the address of the server '{server}'"),
-        source,
-        remedy: "check its name, or write its address",
-    })?;
+    let action = format!("find the address of the server '{server}'");
+    let found = (server, PORT)
+        .to_socket_addrs()
+        .map_err(Error::call(action, "check its name, or write its address"))?;
     let mut addresses: Vec<IpAddr> = found.map(|one| one.ip()).collect();
     // As the kernel's own tools do: IPv4 where a server has both.
     addresses.sort_by_key(IpAddr::is_ipv6);
@@ -298,7 +297,8 @@ fn source(from: &str, address: IpAddr) -> Result<PathBuf> {
     })
 }
 
-fn kind(version: &str) -> &'static str {
+/// Type of the mounts of a version.
+pub(crate) fn kind(version: &str) -> &'static str {
     if version == STATELESS { "nfs" } else { "nfs4" }
 }
 

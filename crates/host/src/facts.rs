@@ -25,8 +25,7 @@ mod tests;
 pub use doctor::{Finding, State, can_demo, findings};
 
 /// Programs of no filesystem whose versions belong to a run, with the argument that shows them.
-const VERSIONS: [(&str, &str); 5] = [
-    ("smartctl", "--version"),
+const VERSIONS: [(&str, &str); 4] = [
     ("hdparm", "-V"),
     ("postgres", "--version"),
     ("pgbench", "--version"),
@@ -66,8 +65,7 @@ pub struct Environment {
 /// Size of a block device as sysfs says it, without opening the device; `None` if there is none.
 #[must_use]
 pub fn device_size(system: &System, path: &Path) -> Option<Bytes> {
-    let sectors = Device::by_path(system, path)?.attribute("size")?.parse::<u64>().ok()?;
-    Some(Bytes(sectors * 512))
+    Some(Bytes(Device::by_path(system, path)?.numeric("size")? * 512))
 }
 
 /// Model of a block device's disk, without opening it; `None` if there is none.
@@ -112,9 +110,7 @@ pub fn disk_below(system: &System, folder: &Path) -> Option<PathBuf> {
 fn device_of(system: &System, path: &Path) -> Option<Device> {
     let path = std::fs::canonicalize(path).ok()?;
     let mounts = mounts::of_self(system).ok()?;
-    let around = mounts.iter().filter(|mount| path.starts_with(&mount.target));
-    // Of several mounts at one place the last is visible.
-    let mount = around.max_by_key(|mount| mount.target.components().count())?;
+    let mount = mounts::mount_of(&mounts, &path)?;
     Device::by_number(system, mount.number).or_else(|| Device::by_path(system, &mount.source))
 }
 

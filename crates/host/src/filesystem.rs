@@ -23,7 +23,7 @@ mod superblock;
 mod tests;
 
 pub use check::{Checked, ReadBack, fsck, read_back};
-pub use make::{Made, make};
+pub use make::make;
 pub(crate) use mounting::mount_as;
 pub use mounting::{mount, remount_cold, unmount};
 
@@ -42,14 +42,6 @@ pub struct Layout<'a> {
     pub journal_device: Option<&'a Path>,
     /// Logical sector size of the data device.
     pub sector: Bytes,
-}
-
-/// Size of a stack's journal: the lab's, else the comparable default; `None` without a journal that
-/// can be sized. External journals of filesystems that fill their device need a device of this size.
-#[must_use]
-pub fn journal_size(definition: &FilesystemDefinition, journal: &Journal) -> Option<Bytes> {
-    let own = definition.journal?;
-    Some(journal.size.unwrap_or(own.default))
 }
 
 /// The command lines that make a filesystem, in order: the journal device first where that needs

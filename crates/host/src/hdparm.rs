@@ -23,22 +23,16 @@ const APM_OFF: (&str, &str) = ("off", "255");
 
 /// Splits `-M128` into `-M` and `128`.
 pub(crate) fn split<'a>(device: &str, argument: &'a str) -> Result<(&'static str, &'a str)> {
-    let known = FLAGS.iter().find(|(flag, _)| argument.starts_with(flag));
-    let value = known.map(|(flag, _)| argument[flag.len()..].trim_start_matches('=').trim());
-    match (known, value) {
-        (Some((flag, _)), Some(value))
-            if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) =>
-        {
-            Ok((flag, value))
-        }
-        _ => Err(Error::Setting {
-            device: device.to_owned(),
-            what: format!(
-                "hdparm '{argument}' is not set, because it cannot be read back and restored"
-            ),
-            remedy: "use -A, -B, -M, -Q or -W with a number, for example \"-M128\"".to_owned(),
-        }),
-    }
+    let parts = FLAGS.iter().find_map(|(flag, _)| {
+        let value = argument.strip_prefix(flag)?;
+        Some((*flag, value.trim_start_matches('=').trim()))
+    });
+    let is_number = |value: &str| !value.is_empty() && value.bytes().all(|c| c.is_ascii_digit());
+    parts.filter(|(_, value)| is_number(value)).ok_or_else(|| {
+        let what = "is not set, because it cannot be read back and restored";
+        let remedy = "use -A, -B, -M, -Q or -W with a number, for example \"-M128\"";
+        Error::setting(device, format!("hdparm '{argument}' {what}"), remedy)
+    })
 }
 
 /// True for the flags that are ever set.
@@ -56,10 +50,9 @@ fn run(system: &System, device: &str, argument: &str) -> Result<String> {
 pub(crate) fn get(system: &System, device: &str, flag: &str) -> Result<String> {
     let output = run(system, device, flag)?;
     let label = FLAGS.iter().find(|(known, _)| *known == flag).map_or("", |(_, label)| *label);
-    parse(&output, label).ok_or_else(|| Error::Setting {
-        device: device.to_owned(),
-        what: format!("hdparm {flag} shows no {label}: the disk does not have this setting"),
-        remedy: "remove it from [device.settings]".to_owned(),
+    parse(&output, label).ok_or_else(|| {
+        let what = format!("hdparm {flag} shows no {label}: the disk does not have this setting");
+        Error::setting(device, what, "remove it from [device.settings]")
     })
 }
 
@@ -81,9 +74,6 @@ pub(crate) fn set(system: &System, device: &str, flag: &str, value: &str) -> Res
     if now == value {
         return Ok(());
     }
-    Err(Error::Setting {
-        device: device.to_owned(),
-        what: format!("hdparm {flag}{value} left the setting at {now}"),
-        remedy: "write a value that the disk accepts".to_owned(),
-    })
+    let what = format!("hdparm {flag}{value} left the setting at {now}");
+    Err(Error::setting(device, what, "write a value that the disk accepts"))
 }

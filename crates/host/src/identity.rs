@@ -122,14 +122,12 @@ impl Identity {
     pub(crate) fn read(system: &System, device: &Device, probe: Option<&Probe>) -> Self {
         let disk = device.disk();
         let whole = disk.as_ref().unwrap_or(device);
-        let sectors = device.attribute("size").and_then(|text| text.parse::<u64>().ok());
+        let sectors = device.numeric("size");
         let size = probe.map(|probe| probe.size_bytes).or_else(|| Some(sectors? * 512));
-        let number = |name: &str| device.attribute(name).and_then(|text| text.parse().ok());
         let text = |names: &[&str]| {
             let found = names.iter().filter_map(|name| whole.attribute(name));
             found.map(|text| text.trim().to_owned()).find(|text| !text.is_empty())
         };
-        let in_sysfs = whole.attribute("diskseq").and_then(|text| text.parse().ok());
         Self {
             kernel_name: device.name.clone(),
             number: device.number.to_string(),
@@ -144,10 +142,11 @@ impl Identity {
             // Paths to one disk that multipath joins have its world-wide name in their UUID.
             wwid: text(&["wwid", "device/wwid", "dm/uuid"])
                 .or_else(|| from_udev(system, whole, "ID_WWN")),
-            partition: number("partition")
-                .and_then(|index| Some((u32::try_from(index).ok()?, number("start")?))),
+            partition: device
+                .numeric("partition")
+                .and_then(|index| Some((u32::try_from(index).ok()?, device.numeric("start")?))),
             changeable: is_changeable(whole),
-            diskseq: probe.and_then(|probe| probe.diskseq).or(in_sysfs),
+            diskseq: probe.and_then(|probe| probe.diskseq).or(whole.numeric("diskseq")),
         }
     }
 }

@@ -7,8 +7,6 @@
 use crate::error::{Error, Result};
 use crate::fiemap;
 use crate::sysfs::System;
-use rand_core::{Rng as _, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
 use rustix::fs::{
     Advice, FallocateFlags, IFlags, MemfdFlags, Mode, OFlags, fadvise, fallocate, fstatfs,
     fstatvfs, ioctl_getflags, ioctl_setflags, memfd_create, open, statvfs,
@@ -43,7 +41,6 @@ const BTRFS_MAGIC: i128 = 0x9123_683E;
 #[derive(Debug)]
 pub struct Image {
     file: File,
-    size: Bytes,
     layout: ImageLayout,
 }
 
@@ -52,12 +49,6 @@ impl Image {
     #[must_use]
     pub fn file(&self) -> &File {
         &self.file
-    }
-
-    /// Its size.
-    #[must_use]
-    pub fn size(&self) -> Bytes {
-        self.size
     }
 
     /// Returns the layout that the filesystem below gave it when it was written.
@@ -73,7 +64,7 @@ impl Image {
 ///
 /// # Errors
 /// [`Error::NoSpace`] before anything is written, and when the space ran out meanwhile;
-/// [`Error::NoTemporaryFiles`] where the filesystem has no nameless files.
+/// [`Error::Argument`] where the filesystem has no nameless files.
 pub fn create(
     directory: &Path,
     size: Bytes,
@@ -82,17 +73,16 @@ pub fn create(
 ) -> Result<Image> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     let file = open(directory, flags, Mode::RUSR | Mode::WUSR).map_err(|source| match source {
-        Errno::OPNOTSUPP | Errno::ISDIR => {
-            Error::NoTemporaryFiles { directory: directory.to_owned(), source: source.into() }
-        }
-        _ => Error::Io {
-            action: "make an image in",
-            path: directory.to_owned(),
-            source: source.into(),
-        },
+        Errno::OPNOTSUPP | Errno::ISDIR => Error::Argument(format!(
+            "{} is on a filesystem that cannot hold nameless images ({}); \
+             name a scratch directory on ext4, xfs, btrfs or tmpfs",
+            directory.display(),
+            io::Error::from(source)
+        )),
+        _ => Error::io("make an image in", directory)(source),
     })?;
     let place = directory.display().to_string();
-    let facts = fstatvfs(&file).map_err(Error::errno("read the free space of", directory))?;
+    let facts = fstatvfs(&file).map_err(Error::io("read the free space of", directory))?;
     let free = Bytes(facts.f_bavail.saturating_mul(facts.f_frsize));
     require_space(size, free, &place)?;
     avoid_copy_on_write(&file);
@@ -125,7 +115,7 @@ fn opened_anew(file: OwnedFd) -> Result<File> {
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
     let opened = open(path.as_str(), flags, Mode::empty())
-        .map_err(Error::errno("open an image in memory through", &path))?;
+        .map_err(Error::io("open an image in memory through", &path))?;
     Ok(File::from(opened))
 }
 
@@ -134,7 +124,7 @@ fn opened_anew(file: OwnedFd) -> Result<File> {
 /// # Errors
 /// [`Error::NoSpace`].
 pub fn check_space(directory: &Path, needed: Bytes) -> Result<()> {
-    let facts = statvfs(directory).map_err(Error::errno("read the free space of", directory))?;
+    let facts = statvfs(directory).map_err(Error::io("read the free space of", directory))?;
     let free = Bytes(facts.f_bavail.saturating_mul(facts.f_frsize));
     require_space(needed, free, &directory.display().to_string())
 }
@@ -168,10 +158,10 @@ fn finish(
             let available = Bytes(file.metadata().map_or(0, |facts| facts.blocks() * 512));
             return Error::NoSpace { needed: size, available, place: place.to_owned() };
         }
-        Error::Io { action: "write an image in", path: place.into(), source }
+        Error::io("write an image in", place)(source)
     })?;
     let layout = layout(&file)?;
-    Ok(Image { file, size, layout })
+    Ok(Image { file, layout })
 }
 
 fn write_in_full(
@@ -185,11 +175,11 @@ fn write_in_full(
         Ok(()) | Err(Errno::OPNOTSUPP) => file.set_len(size.0)?,
         Err(error) => return Err(error.into()),
     }
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut random = seekwell_stats::seeded(seed);
     let mut chunk = vec![0_u8; CHUNK];
     let mut written = 0;
     while written < size.0 {
-        random.fill_bytes(&mut chunk);
+        random.fill(&mut chunk);
         let length = (size.0 - written).min(CHUNK as u64);
         let part = usize::try_from(length).unwrap_or(CHUNK);
         file.write_all_at(&chunk[..part], written)?;
@@ -210,7 +200,7 @@ fn write_in_full(
 /// # Errors
 /// When the descriptor is not a file's.
 pub fn layout(file: impl AsFd) -> Result<ImageLayout> {
-    let facts = rustix::fs::fstat(&file).map_err(Error::errno("examine", "the image"))?;
+    let facts = rustix::fs::fstat(&file).map_err(Error::io("examine", "the image"))?;
     let extents =
         fiemap::extents(file.as_fd()).map_err(Error::io("read extents of", "the image"))?;
     Ok(ImageLayout {

@@ -245,11 +245,10 @@ fn too_few(what: &str) -> Error {
 }
 
 fn size_of(system: &System, node: &Path) -> Result<Below> {
-    let sectors = Device::by_path(system, node)
-        .and_then(|device| device.attribute("size")?.parse().ok())
-        .ok_or_else(|| {
-            Error::Argument(format!("sysfs does not say the size of {}", node.display()))
-        })?;
+    let device = Device::by_path(system, node);
+    let sectors = device.and_then(|device| device.numeric("size")).ok_or_else(|| {
+        Error::Argument(format!("sysfs does not say the size of {}", node.display()))
+    })?;
     Ok(Below { node: node.display().to_string(), sectors })
 }
 

@@ -47,6 +47,7 @@ mod program;
 pub mod queue;
 pub mod recorded;
 pub mod refusal;
+mod seccomp;
 pub mod settings;
 mod state;
 pub mod sysfs;

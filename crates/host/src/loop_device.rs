@@ -6,10 +6,9 @@ use crate::loop_status::{Info, OURS};
 use crate::sysfs::{self, System};
 use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags, open, statx};
 use rustix::io::Errno;
-use rustix::ioctl::{Ioctl, IoctlOutput, Opcode, Setter, ioctl};
+use rustix::ioctl::{Opcode, Setter, ioctl};
 use seekwell_model::units::Bytes;
 use std::collections::BTreeSet;
-use std::ffi::c_void;
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::path::{Path, PathBuf};
@@ -27,6 +26,8 @@ const CONFIGURE: Opcode = 0x4C0A;
 const ADD: Opcode = 0x4C80;
 /// `LOOP_CTL_GET_FREE`.
 const GET_FREE: Opcode = 0x4C82;
+/// In place of a device's number: one that there is not yet.
+const ANY: libc::c_long = -1;
 
 /// `LO_FLAGS_AUTOCLEAR`.
 const AUTOCLEAR: u32 = 4;
@@ -45,28 +46,6 @@ struct Config {
     block_size: u32,
     info: Info,
     reserved: [u64; 8],
-}
-
-/// `LOOP_CTL_GET_FREE` and `LOOP_CTL_ADD` with any number: they answer by their return value, which no pattern of rustix
-/// covers.
-struct Unused(Opcode);
-
-// SAFETY: GET_FREE takes no argument and ADD a number, here -1; both return the number of the device.
-unsafe impl Ioctl for Unused {
-    type Output = u32;
-    const IS_MUTATING: bool = false;
-
-    fn opcode(&self) -> Opcode {
-        self.0
-    }
-
-    fn as_ptr(&mut self) -> *mut c_void {
-        std::ptr::without_provenance_mut(usize::MAX)
-    }
-
-    unsafe fn output_from_ptr(output: IoctlOutput, _: *mut c_void) -> rustix::io::Result<u32> {
-        u32::try_from(output).map_err(|_| Errno::INVAL)
-    }
 }
 
 /// An attached loop device. The kernel detaches it when this descriptor and all others are closed
@@ -134,10 +113,6 @@ pub struct Attached {
     pub kernel_name: String,
     /// File as the kernel shows it; ` (deleted)` follows the name of one without a name.
     pub backing_file: String,
-    /// True when it reads and writes past the host's page cache.
-    pub direct: bool,
-    /// True when the kernel frees it with the last descriptor.
-    pub autoclear: bool,
 }
 
 /// Attaches an image with direct I/O and autoclear, all in one system call, so that there is no
@@ -147,7 +122,7 @@ pub struct Attached {
 /// device that some mkfs fills entirely gets its exact size so.
 ///
 /// # Errors
-/// [`Error::NotDirect`] when the kernel attached it without direct I/O; the device is free again.
+/// [`Error::Argument`] when the kernel attached it without direct I/O; the device is free again.
 pub fn attach(
     system: &System,
     image: impl AsFd,
@@ -161,7 +136,7 @@ pub fn attach(
 /// was taken.
 ///
 /// # Errors
-/// [`Error::NotDirect`], and the errors of `note`; then nothing is attached.
+/// As [`attach`], and the errors of `note`; then nothing is attached.
 pub fn attach_noted(
     system: &System,
     image: impl AsFd,
@@ -172,7 +147,10 @@ pub fn attach_noted(
     let (kernel_name, path, file, lock) = configure(system, image.as_fd(), sector, limit, note)?;
     if !is_direct(system, &kernel_name) {
         let needed = direct_alignment(image.as_fd());
-        return Err(Error::NotDirect { device: kernel_name, needed });
+        return Err(Error::Argument(format!(
+            "{kernel_name} does not use direct I/O on its image, so it would measure the host's page cache; \
+             use a logical sector size of at least {needed} or a scratch directory on another filesystem"
+        )));
     }
     let size = blkdev::size_bytes(file.as_fd()).map_err(Error::io("read the size of", &path))?;
     Ok(LoopDevice { path, kernel_name, file, size: Bytes(size), _lock: lock })
@@ -188,13 +166,13 @@ fn configure(
     let control = system.dev.join("loop-control");
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
     let control_node = open(&control, flags, Mode::empty())
-        .map_err(Error::errno("open (root is needed)", &control))?;
+        .map_err(Error::io("open (root is needed)", &control))?;
     let mut last = Errno::BUSY;
     for _ in 0..ATTEMPTS {
         let (kernel_name, lock) = lock_free(system, control_node.as_fd())
             .map_err(Error::io("get a free loop device from", &control))?;
         let path = system.dev.join(&kernel_name);
-        let node = open(&path, flags, Mode::empty()).map_err(Error::errno("open", &path))?;
+        let node = open(&path, flags, Mode::empty()).map_err(Error::io("open", &path))?;
         note(Candidate::Free(&kernel_name, &lock))?;
         let config = config(image, sector, limit);
         // SAFETY: LOOP_CONFIGURE reads a struct loop_config, which Config mirrors field by field.
@@ -204,11 +182,11 @@ fn configure(
                 note(Candidate::Taken(&kernel_name))?;
                 last = error;
             }
-            Err(error) => return Err(Error::errno("attach an image to", &path)(error)),
+            Err(error) => return Err(Error::io("attach an image to", &path)(error)),
         }
         sleep(RETRY_AFTER);
     }
-    Err(Error::errno("attach an image to a free loop device of", &control)(last))
+    Err(Error::io("attach an image to a free loop device of", &control)(last))
 }
 
 /// Locks a free loop device. One that another Seekwell has locked is about to be attached, or gets its settings back:
@@ -219,9 +197,13 @@ fn lock_free(system: &System, control: BorrowedFd<'_>) -> std::io::Result<(Strin
         true => Ok(system.nodes.lock_loop(&system.dev, &name)?.map(|lock| (name, lock))),
         false => Ok::<_, std::io::Error>(None),
     };
-    let numbered = |request| -> std::io::Result<String> {
-        // SAFETY: the request passes no pointer that the kernel follows.
-        Ok(format!("loop{}", unsafe { ioctl(control, Unused(request)) }?))
+    // Both requests answer by their return value, which no pattern of rustix covers.
+    let numbered = |request: Opcode| {
+        // SAFETY: GET_FREE takes no argument and ADD a number.
+        match unsafe { libc::ioctl(control.as_raw_fd(), libc::Ioctl::from(request), ANY) } {
+            number if number >= 0 => Ok(format!("loop{number}")),
+            _ => Err(std::io::Error::last_os_error()),
+        }
     };
     if let Some(found) = lock(numbered(GET_FREE)?)? {
         return Ok(found);
@@ -316,12 +298,8 @@ pub fn attached(system: &System) -> Vec<Attached> {
     let folder = system.sys.join("class/block");
     loops(&folder)
         .filter_map(|kernel_name| {
-            let attributes = folder.join(&kernel_name).join("loop");
-            let flag =
-                |name: &str| sysfs::read_optional(&attributes.join(name)).as_deref() == Some("1");
-            let backing_file = sysfs::read_optional(&attributes.join("backing_file"))?;
-            let (direct, autoclear) = (flag("dio"), flag("autoclear"));
-            Some(Attached { kernel_name, backing_file, direct, autoclear })
+            let path = folder.join(&kernel_name).join("loop/backing_file");
+            Some(Attached { backing_file: sysfs::read_optional(&path)?, kernel_name })
         })
         .collect()
 }

@@ -52,37 +52,13 @@ pub(crate) struct Controller {
 pub struct MemoryGroup {
     directory: PathBuf,
     home: PathBuf,
-    version: CgroupVersion,
-    limit: Bytes,
+    /// Version of the controller.
+    pub version: CgroupVersion,
+    /// The limit in force, as read back.
+    pub limit: Bytes,
 }
 
 impl MemoryGroup {
-    /// The limit in force, as read back.
-    #[must_use]
-    pub fn limit(&self) -> Bytes {
-        self.limit
-    }
-
-    /// Version of the controller.
-    #[must_use]
-    pub fn version(&self) -> CgroupVersion {
-        self.version
-    }
-
-    /// Its folder.
-    #[must_use]
-    pub fn directory(&self) -> &Path {
-        &self.directory
-    }
-
-    /// Puts another process into it; children follow on their own.
-    ///
-    /// # Errors
-    /// When the process is gone.
-    pub fn enter(&self, pid: u32) -> Result<()> {
-        write(&self.directory.join("cgroup.procs"), &pid.to_string())
-    }
-
     /// Puts this process back to where it was and removes the group.
     ///
     /// # Errors
@@ -103,11 +79,12 @@ impl MemoryGroup {
 /// # Errors
 /// Without root or without a memory controller.
 pub fn limit(system: &System, name: &str, limit: Bytes, undo: &mut Undo) -> Result<MemoryGroup> {
-    let controller = controller(system)?.ok_or_else(|| Error::Setting {
-        device: "memory limit".to_owned(),
-        what: "the kernel has no memory controller (CONFIG_MEMCG)".to_owned(),
-        remedy: "write memory = \"unlimited\" in the lab or boot with cgroup_enable=memory"
-            .to_owned(),
+    let controller = controller(system)?.ok_or_else(|| {
+        Error::setting(
+            "memory limit",
+            "the kernel has no memory controller (CONFIG_MEMCG)",
+            "write memory = \"unlimited\" in the lab or boot with cgroup_enable=memory",
+        )
     })?;
     let home = own_group(system, &controller)?;
     let directory = controller.root.join(group_name(name));
@@ -142,10 +119,9 @@ pub fn set_vm(system: &System, name: &str, value: &str, undo: &mut Undo) -> Resu
         }
     }
     let path = undo::sysctl(system, name);
-    let refused = |what: String| Error::Setting {
-        device: format!("vm.{name}"),
-        what,
-        remedy: "take it out of [[memory]] vm, or write a value that sysctl -w accepts".to_owned(),
+    let refused = |what: String| {
+        let remedy = "take it out of [[memory]] vm, or write a value that sysctl -w accepts";
+        Error::setting(&format!("vm.{name}"), what, remedy)
     };
     let written = fs::OpenOptions::new().write(true).open(&path);
     written

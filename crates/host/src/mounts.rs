@@ -27,6 +27,12 @@ pub(crate) fn of_self(system: &System) -> Result<Vec<MountLine>> {
     of(&system.proc.join("thread-self/mountinfo"))
 }
 
+/// The mount that a path is on: of those above it the lowest, of several at one place the last, which is visible.
+pub(crate) fn mount_of<'l>(lines: &'l [MountLine], path: &Path) -> Option<&'l MountLine> {
+    let above = lines.iter().filter(|line| path.starts_with(&line.target));
+    above.max_by_key(|line| line.target.components().count())
+}
+
 /// Mounts in a `mountinfo` file.
 pub(crate) fn of(path: &Path) -> Result<Vec<MountLine>> {
     let bytes = std::fs::read(path).map_err(Error::io("read", path))?;

@@ -4,13 +4,12 @@
 //! started, and the mounts and loop devices go with the last of them.
 
 use crate::error::{Error, Result};
-use crate::sysfs::System;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions};
 use rustix::thread::CpuSet;
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::time::{Duration, Instant};
 
@@ -25,13 +24,11 @@ pub struct Options {
     /// Its own PID namespace, of which it is process 1: it must reap its orphans, and signals
     /// without a handler do not reach it from inside.
     pub pid_namespace: bool,
-    /// Its own mount namespace, private before anything runs in it.
+    /// Its own mount namespace, private before anything runs in it. `/proc` stays the host's: the guard must see the
+    /// mounts of process 1 of the host.
     pub mount_namespace: bool,
     /// Its own network namespace, with a loopback device that is down.
     pub network_namespace: bool,
-    /// `/proc` of its own PID namespace. Off for an agent: the guard must see the mounts of process
-    /// 1 of the host. Needs both namespaces.
-    pub fresh_proc: bool,
     /// `SIGKILL` when the *thread* that starts it ends; start it from a thread that lives long.
     pub die_with_parent: bool,
     /// Its own session, so that signals of the terminal and of the parent's group do not reach it.
@@ -54,14 +51,6 @@ pub enum Ended {
     Exited(i32),
     /// By this signal.
     Killed(i32),
-}
-
-impl Ended {
-    /// True when it exited with status 0.
-    #[must_use]
-    pub fn success(self) -> bool {
-        self == Self::Exited(0)
-    }
 }
 
 /// Starts a program.
@@ -208,17 +197,7 @@ pub fn allowed_cpus() -> Result<Vec<u32>> {
 ///
 /// # Errors
 /// The kernel's.
-pub fn default_cpus(_system: &System) -> Result<Vec<u32>> {
+pub fn default_cpus() -> Result<Vec<u32>> {
     let allowed = allowed_cpus()?;
     Ok(allowed[allowed.len() / 2..].to_vec())
-}
-
-/// Raw descriptor of a borrowed one, for the new process.
-fn raw(descriptor: BorrowedFd<'_>) -> RawFd {
-    descriptor.as_raw_fd()
-}
-
-fn owned(raw: RawFd) -> OwnedFd {
-    // SAFETY: the kernel has just returned this descriptor to us and no other code knows it.
-    unsafe { OwnedFd::from_raw_fd(raw) }
 }

@@ -6,6 +6,7 @@
 //! a network namespace of the trial: in any other the server and the link would be that machine's.
 
 use crate::error::{Error, Result};
+use crate::export::{STATELESS, kind};
 use crate::filesystem::{mount_as, unmount};
 use crate::nfs_kept::quoted;
 use crate::program;
@@ -13,7 +14,7 @@ use crate::sysfs::System;
 use rpc::Service;
 use seekwell_model::stack::Nfs;
 use std::fs;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -34,8 +35,6 @@ const PACKAGE: &str = "iproute2";
 const ADDRESS: &str = "127.0.0.1";
 const PORT: u16 = 2049;
 const MOUNT_PORT: u16 = 20_048;
-/// The version without state in the server. It needs the services of [`rpc`].
-const STATELESS: &str = "3";
 /// Bytes of the longest handle of NFS v3.
 const HANDLE: usize = 64;
 /// As many as rpc.nfsd starts by default.
@@ -61,18 +60,12 @@ const EXPORT_FLAGS: u32 = 0x0002 | 0x0020 | 0x0400 | 0x2000;
 /// `NFSEXP_ASYNC`.
 const EXPORT_ASYNC: u32 = 0x0010;
 
-/// A mounted export, and its server.
+/// A mounted export, and its server, which serves until [`NfsMount::unmount`].
 #[derive(Debug)]
 pub struct NfsMount {
     target: PathBuf,
-    server: Server,
-}
-
-/// A server at work; it serves until [`Server::stop`].
-#[derive(Debug)]
-struct Server {
     place: Place,
-    /// The services that NFS v3 needs.
+    /// The services that [`STATELESS`] needs.
     services: Vec<Service>,
 }
 
@@ -91,21 +84,22 @@ pub fn mount(
         let arguments: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
         program::run(system, &words[0], PACKAGE, &arguments)?;
     }
-    let mut server = Server { place: place.clone(), services: Vec::new() };
+    let mut mount =
+        NfsMount { target: target.to_owned(), place: place.clone(), services: Vec::new() };
     let source = format!("{ADDRESS}:/");
-    let mounted = server.start(nfs, base).and_then(|()| {
-        mount_as(mount_type(nfs), KERNEL, Path::new(&source), target, &client_options(nfs))
+    let mounted = mount.start(nfs, base).and_then(|()| {
+        mount_as(kind(&nfs.version), KERNEL, Path::new(&source), target, &client_options(nfs))
     });
     if let Err(error) = mounted {
         // Its error says more than one of stopping a server that did not start.
-        let _ = server.stop();
+        let _ = mount.stop();
         return Err(error);
     }
-    Ok(NfsMount { target: target.to_owned(), server })
+    Ok(mount)
 }
 
-impl Server {
-    /// Starts it, and waits until it answers new clients.
+impl NfsMount {
+    /// Starts the server, and waits until it answers new clients.
     fn start(&mut self, nfs: &Nfs, base: &Path) -> Result<()> {
         let settings = self.place.settings.clone();
         if nfs.version == STATELESS {
@@ -126,7 +120,7 @@ impl Server {
         await_grace(&settings)
     }
 
-    /// Stops it and empties its caches, which hold the exported filesystem.
+    /// Stops the server and empties its caches, which hold the exported filesystem.
     fn stop(self) -> Result<()> {
         write(&self.place.settings.join("threads"), "0\n")?;
         for cache in ["nfsd.fh", "nfsd.export"] {
@@ -134,12 +128,27 @@ impl Server {
         }
         Ok(())
     }
+
+    /// Folder that the export is mounted on.
+    #[must_use]
+    pub fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// Unmounts the export and stops the server, which lets go of its filesystem.
+    ///
+    /// # Errors
+    /// When it is still in use after `timeout`.
+    pub fn unmount(self, timeout: Duration) -> Result<()> {
+        unmount(&self.target, timeout)?;
+        self.stop()
+    }
 }
 
 /// Asks the server for the handle of the exported folder.
 fn root_handle(settings: &Path, base: &Path) -> Result<Vec<u8>> {
     let path = settings.join("filehandle");
-    let failed = |source| Error::io("ask for a handle", &path)(source);
+    let failed = |source: io::Error| Error::io("ask for a handle", &path)(source);
     let mut file = fs::File::options().read(true).write(true).open(&path).map_err(failed)?;
     file.write_all(format!("seekwell {} {HANDLE}\n", quoted(base)).as_bytes()).map_err(failed)?;
     let mut text = String::new();
@@ -159,30 +168,13 @@ fn bytes_of(text: &str) -> Option<Vec<u8>> {
     whole.then(|| (0..digits.len()).step_by(2).map(byte).collect())?
 }
 
-impl NfsMount {
-    /// Folder that the export is mounted on.
-    #[must_use]
-    pub fn target(&self) -> &Path {
-        &self.target
-    }
-
-    /// Unmounts the export and stops the server, which lets go of its filesystem.
-    ///
-    /// # Errors
-    /// When it is still in use after `timeout`.
-    pub fn unmount(self, timeout: Duration) -> Result<()> {
-        unmount(&self.target, timeout)?;
-        self.server.stop()
-    }
-}
-
 /// The commands and settings of [`mount`], one text each, for the record.
 #[must_use]
 pub fn described(nfs: &Nfs) -> Vec<String> {
     let mut lines: Vec<String> = link_commands(nfs).map(|words| words.join(" ")).to_vec();
     let commit = if nfs.is_async { "async" } else { "sync" };
     lines.push(format!("export rw,{commit},wdelay,no_root_squash,no_subtree_check,fsid=0"));
-    lines.push(format!("mount -t {} -o {}", mount_type(nfs), client_options(nfs).join(",")));
+    lines.push(format!("mount -t {} -o {}", kind(&nfs.version), client_options(nfs).join(",")));
     lines
 }
 
@@ -219,10 +211,6 @@ fn server_files(nfs: &Nfs, place: &Place, base: &Path) -> Vec<(PathBuf, String)>
         (server("threads"), format!("{THREADS}\n")),
     ]);
     files
-}
-
-fn mount_type(nfs: &Nfs) -> &'static str {
-    if nfs.version == STATELESS { "nfs" } else { "nfs4" }
 }
 
 fn client_options(nfs: &Nfs) -> Vec<String> {

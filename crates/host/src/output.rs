@@ -3,7 +3,7 @@
 //! of another user; the file is compared, made and renamed in what was opened.
 
 use crate::error::{Error, Result};
-use crate::state::{Draft, sync_folder_of};
+use crate::state::{Draft, folder_of, sync_folder_of};
 use rustix::fs::{
     AtFlags, CWD, Mode, OFlags, XattrFlags, fgetxattr, fsetxattr, fstat, linkat, open,
 };
@@ -138,11 +138,13 @@ pub fn write_piecewise(
         }
         Target::File(existing) => {
             match replace {
-                Replace::Nothing => return Err(exists(path)),
+                Replace::Nothing => {
+                    return Err(refused(path, "exists", "name another file, or remove it"));
+                }
                 Replace::SameKind => same_kind(path, &existing, kind, content.head)?,
                 Replace::AnyFile => {}
             }
-            let facts = fstat(&existing).map_err(Error::errno("examine", path))?;
+            let facts = fstat(&existing).map_err(Error::io("examine", path))?;
             let placed = draft(&place, kind, content, Some(facts.st_mode & 0o777))?;
             placed.put_over(&place)
         }
@@ -159,11 +161,7 @@ struct Place<'a> {
 
 fn entry(path: &Path) -> Result<Entry> {
     if path.as_os_str().as_bytes().ends_with(b"/") {
-        return Err(Error::Output {
-            path: path.to_owned(),
-            why: "is the name of a folder".to_owned(),
-            remedy: "name a file in it",
-        });
+        return Err(refused(path, "is the name of a folder", "name a file in it"));
     }
     Entry::of(path).map_err(|error| match error.kind() {
         ErrorKind::NotFound => Error::NoFolder { folder: folder_of(path).to_owned() },
@@ -171,17 +169,8 @@ fn entry(path: &Path) -> Result<Entry> {
     })
 }
 
-fn folder_of(path: &Path) -> &Path {
-    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    folder.unwrap_or(Path::new("."))
-}
-
-fn exists(path: &Path) -> Error {
-    Error::Output {
-        path: path.to_owned(),
-        why: "exists".to_owned(),
-        remedy: "name another file, or remove it",
-    }
+fn refused(path: &Path, why: &str, remedy: &'static str) -> Error {
+    Error::Output { path: path.to_owned(), why: why.to_owned(), remedy }
 }
 
 enum Target {
@@ -194,11 +183,6 @@ enum Target {
 
 fn target(place: &Place<'_>) -> Result<Target> {
     let path = place.named;
-    let refused = |why: &str, remedy: &'static str| Error::Output {
-        path: path.to_owned(),
-        why: why.to_owned(),
-        remedy,
-    };
     let facts = match fs::symlink_metadata(&place.at) {
         Ok(facts) => facts,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Target::Nothing),
@@ -207,14 +191,14 @@ fn target(place: &Place<'_>) -> Result<Target> {
     let kind = facts.file_type();
     if kind.is_file() {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = open(&place.at, flags, Mode::empty()).map_err(Error::errno("open", path))?;
+        let file = open(&place.at, flags, Mode::empty()).map_err(Error::io("open", path))?;
         return Ok(Target::File(File::from(file)));
     }
     if kind.is_dir() {
-        return Err(refused("is a folder", "name a file in it"));
+        return Err(refused(path, "is a folder", "name a file in it"));
     }
     if kind.is_block_device() {
-        return Err(refused("is a block device", "name a file"));
+        return Err(refused(path, "is a block device", "name a file"));
     }
     if !kind.is_symlink() {
         return Ok(Target::Stream);
@@ -223,14 +207,14 @@ fn target(place: &Place<'_>) -> Result<Target> {
     let of_the_system = path.starts_with("/dev") || path.starts_with("/proc");
     match fs::metadata(path) {
         Ok(facts) if of_the_system && !facts.file_type().is_block_device() => Ok(Target::Stream),
-        _ => Err(refused("is a symbolic link", "name the file itself")),
+        _ => Err(refused(path, "is a symbolic link", "name the file itself")),
     }
 }
 
 /// There is nothing to lose, and nothing that could be whole.
 fn stream(path: &Path, content: &Content<'_>) -> Result<()> {
     let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = open(path, flags, Mode::empty()).map_err(Error::errno("open", path))?;
+    let file = open(path, flags, Mode::empty()).map_err(Error::io("open", path))?;
     pour(&File::from(file), content).map_err(Error::io("write", path))
 }
 
@@ -247,11 +231,8 @@ fn same_kind(path: &Path, existing: &File, kind: Kind, new: &[u8]) -> Result<()>
     if head.is_empty() || kind.is_like(&head, new) {
         return Ok(());
     }
-    Err(Error::Output {
-        path: path.to_owned(),
-        why: format!("exists and is not a {} that Seekwell wrote", kind.word()),
-        remedy: "name another file, or replace it with --force",
-    })
+    let why = format!("exists and is not a {} that Seekwell wrote", kind.word());
+    Err(refused(path, &why, "name another file, or replace it with --force"))
 }
 
 /// A file with all its content, on the disk, and not yet under its name.
@@ -280,7 +261,7 @@ fn draft(
             fill(&file, place.named, kind, content, mode)?;
             Ok(Placed::Named(draft))
         }
-        Err(error) => Err(Error::errno("write in the folder", folder_of(place.named))(error)),
+        Err(error) => Err(Error::io("write in the folder", folder_of(place.named))(error)),
     }
 }
 
@@ -312,7 +293,7 @@ fn uniquely<T>(
             break;
         }
     }
-    Err(Error::errno(action, place.named)(last))
+    Err(Error::io(action, place.named)(last))
 }
 
 fn pour(file: &File, content: &Content<'_>) -> std::io::Result<()> {
@@ -354,7 +335,7 @@ impl Placed {
             Err(Errno::PERM | Errno::OPNOTSUPP) if matches!(self, Self::Named(_)) => {
                 self.put_over(place)
             }
-            Err(error) => Err(Error::errno("write", place.named)(error)),
+            Err(error) => Err(Error::io("write", place.named)(error)),
         }
     }
 

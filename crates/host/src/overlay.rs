@@ -34,17 +34,6 @@ pub struct OverlayMount {
     target: PathBuf,
 }
 
-/// Amount that was written back.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WrittenBack {
-    /// Files, folders, links and nodes created or replaced.
-    pub entries: u64,
-    /// Entries removed.
-    pub removed: u64,
-    /// Bytes of file content.
-    pub bytes: Bytes,
-}
-
 /// Mounts a tmpfs of the given size on `work`, an empty folder, and an overlay of it above `lower`
 /// on `target`.
 ///
@@ -115,7 +104,7 @@ fn new_mount(kind: &str, options: &[(&str, &Path)], target: &Path) -> Result<()>
     let mounted = fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())
         .map_err(refused)?;
     move_mount(&mounted, "", CWD, target, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
-        .map_err(Error::errno("mount on", target))
+        .map_err(Error::io("mount on", target))
 }
 
 impl OverlayMount {
@@ -159,10 +148,9 @@ impl UpperLayer {
     ///
     /// # Errors
     /// When something cannot be read or written; what was applied stays.
-    pub fn write_back(&self, destination: &Path) -> Result<WrittenBack> {
-        let mut writer = Writer { links: HashMap::new(), written: WrittenBack::default() };
-        writer.folder(&self.folder.join("upper"), destination)?;
-        Ok(writer.written)
+    pub fn write_back(&self, destination: &Path) -> Result<()> {
+        let mut writer = Writer { links: HashMap::new() };
+        writer.folder(&self.folder.join("upper"), destination)
     }
 
     /// Unmounts the tmpfs, and loses what was not written back. A layer on the filesystem stays.
@@ -177,7 +165,6 @@ impl UpperLayer {
 struct Writer {
     /// Path at which an inode with several names was written first.
     links: HashMap<u64, PathBuf>,
-    written: WrittenBack,
 }
 
 impl Writer {
@@ -196,21 +183,19 @@ impl Writer {
         let kind = FileType::from_raw_mode(facts.mode());
         // overlayfs marks a removed name with a character device 0:0.
         if kind == FileType::CharacterDevice && facts.rdev() == 0 {
-            return self.remove(to);
+            return remove(to);
         }
         if kind == FileType::Directory {
             if is_opaque(from) || !is_directory(to) {
-                self.remove(to)?;
+                remove(to)?;
             }
             if !is_directory(to) {
                 fs::create_dir(to).map_err(Error::io("make", to))?;
             }
             self.folder(from, to)?;
-            self.written.entries += 1;
             return copy_attributes(to, facts, kind);
         }
-        self.remove(to)?;
-        self.written.entries += 1;
+        remove(to)?;
         if facts.nlink() > 1 {
             if let Some(first) = self.links.get(&facts.ino()) {
                 return fs::hard_link(first, to).map_err(Error::io("link", to));
@@ -219,26 +204,23 @@ impl Writer {
         }
         match kind {
             FileType::RegularFile => {
-                let copied = fs::copy(from, to).map_err(Error::io("write back", to))?;
-                self.written.bytes.0 += copied;
+                fs::copy(from, to).map_err(Error::io("write back", to))?;
             }
             FileType::Symlink => {
                 let target = fs::read_link(from).map_err(Error::io("read the link", from))?;
                 symlink(target, to).map_err(Error::io("link", to))?;
             }
             _ => mknodat(CWD, to, kind, Mode::from_raw_mode(facts.mode()), facts.rdev() as Dev)
-                .map_err(Error::errno("make the node", to))?,
+                .map_err(Error::io("make the node", to))?,
         }
         copy_attributes(to, facts, kind)
     }
+}
 
-    fn remove(&mut self, path: &Path) -> Result<()> {
-        let Ok(facts) = fs::symlink_metadata(path) else { return Ok(()) };
-        let removed = if facts.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
-        removed.map_err(Error::io("remove", path))?;
-        self.written.removed += 1;
-        Ok(())
-    }
+fn remove(path: &Path) -> Result<()> {
+    let Ok(facts) = fs::symlink_metadata(path) else { return Ok(()) };
+    let removed = if facts.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    removed.map_err(Error::io("remove", path))
 }
 
 fn is_directory(path: &Path) -> bool {
@@ -252,7 +234,7 @@ fn is_opaque(path: &Path) -> bool {
 
 /// Owner before mode, because a change of owner clears the set-user-id bit; times last.
 fn copy_attributes(to: &Path, facts: &Metadata, kind: FileType) -> Result<()> {
-    let failed = |errno| Error::errno("set owner, mode and times of", to)(errno);
+    let failed = |errno: Errno| Error::io("set owner, mode and times of", to)(errno);
     let (owner, group) = (Uid::from_raw(facts.uid()), Gid::from_raw(facts.gid()));
     chownat(CWD, to, Some(owner), Some(group), AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
     if kind != FileType::Symlink {

@@ -6,7 +6,6 @@ use crate::guard;
 use crate::identity::Identity;
 use crate::state;
 use crate::sysfs::System;
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -85,11 +84,7 @@ fn remove_expired(folder: &Path, now: SystemTime) -> Result<()> {
 }
 
 fn text(lines: &[String]) -> String {
-    lines.iter().fold(String::new(), |mut text, line| {
-        // Writing to a text does not fail.
-        let _ = writeln!(text, "{line:?}");
-        text
-    })
+    lines.iter().map(|line| format!("{line:?}\n")).collect()
 }
 
 /// FNV-1a, 128 bits, of bytes after those that the hash has already.

@@ -198,23 +198,18 @@ impl Setter<'_> {
         if now == wanted {
             return Ok(());
         }
-        Err(Error::Setting {
-            device: self.device.to_owned(),
-            what: format!("the scheduler is still '{now}' after '{wanted}' was written"),
-            remedy: "look at the kernel's log".to_owned(),
-        })
+        let what = format!("the scheduler is still '{now}' after '{wanted}' was written");
+        Err(Error::setting(self.device, what, "look at the kernel's log"))
     }
 
     fn no_scheduler(&self, wanted: &str, error: &std::io::Error) -> Error {
         let offered = schedulers(self.system, self.device).unwrap_or_default();
-        Error::Setting {
-            device: self.device.to_owned(),
-            what: format!("the kernel rejects the scheduler '{wanted}' ({error})"),
-            remedy: match offered.iter().any(|name| name == wanted) {
-                true => "it offers that one, so look at the kernel's log".to_owned(),
-                false => format!("choose one of {}", offered.join(", ")),
-            },
-        }
+        let remedy = match offered.iter().any(|name| name == wanted) {
+            true => "it offers that one, so look at the kernel's log".to_owned(),
+            false => format!("choose one of {}", offered.join(", ")),
+        };
+        let what = format!("the kernel rejects the scheduler '{wanted}' ({error})");
+        Error::setting(self.device, what, remedy)
     }
 
     /// Everything that the switch will reset.
@@ -265,15 +260,12 @@ impl Setter<'_> {
         let folder = self.path("iosched")?;
         let names = sysfs::names(&folder);
         if !names.iter().any(|known| known == name) {
-            return Err(Error::Setting {
-                device: self.device.to_owned(),
-                what: format!("the scheduler {scheduler} has no tunable '{name}'"),
-                remedy: if names.is_empty() {
-                    "remove it: this scheduler has none".to_owned()
-                } else {
-                    format!("use one of {}", names.join(", "))
-                },
-            });
+            let what = format!("the scheduler {scheduler} has no tunable '{name}'");
+            let remedy = match names.is_empty() {
+                true => "remove it: this scheduler has none".to_owned(),
+                false => format!("use one of {}", names.join(", ")),
+            };
+            return Err(Error::setting(self.device, what, remedy));
         }
         self.undo.record(&self.tunable(&scheduler, name))?;
         self.write(&format!("iosched/{name}"), &folder.join(name), value);

@@ -1,9 +1,11 @@
 //! The filesystem that a recording was made on, where it is mounted here, and a directory on it for a replay.
 
 use crate::caches;
+use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::export::random;
-use crate::mounts::{self, MountLine};
+use crate::mounts::{self, mount_of};
+use crate::nodes::DeviceNumber;
 use crate::sysfs::{self, System};
 use crate::undo::{EXTENSION, Target, Undo, checked};
 use rustix::fs::{Advice, Mode, OFlags, fadvise, mkdir, open};
@@ -40,33 +42,22 @@ pub struct RecordedFilesystem {
 }
 
 /// Reason why a replay cannot run next to the recorded files.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Absent {
     /// None of them is here.
+    #[error("the filesystem that it was recorded on is not here")]
     Elsewhere,
-    /// They are here, and another kernel recorded them, or an unnamed one.
+    /// They are here, and another kernel recorded them.
+    #[error("it was recorded on Linux {recorded}, and this is Linux {here}")]
     Kernel {
         /// Release in the recording.
-        recorded: Option<String>,
+        recorded: String,
         /// Release of this machine.
         here: String,
     },
-}
-
-impl std::fmt::Display for Absent {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Elsewhere => {
-                formatter.write_str("the filesystem that it was recorded on is not here")
-            }
-            Self::Kernel { recorded: Some(recorded), here } => {
-                write!(formatter, "it was recorded on Linux {recorded}, and this is Linux {here}")
-            }
-            Self::Kernel { recorded: None, .. } => {
-                formatter.write_str("the recording does not say on which kernel it was made")
-            }
-        }
-    }
+    /// They are here, and the recording names no kernel.
+    #[error("the recording does not say on which kernel it was made")]
+    UnnamedKernel,
 }
 
 /// Counters of a disk since the machine's start.
@@ -126,17 +117,19 @@ impl RecordedFilesystem {
         let lines = mounts::of_self(system)?;
         let is_here = |file: &&RecordedFile| {
             let Ok(found) = fs::symlink_metadata(&file.path) else { return false };
-            let mount = mount_of(&lines, &file.path).and_then(number);
+            let mount = mount_of(&lines, &file.path).and_then(|line| joined(line.number));
             // Each subvolume of btrfs has a number of its own.
-            let own = joined(rustix::fs::major(found.dev()), rustix::fs::minor(found.dev()));
+            let own = joined(DeviceNumber::from_raw(found.dev()));
             found.ino() == file.inode && [mount, own].contains(&Some(file.device))
         };
         let Some(file) = files.iter().find(is_here) else { return Ok(Err(Absent::Elsewhere)) };
         let release = sysfs::read_optional(&system.proc.join("sys/kernel/osrelease"));
         let release = release.as_deref().unwrap_or_default().trim();
         if kernel != Some(release) {
-            let recorded = kernel.map(str::to_owned);
-            return Ok(Err(Absent::Kernel { recorded, here: release.to_owned() }));
+            return Ok(Err(kernel.map_or(Absent::UnnamedKernel, |recorded| Absent::Kernel {
+                recorded: recorded.to_owned(),
+                here: release.to_owned(),
+            })));
         }
         let own = mount_of(&lines, &file.path);
         let is_on_it = |path: &&Path| path.is_dir() && mount_of(&lines, path) == own;
@@ -160,39 +153,22 @@ impl RecordedFilesystem {
     #[must_use]
     pub fn disk(&self, system: &System) -> Option<u32> {
         let found = fs::metadata(&self.source).ok()?;
-        let raw = found.rdev();
-        let (major, minor) = (rustix::fs::major(raw), rustix::fs::minor(raw));
-        let of_it = system.sys.join(format!("dev/block/{major}:{minor}"));
+        let device = Device::by_number(system, DeviceNumber::from_raw(found.rdev()))?;
         // Requests are those of the whole disk.
-        let disk = match of_it.join("partition").exists() {
-            true => sysfs::read_optional(&of_it.join("../dev"))?,
-            false => sysfs::read_optional(&of_it.join("dev"))?,
-        };
-        let (major, minor) = disk.trim().split_once(':')?;
-        joined(major.parse().ok()?, minor.parse().ok()?)
+        joined(device.disk().unwrap_or(device).number)
     }
 }
 
-/// The mount that a path is on: of those above it the lowest, of several at one place the last.
-fn mount_of<'l>(lines: &'l [MountLine], path: &Path) -> Option<&'l MountLine> {
-    let above = lines.iter().filter(|line| path.starts_with(&line.target));
-    above.max_by_key(|line| line.target.components().count())
-}
-
-fn number(line: &MountLine) -> Option<u32> {
-    joined(line.number.major, line.number.minor)
-}
-
 /// A device number as traces have it.
-fn joined(major: u32, minor: u32) -> Option<u32> {
+fn joined(DeviceNumber { major, minor }: DeviceNumber) -> Option<u32> {
     (major < 1 << (32 - MINOR_BITS) && minor <= MINOR).then_some(major << MINOR_BITS | minor)
 }
 
 /// Counters of the disk with this number; `None` where the kernel has none.
 #[must_use]
 pub fn counters(system: &System, disk: u32) -> Option<DiskCounters> {
-    let (major, minor) = (disk >> MINOR_BITS, disk & MINOR);
-    let path = system.sys.join(format!("dev/block/{major}:{minor}/stat"));
+    let number = DeviceNumber { major: disk >> MINOR_BITS, minor: disk & MINOR };
+    let path = system.sys.join(format!("dev/block/{number}/stat"));
     DiskCounters::parse(&sysfs::read_optional(&path)?)
 }
 
@@ -294,7 +270,7 @@ impl Drop for CheckDirectory {
 }
 
 fn made(path: &Path) -> Result<OwnedFd> {
-    mkdir(path, Mode::RWXU).map_err(Error::errno("make", path))?;
+    mkdir(path, Mode::RWXU).map_err(Error::io("make", path))?;
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    open(path, flags, Mode::empty()).map_err(Error::errno("open", path))
+    open(path, flags, Mode::empty()).map_err(Error::io("open", path))
 }

@@ -55,8 +55,8 @@ fn parent_of_state(path: &Path) -> Result<()> {
         fs::set_permissions(path, made).map_err(Error::io("set the permissions of", path))?;
     }
     let opened = open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
-        .map_err(Error::errno("open the folder", path))?;
-    let facts = fstat(&opened).map_err(Error::errno("examine", path))?;
+        .map_err(Error::io("open the folder", path))?;
+    let facts = fstat(&opened).map_err(Error::io("examine", path))?;
     if facts.st_uid != own_user() && facts.st_uid != 0 {
         return Err(untrusted(path, &format!("belongs to user {}", facts.st_uid)));
     }
@@ -82,7 +82,7 @@ pub(crate) fn create(path: &Path) -> Result<File> {
         | OFlags::NOFOLLOW
         | OFlags::CLOEXEC;
     let file = open(path, flags, Mode::from_raw_mode(PRIVATE_FILE))
-        .map_err(Error::errno("make the file", path))?;
+        .map_err(Error::io("make the file", path))?;
     let file = File::from(file);
     // The umask may have taken more than it should.
     chmod(&file, PRIVATE_FILE, path)?;
@@ -98,9 +98,9 @@ pub(crate) fn open_own(path: &Path) -> Result<File> {
         OFlags::RDWR | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(open(path, flags, Mode::empty()).map_err(|error| match error {
         Errno::LOOP => untrusted(path, "is a symbolic link"),
-        error => Error::errno("open", path)(error),
+        error => Error::io("open", path)(error),
     })?);
-    let facts = fstat(&file).map_err(Error::errno("examine", path))?;
+    let facts = fstat(&file).map_err(Error::io("examine", path))?;
     let regular =
         rustix::fs::FileType::from_raw_mode(facts.st_mode) == rustix::fs::FileType::RegularFile;
     if !regular {
@@ -173,13 +173,18 @@ impl Drop for Draft {
     }
 }
 
+/// The folder that a file is in.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    parent.unwrap_or(Path::new("."))
+}
+
 /// Brings a new or removed name onto the disk.
 ///
 /// # Errors
 /// When the folder cannot be opened or synced.
 pub(crate) fn sync_folder_of(path: &Path) -> Result<()> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let folder = parent.unwrap_or(Path::new("."));
+    let folder = folder_of(path);
     File::open(folder)
         .and_then(|opened| opened.sync_all())
         .map_err(Error::io("sync the folder", folder))
@@ -189,9 +194,9 @@ fn open_folder(path: &Path) -> Result<File> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let opened = File::from(open(path, flags, Mode::empty()).map_err(|error| match error {
         Errno::LOOP | Errno::NOTDIR => untrusted(path, "is not a folder"),
-        error => Error::errno("open the folder", path)(error),
+        error => Error::io("open the folder", path)(error),
     })?);
-    let owner = fstat(&opened).map_err(Error::errno("examine", path))?.st_uid;
+    let owner = fstat(&opened).map_err(Error::io("examine", path))?.st_uid;
     if owner == own_user() {
         return Ok(opened);
     }
@@ -199,11 +204,11 @@ fn open_folder(path: &Path) -> Result<File> {
 }
 
 fn mode_of(file: &File, path: &Path) -> Result<u32> {
-    Ok(fstat(file).map_err(Error::errno("examine", path))?.st_mode & 0o7777)
+    Ok(fstat(file).map_err(Error::io("examine", path))?.st_mode & 0o7777)
 }
 
 fn chmod(file: &File, mode: u32, path: &Path) -> Result<()> {
-    fchmod(file, Mode::from_raw_mode(mode)).map_err(Error::errno("set the permissions of", path))
+    fchmod(file, Mode::from_raw_mode(mode)).map_err(Error::io("set the permissions of", path))
 }
 
 fn own_user() -> u32 {

@@ -45,29 +45,16 @@ fn postgresql() -> Option<PathBuf> {
     Some(newest.join("bin"))
 }
 
-impl Default for System {
-    fn default() -> Self {
-        Self::host()
-    }
-}
-
 impl System {
     /// This machine.
     #[must_use]
     pub fn host() -> Self {
-        Self {
-            sys: "/sys".into(),
-            proc: "/proc".into(),
-            dev: "/dev".into(),
-            run: "/run".into(),
-            modules: "/lib/modules".into(),
-            boot: "/boot".into(),
-            programs: PROGRAM_FOLDERS.iter().map(PathBuf::from).chain(postgresql()).collect(),
-            nodes: Arc::new(Kernel),
-        }
+        let programs = PROGRAM_FOLDERS.iter().map(PathBuf::from).chain(postgresql()).collect();
+        let modules = "/lib/modules".into();
+        Self { modules, programs, ..Self::rooted_at(Path::new("/")) }
     }
 
-    /// A tree with `sys`, `proc`, `dev`, `run`, `modules`, `boot` and `bin` below one folder, for tests.
+    /// A tree with `sys`, `proc`, `dev`, `run`, `modules`, `boot` and `bin` below one folder, as tests make it.
     #[must_use]
     pub fn rooted_at(root: &Path) -> Self {
         Self {
@@ -132,10 +119,9 @@ impl System {
         }
         let real = fs::canonicalize(&block).map_err(Error::io("find", &block))?;
         let parents = real.parent().map(|disk| disk.join("queue")).filter(|queue| queue.is_dir());
-        parents.ok_or_else(|| Error::Setting {
-            device: kernel_name.to_owned(),
-            what: "has no request queue".to_owned(),
-            remedy: "name a disk, a partition or a loop device".to_owned(),
+        parents.ok_or_else(|| {
+            let remedy = "name a disk, a partition or a loop device";
+            Error::setting(kernel_name, "has no request queue", remedy)
         })
     }
 

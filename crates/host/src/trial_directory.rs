@@ -66,7 +66,7 @@ impl TrialDirectory {
         let bound = self.bind(whole, target);
         // The mount of the directory keeps the filesystem.
         let hidden = unmount(whole, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW)
-            .map_err(Error::errno("unmount", whole));
+            .map_err(Error::io("unmount", whole));
         bound.and(hidden)
     }
 
@@ -74,8 +74,8 @@ impl TrialDirectory {
         let path = whole.join(&self.place.name);
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let opened =
-            rustix::fs::open(&path, flags, Mode::empty()).map_err(Error::errno("open", &path))?;
+            rustix::fs::open(&path, flags, Mode::empty()).map_err(Error::io("open", &path))?;
         mount_bind(format!("/proc/self/fd/{}", opened.as_raw_fd()), target)
-            .map_err(Error::errno("mount on", target))
+            .map_err(Error::io("mount on", target))
     }
 }

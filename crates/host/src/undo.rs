@@ -216,7 +216,7 @@ impl Undo {
         undo.append(&[Line::Header { format: FORMAT, run: run.to_owned(), boot }])?;
         undo.add_owner(system.own_pid())?;
         renameat_with(CWD, &draft.0, CWD, path, RenameFlags::NOREPLACE)
-            .map_err(Error::errno("make the undo list", path))?;
+            .map_err(Error::io("make the undo list", path))?;
         // The name must be on disk too, or a crash loses the list.
         state::sync_folder_of(path)?;
         Ok(undo)
@@ -258,11 +258,8 @@ impl Undo {
     pub fn add_owner(&mut self, pid: u32) -> Result<()> {
         let path = self.system.proc.join(pid.to_string()).join("stat");
         let text = sysfs::read(&path)?;
-        let started_ticks = start_ticks(&text).ok_or_else(|| Error::Format {
-            path,
-            content: sysfs::shortened(&text),
-            expected: "the fields of proc_pid_stat(5)",
-        })?;
+        let started_ticks = start_ticks(&text)
+            .ok_or_else(|| Error::format(path, &text, "the fields of proc_pid_stat(5)"))?;
         let owner = Owner { pid, started_ticks };
         self.append(&[Line::Owner(owner)])?;
         self.content.owners.push(owner);
@@ -371,13 +368,7 @@ impl Undo {
                 target.device().and_then(|device| put_back::disk_number(&self.system, device));
             changes.push(Change { target: target.clone(), old, disk, free });
         }
-        let line = |change: &Change| Line::Change {
-            target: change.target.clone(),
-            old: change.old.clone(),
-            disk: change.disk,
-            free: change.free,
-        };
-        self.append(&changes.iter().map(line).collect::<Vec<_>>())?;
+        self.append(&changes.iter().cloned().map(Line::Change).collect::<Vec<_>>())?;
         for change in changes {
             self.content.add(change);
         }
@@ -465,11 +456,7 @@ impl Undo {
         };
         let mut text = String::new();
         for line in lines {
-            let line = serde_json::to_string(line).map_err(|source| Error::Io {
-                action: "encode a line of",
-                path: path.clone(),
-                source: source.into(),
-            })?;
+            let line = serde_json::to_string(line).map_err(Error::io("encode a line of", path))?;
             text.push_str(&line);
             text.push('\n');
         }

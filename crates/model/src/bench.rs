@@ -13,64 +13,8 @@ pub struct BenchResult {
     pub target: String,
     /// Steps in order.
     pub steps: Vec<BenchStep>,
-    /// Speed over block size or threads, where the kind has such a curve.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub curves: Vec<Curve>,
-    /// Throughput over file and record size, where the kind has such a surface: one for each pass.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub surfaces: Vec<Surface>,
     /// Doubts.
     pub warnings: Vec<Warning>,
-}
-
-/// The variable of a curve.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CurveAxis {
-    /// Bytes per operation.
-    BlockBytes,
-    /// Threads.
-    Threads,
-}
-
-/// Speed of one target over block size or threads.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Curve {
-    /// The target.
-    pub target: String,
-    /// Its variable.
-    pub axis: CurveAxis,
-    /// Its points in ascending order.
-    pub points: Vec<CurvePoint>,
-    /// Time of one access in ns, estimated from the smallest block; `None` unless the curve is over
-    /// block sizes.
-    pub seek_time_ns: Option<f64>,
-}
-
-/// One point of a [`Curve`].
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CurvePoint {
-    /// Bytes per operation, or threads.
-    pub at: u64,
-    /// Operations per second.
-    pub iops: f64,
-    /// Megabytes (10⁶ bytes) per second; `None` when no time passed.
-    pub mb_per_s: Option<f64>,
-    /// Mean of what one access takes, in ns.
-    pub seek_time_ns: Option<f64>,
-}
-
-/// Throughput of one pass over file and record size.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Surface {
-    /// The pass, for example `random-read`.
-    pub pass: String,
-    /// File sizes in bytes, ascending: the rows.
-    pub files: Vec<u64>,
-    /// Record sizes in bytes, ascending: the columns.
-    pub records: Vec<u64>,
-    /// Megabytes (10⁶ bytes) per second by row and column; `None` where it was not run.
-    pub mb_per_s: Vec<Vec<Option<f64>>>,
 }
 
 /// One step of a [`BenchResult`].

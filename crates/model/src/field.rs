@@ -4,6 +4,8 @@
 //! all driven by these definitions.
 
 use crate::units::{Bytes, Nanos};
+use serde::de::value::StrDeserializer;
+use serde::de::{DeserializeOwned, IntoDeserializer};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The type of a field, with its range.
@@ -129,7 +131,7 @@ impl Field {
     pub fn default_value(&self) -> Option<Value> {
         let text = self.default?;
         let list = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-        let elements = list.map(|list| list.split(',').map(|one| unquoted(one.trim())));
+        let elements = list.unwrap_or(text).split(',').map(|one| unquoted(one.trim()));
         match self.kind {
             FieldKind::Bool => text.parse().ok().map(Value::Bool),
             FieldKind::Integer { .. } => whole(text).map(Value::Integer),
@@ -137,17 +139,13 @@ impl Field {
             FieldKind::Text | FieldKind::Choice(_) => Some(Value::Text(unquoted(text).to_owned())),
             FieldKind::Size { .. } => parsed_size(unquoted(text)).map(Value::Size),
             FieldKind::Duration => unquoted(text).parse().ok().map(Value::Duration),
-            FieldKind::TextList => Some(Value::List(elements?.map(str::to_owned).collect())),
-            FieldKind::IntegerList { .. } => match elements {
-                Some(elements) => elements.map(whole).collect::<Option<_>>().map(Value::Integers),
-                None => Some(Value::Integers(vec![whole(text)?])),
-            },
-            FieldKind::SizeList { .. } => match elements {
-                Some(elements) => {
-                    elements.map(parsed_size).collect::<Option<_>>().map(Value::Sizes)
-                }
-                None => Some(Value::Sizes(vec![parsed_size(unquoted(text))?])),
-            },
+            FieldKind::TextList => Some(Value::List(elements.map(str::to_owned).collect())),
+            FieldKind::IntegerList { .. } => {
+                elements.map(whole).collect::<Option<_>>().map(Value::Integers)
+            }
+            FieldKind::SizeList { .. } => {
+                elements.map(parsed_size).collect::<Option<_>>().map(Value::Sizes)
+            }
             FieldKind::TextTable => None,
         }
     }
@@ -236,10 +234,8 @@ impl Values {
     /// A whole number.
     #[must_use]
     pub fn integer(&self, field: &str) -> Option<u64> {
-        match self.get(field) {
-            Some(Value::Integer(number)) => Some(*number),
-            _ => None,
-        }
+        let Value::Integer(number) = self.get(field)? else { return None };
+        Some(*number)
     }
 
     /// A whole number of a field that has a default; 0 without one.
@@ -279,37 +275,37 @@ impl Values {
     /// A text or a chosen word.
     #[must_use]
     pub fn text(&self, field: &str) -> Option<&str> {
-        match self.get(field) {
-            Some(Value::Text(text)) => Some(text),
-            _ => None,
-        }
+        let Value::Text(text) = self.get(field)? else { return None };
+        Some(text)
+    }
+
+    /// A chosen word as the variant that serde gives this name; `None` for any other word.
+    #[must_use]
+    pub fn choice<T: DeserializeOwned>(&self, field: &str) -> Option<T> {
+        let word: StrDeserializer<'_, serde::de::value::Error> =
+            self.text(field)?.into_deserializer();
+        T::deserialize(word).ok()
     }
 
     /// A size.
     #[must_use]
     pub fn size(&self, field: &str) -> Option<Bytes> {
-        match self.get(field) {
-            Some(Value::Size(bytes)) => Some(*bytes),
-            _ => None,
-        }
+        let Value::Size(bytes) = self.get(field)? else { return None };
+        Some(*bytes)
     }
 
     /// A duration.
     #[must_use]
     pub fn duration(&self, field: &str) -> Option<Nanos> {
-        match self.get(field) {
-            Some(Value::Duration(nanos)) => Some(*nanos),
-            _ => None,
-        }
+        let Value::Duration(nanos) = self.get(field)? else { return None };
+        Some(*nanos)
     }
 
     /// A list of texts; absent is empty.
     #[must_use]
     pub fn list(&self, field: &str) -> Vec<String> {
-        match self.get(field) {
-            Some(Value::List(list)) => list.clone(),
-            _ => Vec::new(),
-        }
+        let Some(Value::List(list)) = self.get(field) else { return Vec::new() };
+        list.clone()
     }
 
     /// A list of whole numbers; a single number is a list of one, absent is empty.
@@ -335,9 +331,7 @@ impl Values {
     /// A table of texts; absent is empty.
     #[must_use]
     pub fn table(&self, field: &str) -> BTreeMap<String, String> {
-        match self.get(field) {
-            Some(Value::Table(table)) => table.clone(),
-            _ => BTreeMap::new(),
-        }
+        let Some(Value::Table(table)) = self.get(field) else { return BTreeMap::new() };
+        table.clone()
     }
 }

@@ -116,9 +116,6 @@ pub struct FilesystemDefinition {
     pub no_flush_mount: &'static [&'static str],
     /// Features of mkfs with which the checker finds damage after some power cuts, each with what was found.
     pub damaged_with: &'static [(&'static str, &'static str)],
-    /// True if its driver can be ended without writing anything more (`EXT4_IOC_SHUTDOWN` and its
-    /// equals), which simulates a crash on the host.
-    pub has_shutdown: bool,
     /// True if it is in memory: it leaves its device unused, and its content ends with the mount.
     pub is_in_memory: bool,
     /// True if it is a directory of another machine: it leaves its device unused, and a trial has a
@@ -186,7 +183,6 @@ const UNMADE: FilesystemDefinition = FilesystemDefinition {
     after_power_cut: AfterPowerCut::NoTree,
     no_flush_mount: NOTHING,
     damaged_with: &[],
-    has_shutdown: false,
     is_in_memory: false,
     is_remote: false,
     in_reduced_kernel: false,
@@ -298,7 +294,6 @@ const EXT4: FilesystemDefinition = FilesystemDefinition {
     minimum: Bytes::mib(16),
     durability: JOURNALLED_DURABILITY,
     no_flush_mount: &["nobarrier", "barrier=0"],
-    has_shutdown: true,
     in_reduced_kernel: true,
     version: Some(("mke2fs", "-V")),
     options: EXT_OPTIONS,
@@ -374,7 +369,6 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         minimum: Bytes::mib(300),
         durability: JOURNALLED_DURABILITY,
         no_flush_mount: &["nobarrier"],
-        has_shutdown: true,
         in_reduced_kernel: true,
         version: Some(("mkfs.xfs", "-V")),
         options: MkfsOptions {
@@ -437,7 +431,6 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         minimum: Bytes::mib(64),
         durability: "fsynced data; log-structured",
         no_flush_mount: &["nobarrier", "fsync_mode=nobarrier"],
-        has_shutdown: true,
         version: Some(("mkfs.f2fs", "-V")),
         options: MkfsOptions {
             with_value: "acCdeEglLoORsStTUwz",

@@ -194,7 +194,7 @@ pub struct Judge {
     /// Choice of the trials that are run.
     #[serde(default)]
     pub method: Method,
-    /// Runs one stack twice under two names, as an A/A test.
+    /// Of earlier versions: one stack runs twice under two names; always false.
     #[serde(default)]
     pub control: bool,
     /// Stacks that may be picked.
@@ -283,7 +283,7 @@ pub struct TrialSettings {
     pub cpus: Option<Vec<u32>>,
     /// Keep the block event stream of every trial (tracefs); off by default.
     pub block_events: bool,
-    /// Keep every single I/O's latency; off by default.
+    /// Of earlier versions: keep every single I/O's latency; always false.
     pub single_ios: bool,
     /// Interval of the timeline.
     pub sample_interval: Nanos,
@@ -291,9 +291,6 @@ pub struct TrialSettings {
     pub timeout: Nanos,
     /// Run a fsck after the steps.
     pub fsck: bool,
-    /// After the steps, simulate a crash during writes, then mount and check the filesystem.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub fsck_torn: bool,
     /// Virtual backend: make the filesystem and the files before the first measured step once per
     /// stack, and start every trial from a copy.
     #[serde(default)]

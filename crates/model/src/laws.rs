@@ -8,49 +8,6 @@ use crate::record::DeviceTotals;
 #[cfg(test)]
 mod tests;
 
-/// A law of a modelled machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Law {
-    /// Arm movements of a rotating disk.
-    Seek,
-    /// Settling of the arm and switching between heads.
-    Settle,
-    /// Rotational delay.
-    Rotation,
-    /// Sectors passing under the head.
-    Transfer,
-    /// Overlapping tracks.
-    Shingling,
-    /// Reading of flash cells.
-    Cells,
-    /// Programming of flash cells.
-    Program,
-    /// Garbage collection of flash: erasing and copying.
-    Collect,
-    /// Loading the map of another erase unit.
-    Mapping,
-    /// Size of the cache of fast cells.
-    FastCells,
-    /// Throttling by temperature.
-    Heat,
-    /// Channels between controller and dies.
-    Channel,
-    /// Cost of each command in controller and bus.
-    Overhead,
-    /// Fixed latency of each request.
-    Latency,
-    /// Transfer over the bus.
-    Bus,
-    /// Flushes of the write cache.
-    Flush,
-    /// Limit of requests per second.
-    RequestLimit,
-    /// Limit of bytes per second.
-    ByteLimit,
-    /// Charged CPU time.
-    Cpu,
-}
-
 /// Kinds of models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModelKind {
@@ -145,161 +102,91 @@ pub struct LawDefinition {
     pub counter: Option<Counter>,
 }
 
-/// All laws, in the order of [`Law`].
-pub const LAWS: [LawDefinition; 19] = [
-    LawDefinition {
-        law: Law::Seek,
-        name: "seek",
-        cause: "moving the arm",
-        off: "the arm reaches any cylinder at once; it still settles",
-        models: &[ModelKind::Rotating],
-        counter: Some(Counter::Requests),
-    },
-    LawDefinition {
-        law: Law::Settle,
-        name: "settle",
-        cause: "settling and switching heads",
-        off: "the head reads and writes as soon as it is on the track",
-        models: &[ModelKind::Rotating],
-        counter: Some(Counter::Requests),
-    },
-    LawDefinition {
-        law: Law::Rotation,
-        name: "rotation",
-        cause: "waiting for the sector",
-        off: "the first sector is under the head as soon as the head has settled",
-        models: &[ModelKind::Rotating],
-        counter: Some(Counter::Requests),
-    },
-    LawDefinition {
-        law: Law::Transfer,
-        name: "transfer",
-        cause: "sectors passing under the head",
-        off: "sectors pass in no time, and a run that continues need not be waited for",
-        models: &[ModelKind::Rotating],
-        counter: Some(Counter::Moved),
-    },
-    LawDefinition {
-        law: Law::Shingling,
-        name: "shingling",
-        cause: "rewriting shingled tracks",
-        off: "every write goes to its own track, and nothing is cleaned",
-        models: &[ModelKind::Shingled],
-        counter: Some(Counter::Written),
-    },
-    LawDefinition {
-        law: Law::Cells,
-        name: "cells",
-        cause: "reading flash cells",
-        off: "pages are read in no time",
-        models: &[ModelKind::Card, ModelKind::Ssd],
-        counter: Some(Counter::Reads),
-    },
-    LawDefinition {
-        law: Law::Program,
-        name: "program",
-        cause: "programming flash cells",
-        off: "pages of the host are programmed in no time",
-        models: &[ModelKind::Card, ModelKind::Ssd],
-        counter: Some(Counter::Written),
-    },
-    LawDefinition {
-        law: Law::Collect,
-        name: "collect",
-        cause: "erasing and copying flash blocks",
-        off: "blocks are erased and pages copied in no time",
-        models: &[ModelKind::Card, ModelKind::Ssd],
-        counter: Some(Counter::Written),
-    },
-    LawDefinition {
-        law: Law::Mapping,
-        name: "mapping",
-        cause: "loading the map of another erase unit",
-        off: "a command for another erase unit costs no more than one for the same",
-        models: &[ModelKind::Card],
-        counter: Some(Counter::Requests),
-    },
-    LawDefinition {
-        law: Law::FastCells,
-        name: "fast-cells",
-        cause: "writing more than the fast cells hold",
-        off: "the cache of fast cells never fills",
-        models: &[ModelKind::Ssd],
-        counter: Some(Counter::Written),
-    },
-    LawDefinition {
-        law: Law::Heat,
-        name: "heat",
-        cause: "throttling of the hot disk",
-        off: "the disk never throttles",
-        models: &[ModelKind::Ssd],
-        counter: Some(Counter::Written),
-    },
-    LawDefinition {
-        law: Law::Channel,
-        name: "channel",
-        cause: "moving data between controller and dies",
-        off: "data moves between controller and dies in no time",
-        models: &[ModelKind::Ssd],
-        counter: Some(Counter::Moved),
-    },
-    LawDefinition {
-        law: Law::Overhead,
-        name: "overhead",
-        cause: "the cost of each command",
-        off: "electronics, firmware and bus take no time for a command",
-        models: &[ModelKind::Rotating, ModelKind::Card, ModelKind::Ssd],
-        counter: Some(Counter::Requests),
-    },
-    LawDefinition {
-        law: Law::Latency,
-        name: "latency",
-        cause: "the latency of each request",
-        off: "reads and writes have no latency of their own",
-        models: &[ModelKind::Fixed],
-        counter: Some(Counter::Requests),
-    },
-    LawDefinition {
-        law: Law::Bus,
-        name: "bus",
-        cause: "moving data over the bus",
-        off: "data moves between host and device in no time",
-        models: &[ModelKind::Rotating, ModelKind::Card, ModelKind::Ssd, ModelKind::Fixed],
-        counter: Some(Counter::Moved),
-    },
-    LawDefinition {
-        law: Law::Flush,
-        name: "flush",
-        cause: "waiting for flushes",
-        off: "a flush completes at once and forces nothing out of the write cache",
-        models: &[ModelKind::Rotating, ModelKind::Ssd, ModelKind::Fixed],
-        counter: Some(Counter::Flushes),
-    },
-    LawDefinition {
-        law: Law::RequestLimit,
-        name: "request-limit",
-        cause: "the limit of requests per second",
-        off: "the volume takes any number of requests per second",
-        models: &[ModelKind::Fixed],
-        counter: Some(Counter::Requests),
-    },
-    LawDefinition {
-        law: Law::ByteLimit,
-        name: "byte-limit",
-        cause: "the limit of bytes per second",
-        off: "the volume takes any number of bytes per second",
-        models: &[ModelKind::Fixed],
-        counter: Some(Counter::Moved),
-    },
-    LawDefinition {
-        law: Law::Cpu,
-        name: "cpu",
-        cause: "CPU time",
-        off: "no CPU time is charged, as without --cpu",
-        models: &[ModelKind::Machine],
-        counter: None,
-    },
-];
+macro_rules! laws {
+    ($(#[$doc:meta] $law:ident $name:literal, [$($model:ident),*], $counter:expr,
+        $cause:literal, $off:literal;)*) => {
+        /// A law of a modelled machine.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Law {
+            $(#[$doc] $law,)*
+        }
+
+        /// All laws, in the order of [`Law`].
+        pub const LAWS: [LawDefinition; 19] = [$(LawDefinition {
+            law: Law::$law,
+            name: $name,
+            cause: $cause,
+            off: $off,
+            models: &[$(ModelKind::$model),*],
+            counter: $counter,
+        }),*];
+    };
+}
+
+laws! {
+    /// Arm movements of a rotating disk.
+    Seek "seek", [Rotating], Some(Counter::Requests),
+        "moving the arm", "the arm reaches any cylinder at once; it still settles";
+    /// Settling of the arm and switching between heads.
+    Settle "settle", [Rotating], Some(Counter::Requests),
+        "settling and switching heads", "the head reads and writes as soon as it is on the track";
+    /// Rotational delay.
+    Rotation "rotation", [Rotating], Some(Counter::Requests),
+        "waiting for the sector",
+        "the first sector is under the head as soon as the head has settled";
+    /// Sectors passing under the head.
+    Transfer "transfer", [Rotating], Some(Counter::Moved),
+        "sectors passing under the head",
+        "sectors pass in no time, and a run that continues need not be waited for";
+    /// Overlapping tracks.
+    Shingling "shingling", [Shingled], Some(Counter::Written),
+        "rewriting shingled tracks", "every write goes to its own track, and nothing is cleaned";
+    /// Reading of flash cells.
+    Cells "cells", [Card, Ssd], Some(Counter::Reads),
+        "reading flash cells", "pages are read in no time";
+    /// Programming of flash cells.
+    Program "program", [Card, Ssd], Some(Counter::Written),
+        "programming flash cells", "pages of the host are programmed in no time";
+    /// Garbage collection of flash: erasing and copying.
+    Collect "collect", [Card, Ssd], Some(Counter::Written),
+        "erasing and copying flash blocks", "blocks are erased and pages copied in no time";
+    /// Loading the map of another erase unit.
+    Mapping "mapping", [Card], Some(Counter::Requests),
+        "loading the map of another erase unit",
+        "a command for another erase unit costs no more than one for the same";
+    /// Size of the cache of fast cells.
+    FastCells "fast-cells", [Ssd], Some(Counter::Written),
+        "writing more than the fast cells hold", "the cache of fast cells never fills";
+    /// Throttling by temperature.
+    Heat "heat", [Ssd], Some(Counter::Written),
+        "throttling of the hot disk", "the disk never throttles";
+    /// Channels between controller and dies.
+    Channel "channel", [Ssd], Some(Counter::Moved),
+        "moving data between controller and dies",
+        "data moves between controller and dies in no time";
+    /// Cost of each command in controller and bus.
+    Overhead "overhead", [Rotating, Card, Ssd], Some(Counter::Requests),
+        "the cost of each command", "electronics, firmware and bus take no time for a command";
+    /// Fixed latency of each request.
+    Latency "latency", [Fixed], Some(Counter::Requests),
+        "the latency of each request", "reads and writes have no latency of their own";
+    /// Transfer over the bus.
+    Bus "bus", [Rotating, Card, Ssd, Fixed], Some(Counter::Moved),
+        "moving data over the bus", "data moves between host and device in no time";
+    /// Flushes of the write cache.
+    Flush "flush", [Rotating, Ssd, Fixed], Some(Counter::Flushes),
+        "waiting for flushes",
+        "a flush completes at once and forces nothing out of the write cache";
+    /// Limit of requests per second.
+    RequestLimit "request-limit", [Fixed], Some(Counter::Requests),
+        "the limit of requests per second", "the volume takes any number of requests per second";
+    /// Limit of bytes per second.
+    ByteLimit "byte-limit", [Fixed], Some(Counter::Moved),
+        "the limit of bytes per second", "the volume takes any number of bytes per second";
+    /// Charged CPU time.
+    Cpu "cpu", [Machine], None,
+        "CPU time", "no CPU time is charged, as without --cpu";
+}
 
 impl Law {
     /// Its definition.

@@ -231,6 +231,32 @@ pub struct LayerDefinition {
     pub is_volatile: bool,
 }
 
+impl LayerDefinition {
+    /// A kind that dmsetup makes, without a second device; devices: fewest, most and usual.
+    const fn new(
+        name: &'static str,
+        doc: &'static str,
+        (least_devices, most_devices, usual_devices): (u32, u32, u32),
+        fields: &'static [Field],
+        (kernel_config, module, lab_kernels): (&'static str, &'static str, LabKernels),
+    ) -> Self {
+        Self {
+            name,
+            doc,
+            least_devices,
+            most_devices,
+            usual_devices,
+            fast: Fast::No,
+            fields,
+            programs: mapper::PROGRAMS,
+            kernel_config,
+            module,
+            lab_kernels,
+            is_volatile: false,
+        }
+    }
+}
+
 /// The kernel's own way to add and remove disks of one kind, below `/sys/class`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Control {

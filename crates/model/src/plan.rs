@@ -112,8 +112,8 @@ pub struct Plan {
     /// Stages of the race; `None` if every stack runs in every round.
     #[serde(default)]
     pub race: Option<PlannedRace>,
-    /// A stack and its copy, as indices into `stacks`: the copy is run to test the laboratory and
-    /// is never ranked.
+    /// Of earlier versions: a stack and its copy, as indices into `stacks`, which is last and never
+    /// ranked. `None` in new plans.
     #[serde(default)]
     pub control: Option<[u32; 2]>,
     /// Rounds that were added after the run was judged; `None` for a run as its lab planned it.
@@ -146,7 +146,7 @@ pub struct PlannedRace {
     pub pilot_rounds: u32,
     /// Stacks in each round of the screen.
     pub screen: Vec<u32>,
-    /// Stacks in a round of the final, the control's among them.
+    /// Stacks in a round of the final.
     pub finalists: u32,
     /// Rounds of the final after which it is looked at; it may end at each. With a time budget
     /// they are planned again after the pilot.
@@ -230,7 +230,7 @@ impl Plan {
         Some(Bytes(self.stack_trials(race).1.saturating_mul(each)))
     }
 
-    /// Stacks that are ranked: all but the copy of a control.
+    /// Stacks that are ranked: all but the copy that an earlier version made of one.
     #[must_use]
     pub fn ranked(&self) -> usize {
         self.stacks.len() - usize::from(self.control.is_some()).min(self.stacks.len())

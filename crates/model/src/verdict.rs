@@ -139,7 +139,7 @@ pub struct Evidence {
     pub race: Option<RaceCourse>,
     /// Rounds that an unresolved verdict still needs.
     pub needed: Option<Needed>,
-    /// The stack that was run twice.
+    /// Of earlier versions: the stack that was run twice.
     pub control: Option<ControlFound>,
     /// Effect of each axis, the strongest first.
     pub axes: Vec<AxisFound>,
@@ -347,7 +347,7 @@ pub struct StorageShare {
 /// A trouble that was looked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CheckFound {
-    /// Stable name: `drift`, `order`, `carry-over`, `dependence`, `temperature`, `other-writer`.
+    /// Stable name: `drift`, `order`, `carry-over`, `dependence`, `other-writer`.
     pub name: String,
     /// True if it was found beyond reasonable doubt; `None` if there are too few data to tell.
     pub found: Option<bool>,

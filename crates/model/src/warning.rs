@@ -234,12 +234,6 @@ warnings! {
     FsckDamage "fsck-damage" Stack NotRanked
         "The filesystem's checker found damage after a clean unmount."
         "do not use this stack; report it to its developers"
-    FsckTornDamage "fsck-torn-damage" Stack Doubt
-        "The filesystem's checker found damage after a simulated crash and the mount that recovers from it."
-        "do not use this stack; report it to its developers"
-    NotTorn "not-torn" Stack Missing
-        "The crash of `fsck_torn` could not be simulated on this stack."
-        "use it on ext3, ext4 or xfs, or cut the power on the virtual backend"
     SyncedDataLost "synced-data-lost" Stack Doubt
         "A power cut on the virtual backend lost data for which a sync had returned."
         "do not keep data on this stack that a power cut must not lose"
@@ -273,9 +267,6 @@ warnings! {
     TooShort "too-short" Step Doubt
         "The measurement took a fraction of a second. Such a result is mostly chance."
         "let it run longer, for example with --time 5s"
-    NotSteady "not-steady" Step NotRanked
-        "The step did not reach the steady state that the lab asks for."
-        "give the step more time, fill the device before it, or leave `steady` out"
     RateNotKept "rate-not-kept" Step Doubt
         "The workload could not keep the requested rate."
         "lower the rate until it is kept"
@@ -292,8 +283,8 @@ warnings! {
         "Pages of the device that another process uses may have stayed in the cache before a cold step."
         "run as root"
     SourceBound "source-bound" Step Doubt
-        "Reading the archive took a large part of the time of unpacking it."
-        "put the archive on a faster device or in memory, or use a seeded tree"
+        "Making the files' data took a large part of the time of unpacking them."
+        "compare reading and removing, or use a device slower than memory"
     NotFragmented "not-fragmented" Step Doubt
         "Aging did not reach the number of extents per file that the lab asks for."
         "raise churn or fullness, or ask for fewer extents"

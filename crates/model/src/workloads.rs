@@ -37,7 +37,7 @@ pub use command::CommandParams;
 pub use db_bench::DbBenchParams;
 pub use durability::{Durability, Preallocation, SyncMethod};
 pub use fio::FioParams;
-pub use io::{IoParams, SNIA};
+pub use io::IoParams;
 pub use iozone::IozoneParams;
 pub use mail::MailParams;
 pub use maildir::{DeliverySync, MaildirParams};
@@ -112,18 +112,7 @@ pub enum CacheState {
 impl CacheState {
     /// The value of the field `cache`, which has a default in every kind that has the field.
     fn of(values: &Values) -> Self {
-        values.text("cache").and_then(Self::from_word).unwrap_or(Self::Warm)
-    }
-
-    /// Reads the word that labs use; anything unknown is `None`.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        match word {
-            "cold" => Some(Self::Cold),
-            "warm" => Some(Self::Warm),
-            "direct" => Some(Self::Direct),
-            _ => None,
-        }
+        values.choice("cache").unwrap_or(Self::Warm)
     }
 }
 
@@ -215,8 +204,7 @@ pub const COUNTED_METRICS: &[&str] = &[
 
 /// Steps around the workload that the agent times in every trial on a filesystem; they report the
 /// common metrics, `mkfs` and `umount` also `elapsed_durable`.
-pub const HOUSEKEEPING_STEPS: &[&str] =
-    &["mkfs", "mount", "umount", "fsck", "mount_torn", "fsck_torn"];
+pub const HOUSEKEEPING_STEPS: &[&str] = &["mkfs", "mount", "umount", "fsck"];
 
 /// Returns true if the step belongs to the stack and not to the workload.
 #[must_use]
@@ -439,7 +427,7 @@ impl WorkloadParams {
             Self::SeekRw(seekrw) => seekrw.each.file_size,
             Self::Chunk(chunk) => Some(chunk.size),
             Self::Iozone(iozone) => iozone.data_set(),
-            Self::Mail(mail) => mail.tar.is_none().then(|| mail.predicted_bytes()),
+            Self::Mail(mail) => Some(mail.predicted_bytes()),
             Self::Maildir(maildir) => Some(maildir.predicted_bytes()),
             Self::Bonnie(bonnie) => Some(bonnie.predicted_bytes()),
             Self::Rrd(rrd) => Some(rrd.predicted_bytes()),

@@ -1,4 +1,4 @@
-//! Observation of a trial: block device counters, timelines, block events, SMART data, and the
+//! Observation of a trial: block device counters, timelines, block events, and the
 //! comparison of application bytes with device bytes.
 //!
 //! Everything is read from the running kernel (or from a directory that looks like its root, for
@@ -12,7 +12,6 @@ mod error;
 pub mod machine;
 pub mod marks;
 pub mod requests;
-pub mod smart;
 pub mod timeline;
 pub mod watched;
 

@@ -10,6 +10,7 @@ use super::tape::{Class, Compared, Draws as _, Judged, MOST_WINDOW, RANDOM_READS
 use super::{
     Direction, Findings, LONGEST_NS, ProbeError, Result, SPARE_NS, Span, Target, Timed, WriteTarget,
 };
+use seekwell_device::file::DeviceFile;
 use seekwell_device::model::Geometry;
 use seekwell_device::withheld::MIXED;
 
@@ -190,31 +191,63 @@ pub(super) fn elapsed_ns(times: &[Timed]) -> f64 {
 }
 
 /// The device and the model of its file, side by side.
-struct Judging {
-    model: Simulated,
-    compared: Vec<Compared>,
+pub(super) struct Judging<'t> {
+    tape: &'t Tape,
+    geometry: Geometry,
+    pub(super) model: Simulated,
+    pub(super) compared: Vec<Compared>,
 }
 
-impl Judging {
-    /// Makes all requests of the tape again on the model, so that it is in the state of the device.
-    fn new(tape: &Tape, findings: &Findings) -> Result<Self> {
-        let refused = || ProbeError::file_refused("the accuracy of the file");
-        let file = built(findings).ok_or_else(refused)?;
+impl<'t> Judging<'t> {
+    /// Makes all requests of the tape again on the model of the file, so that it is in the state of the device.
+    pub(super) fn new(
+        tape: &'t Tape,
+        geometry: Geometry,
+        file: Option<DeviceFile>,
+    ) -> Result<Self> {
+        let file = file.ok_or_else(|| ProbeError::file_refused("the accuracy of the file"))?;
         let mut model = Simulated::new(seekwell_device::build(&file, 1));
         let compared = tape.replay(&mut model)?;
-        Ok(Self { model, compared })
+        Ok(Self { tape, geometry, model, compared })
+    }
+
+    /// Compares both on a mixed trace in a region at last; `on_device` makes it on the device.
+    pub(super) fn mixed(
+        mut self,
+        region: (u64, u64),
+        seed: u64,
+        writes: bool,
+        on_device: impl FnOnce(&[List]) -> Result<Vec<Timed>>,
+    ) -> Result<Accuracy> {
+        let trace = lists(&self.geometry, region, seed, writes);
+        let device = on_device(&trace)?;
+        let modelled = mixed_trace(&mut self.model, &trace)?;
+        Ok(self.end(&trace, &device, &modelled))
+    }
+
+    /// Adds a mixed trace: all of it, and when it has writes each direction.
+    fn end(mut self, trace: &[List], device: &[Timed], modelled: &[Timed]) -> Accuracy {
+        let ways: Vec<Direction> =
+            trace.iter().flat_map(|list| &list.requests).map(|(way, _)| *way).collect();
+        let of = |times: &[Timed], direction: Direction| -> Vec<Timed> {
+            let these = times.iter().zip(&ways).filter(|(_, way)| **way == direction);
+            these.map(|(time, _)| *time).collect()
+        };
+        let depth = deepest(&self.geometry);
+        add(&mut self.compared, MIXED, depth, device, modelled);
+        if ways.contains(&Direction::Write) {
+            for (name, way) in [(MIXED_READS, Direction::Read), (MIXED_WRITES, Direction::Write)] {
+                add(&mut self.compared, name, depth, &of(device, way), &of(modelled, way));
+            }
+        }
+        Accuracy::new(self.tape, self.compared)
     }
 
     /// Reads that no experiment made, until the time is over. Returns true if that came first.
-    fn reads(
-        &mut self,
-        target: &mut dyn Target,
-        geometry: &Geometry,
-        seed: u64,
-        until_ns: u64,
-    ) -> Result<bool> {
+    fn reads(&mut self, target: &mut dyn Target, seed: u64, until_ns: u64) -> Result<bool> {
         let mut tape = Tape::new(seed);
-        let lists = classes(&mut Head::new(&mut Recorder::new(target, &mut tape), seed), geometry);
+        let mut recorder = Recorder::new(target, &mut tape);
+        let lists = classes(&mut Head::new(&mut recorder, seed), &self.geometry);
         for (name, list) in &lists {
             for part in list.chunks(AT_ONCE) {
                 if target.now_ns() >= until_ns {
@@ -237,17 +270,16 @@ pub fn judge(
     findings: &Findings,
     seed: u64,
 ) -> Result<Accuracy> {
-    let geometry = &findings.geometry;
-    let mut judging = Judging::new(tape, findings)?;
+    let geometry = findings.geometry;
+    let mut judging = Judging::new(tape, geometry, built(findings))?;
     let until_ns = tape.begun_ns().map_or(u64::MAX, |begun_ns| begun_ns + LONGEST_NS - SPARE_NS);
-    let is_late = judging.reads(target, geometry, seed, until_ns)?;
-    let mut trace = lists(geometry, (0, geometry.sectors_512), seed, false);
+    let is_late = judging.reads(target, seed, until_ns)?;
+    let mut trace = lists(&geometry, (0, geometry.sectors_512), seed, false);
     let (device, made) = read_trace(target, &trace, until_ns)?;
     let is_cut = is_late || made < trace.len();
     trace.truncate(made);
     let (modelled, _) = read_trace(&mut judging.model, &trace, u64::MAX)?;
-    add_trace(&mut judging.compared, geometry, &trace, &device, &modelled);
-    Ok(Accuracy { is_cut, ..Accuracy::new(tape, judging.compared) })
+    Ok(Accuracy { is_cut, ..judging.end(&trace, &device, &modelled) })
 }
 
 /// The same with reads and writes in the mixed trace, if the findings know of writes. The contents of the device are lost.
@@ -260,14 +292,10 @@ pub fn judge_writes(
     if findings.writes.is_none() {
         return judge(target, tape, findings, seed);
     }
-    let geometry = &findings.geometry;
-    let mut judging = Judging::new(tape, findings)?;
-    judging.reads(target, geometry, seed, u64::MAX)?;
-    let trace = lists(geometry, (0, geometry.sectors_512), seed, true);
-    let device = mixed_trace(target, &trace)?;
-    let modelled = mixed_trace(&mut judging.model, &trace)?;
-    add_trace(&mut judging.compared, geometry, &trace, &device, &modelled);
-    Ok(Accuracy::new(tape, judging.compared))
+    let geometry = findings.geometry;
+    let mut judging = Judging::new(tape, geometry, built(findings))?;
+    judging.reads(target, seed, u64::MAX)?;
+    judging.mixed((0, geometry.sectors_512), seed, true, |trace| mixed_trace(target, trace))
 }
 
 /// Adds the times of a class on the device and on its model.
@@ -288,16 +316,6 @@ pub(super) fn add(
             class.elapsed_ns += elapsed_ns;
         }
         None => compared.push(Compared { name, depth, device_ns, model_ns, elapsed_ns }),
-    }
-}
-
-/// Name, depth and times of a class.
-pub(super) type Listed = (&'static str, u32, Vec<Timed>);
-
-/// The same for several classes in one order.
-pub(super) fn add_listed(compared: &mut Vec<Compared>, device: &[Listed], modelled: &[Listed]) {
-    for ((name, depth, device), (_, _, modelled)) in device.iter().zip(modelled) {
-        add(compared, name, *depth, device, modelled);
     }
 }
 
@@ -330,30 +348,6 @@ pub(super) fn mixed_trace(target: &mut dyn WriteTarget, trace: &[List]) -> Resul
         }
     }
     Ok(times)
-}
-
-/// Adds a mixed trace: all of it, and when it has writes each direction.
-pub(super) fn add_trace(
-    compared: &mut Vec<Compared>,
-    geometry: &Geometry,
-    trace: &[List],
-    device: &[Timed],
-    modelled: &[Timed],
-) {
-    let ways: Vec<Direction> =
-        trace.iter().flat_map(|list| &list.requests).map(|(way, _)| *way).collect();
-    let of = |times: &[Timed], is: &dyn Fn(Direction) -> bool| -> Vec<Timed> {
-        times.iter().zip(&ways).filter(|(_, way)| is(**way)).map(|(time, _)| *time).collect()
-    };
-    let depth = deepest(geometry);
-    add(compared, MIXED, depth, device, modelled);
-    if ways.contains(&Direction::Write) {
-        for (name, direction) in [(MIXED_READS, Direction::Read), (MIXED_WRITES, Direction::Write)]
-        {
-            let is = |way: Direction| way == direction;
-            add(compared, name, depth, &of(device, &is), &of(modelled, &is));
-        }
-    }
 }
 
 /// Reads that no experiment made: near one another, and in a row.

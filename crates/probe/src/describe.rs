@@ -304,68 +304,38 @@ fn sources(text: &mut String, findings: &Findings, source: &str) {
         let (low, high) = (found.low / unit, found.high / unit);
         format!("{source}: {low:.digits$} to {high:.digits$}")
     };
-    let skews = "skews of the largest zone, taken for all";
+    let by = |how: &str| format!("{source}: {how}");
     let writes = findings.writes.as_ref();
-    let sources = [
-        ("presented", format!("{source}: as the kernel presents it")),
-        (
-            "bus",
-            format!(
-                "{source}: rate between reads of two lengths that the buffer served; cost of a command counted under rotating.overhead"
-            ),
-        ),
-        ("rotating.rpm", format!("{} ns a turn", between(findings.turn_ns, 1.0, 1))),
-        ("rotating.heads", format!("{source}: tracks between the larger skews")),
-        (
-            "rotating.head_switch_us",
-            format!("{source}: shortest time to the next track of a cylinder, at most its skew"),
-        ),
-        ("rotating.write_settle_us", source_of_settling(writes, source)),
-        (
-            "rotating.read_settle_us",
-            "as rotating.write_settle_us: reads settle longer than writes".to_owned(),
-        ),
-        (
-            "rotating.write_track_settle_us",
-            "assumed: within the skews, so that sequential writes lose no turn".to_owned(),
-        ),
-        (
-            "rotating.reorder_window",
-            match findings.window {
-                Some(_) => {
-                    format!("{source}: rate of random reads at depth, compared with the model's")
-                }
-                None => "assumed: not measured, because the time was over".to_owned(),
-            },
-        ),
-        ("rotating.layout", format!("{source}: angles of blocks; {skews}")),
-        (
-            "rotating.seek",
-            format!(
-                "{source}: shortest time from cylinder to cylinder, less that of a read without a seek"
-            ),
-        ),
-        (
-            "rotating.overhead",
-            format!(
-                "{} us for a read of the track under the head; {}",
-                between(findings.media_ns, 1e3, 1),
-                cost_of_writes(writes)
-            ),
-        ),
-        ("rotating.buffer", format!("{source}: read-ahead, segments; {}", source_of_cache(writes))),
-    ];
     text.push_str("[sources]\n");
-    for (key, source) in sources {
-        let is_absent = match key {
-            "rotating.reorder_window" => window(findings).is_none(),
-            "rotating.read_settle_us" => settle_us(findings) >= 0.0,
-            _ => false,
-        };
-        if !is_absent {
-            let _ = writeln!(text, "\"{key}\" = {}", quoted(&source));
-        }
+    let mut add = |key: &str, source: &str| {
+        let _ = writeln!(text, "\"{key}\" = {}", quoted(source));
+    };
+    add("presented", &by("as the kernel presents it"));
+    let how = "rate between reads of two lengths that the buffer served; cost of a command counted under rotating.overhead";
+    add("bus", &by(how));
+    add("rotating.rpm", &format!("{} ns a turn", between(findings.turn_ns, 1.0, 1)));
+    add("rotating.heads", &by("tracks between the larger skews"));
+    let how = "shortest time to the next track of a cylinder, at most its skew";
+    add("rotating.head_switch_us", &by(how));
+    add("rotating.write_settle_us", &source_of_settling(writes, source));
+    if settle_us(findings) < 0.0 {
+        let how = "as rotating.write_settle_us: reads settle longer than writes";
+        add("rotating.read_settle_us", how);
     }
+    let how = "assumed: within the skews, so that sequential writes lose no turn";
+    add("rotating.write_track_settle_us", how);
+    if window(findings).is_some() {
+        let how = by("rate of random reads at depth, compared with the model's");
+        let late = || "assumed: not measured, because the time was over".to_owned();
+        add("rotating.reorder_window", &findings.window.map_or_else(late, |_| how));
+    }
+    add("rotating.layout", &by("angles of blocks; skews of the largest zone, taken for all"));
+    let how = "shortest time from cylinder to cylinder, less that of a read without a seek";
+    add("rotating.seek", &by(how));
+    let (read, write) = (between(findings.media_ns, 1e3, 1), cost_of_writes(writes));
+    let how = format!("{read} us for a read of the track under the head; {write}");
+    add("rotating.overhead", &how);
+    add("rotating.buffer", &by(&format!("read-ahead, segments; {}", source_of_cache(writes))));
     ranges(text, findings);
 }
 

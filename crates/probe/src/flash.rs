@@ -1,14 +1,12 @@
 //! Flash, which only writes tell: cards that map erase units as wholes, and solid-state disks.
 
-use super::accuracy::{Listed, add_listed, add_trace, mixed_trace};
+use super::accuracy::{Judging, add, mixed_trace};
 use super::believed::Accuracy;
 use super::describe::UNNAMED;
-use super::mixed::lists;
-use super::simulated::Simulated;
 use super::tape::{Class, Draws as _, Judged, Recorder, Tape};
 use super::writes::Pen;
 use super::{Interval, News, ProbeError, Result, Span, Stage, Timed, WriteTarget};
-use seekwell_device::file::{DeviceFile, load};
+use seekwell_device::file::load;
 use seekwell_device::model::Geometry;
 
 mod card;
@@ -127,21 +125,15 @@ pub fn judge_flash(
     findings: &FlashFindings,
     seed: u64,
 ) -> Result<Accuracy> {
-    let text = flash_file(UNNAMED, findings, None);
-    let refused = |_| ProbeError::file_refused("the accuracy of the file");
-    let file: DeviceFile = load(&text).map_err(refused)?;
-    let mut model = Simulated::new(seekwell_device::build(&file, 1));
-    // The whole probe again, so that the model is in the state of the device.
-    let mut compared = tape.replay(&mut model)?;
+    let file = load(&flash_file(UNNAMED, findings, None)).ok();
+    let mut judging = Judging::new(tape, findings.geometry, file)?;
     let (device, region) = withheld(target, seed)?;
-    let (modelled, _) = withheld(&mut model, seed)?;
-    add_listed(&mut compared, &device, &modelled);
+    let (modelled, _) = withheld(&mut judging.model, seed)?;
+    for ((name, depth, device), (_, _, modelled)) in device.iter().zip(&modelled) {
+        add(&mut judging.compared, name, *depth, device, modelled);
+    }
     // Where data was written in a row: what other places hold is another thing on every device.
-    let trace = lists(&findings.geometry, region, seed, true);
-    let device = mixed_trace(target, &trace)?;
-    let modelled = mixed_trace(&mut model, &trace)?;
-    add_trace(&mut compared, &findings.geometry, &trace, &device, &modelled);
-    Ok(Accuracy::new(tape, compared))
+    judging.mixed(region, seed, true, |trace| mixed_trace(target, trace))
 }
 
 /// Class of reads of blocks that were written in a row.
@@ -152,6 +144,9 @@ const ROW: &str = "writes in a row";
 const SYNCED: &str = "random writes, each flushed";
 /// Class of random writes.
 const RANDOM: &str = "random writes";
+
+/// Name, depth and times of a class.
+type Listed = (&'static str, u32, Vec<Timed>);
 
 /// Requests that no experiment made, by class: their times on a device, and the region that they wrote in a row.
 fn withheld(target: &mut dyn WriteTarget, seed: u64) -> Result<(Vec<Listed>, (u64, u64))> {

@@ -71,20 +71,12 @@ pub(super) fn of_seeks(findings: &Findings) -> Vec<Line> {
 }
 
 pub(super) fn of_buffer(buffer: &Buffer) -> Vec<Line> {
-    let mut lines = Vec::new();
-    match (buffer.hit_ns, buffer.mb_per_s) {
-        (Some(hit), Some(rate)) => {
-            let Interval { value, low, high } = rate;
-            lines.push(line("command", between_us(hit)));
-            lines.push(line("bus", format!("{value:.0} MB/s ({low:.0} to {high:.0})")));
-        }
-        (Some(hit), None) => {
-            lines.push(line("command", between_us(hit)));
-            lines.push(line("bus", "too fast to tell apart from the command".to_owned()));
-        }
-        (None, _) => {
-            lines.push(line("command", "not told apart: the buffer served no read".to_owned()));
-        }
+    let no_hit = || "not told apart: the buffer served no read".to_owned();
+    let mut lines = vec![line("command", buffer.hit_ns.map_or_else(no_hit, between_us))];
+    if buffer.hit_ns.is_some() {
+        let too_fast = || "too fast to tell apart from the command".to_owned();
+        let rate = buffer.mb_per_s.map_or_else(too_fast, |rate| within(rate, 1.0, 0, " MB/s"));
+        lines.push(line("bus", rate));
     }
     lines.push(line("read-ahead", format!("{:.0} KiB", buffer.read_ahead_sectors.value / 2.0)));
     let Interval { low, high, .. } = buffer.segments;
@@ -99,14 +91,9 @@ pub(super) fn of_unreached(unreached: &[Stage]) -> Vec<Line> {
     let (seeks, others): (Vec<&str>, Vec<&str>) =
         names.iter().partition(|name| **name == Stage::Seeks.name());
     let late = "the time was over";
-    let mut lines = Vec::new();
-    lines
-        .extend((!seeks.is_empty()).then(|| line("seek curve", format!("wide intervals: {late}"))));
-    lines.extend(
-        (!others.is_empty())
-            .then(|| line("not measured", format!("{}: {late}", others.join(", ")))),
-    );
-    lines
+    let seeks = (!seeks.is_empty()).then(|| line("seek curve", format!("wide intervals: {late}")));
+    let others = (!others.is_empty()).then(|| format!("{}: {late}", others.join(", ")));
+    seeks.into_iter().chain(others.map(|others| line("not measured", others))).collect()
 }
 
 pub(super) fn of_window(window: Option<[u32; 2]>) -> Vec<Line> {
@@ -143,42 +130,35 @@ pub(super) fn of_writes(writes: &Writes) -> Vec<Line> {
     let mut lines = vec![line("write", between_us(writes.write_ns))];
     match &writes.cache {
         None => lines.push(line("write cache", "off or absent".to_owned())),
-        Some(cache) => {
-            lines.extend(of_cache(cache).into_iter().map(|(name, value)| line(name, value)));
-        }
+        Some(cache) => lines.extend(of_cache(cache)),
     }
     lines.push(line("settling of a write", between_us(writes.settle_ns)));
     lines
 }
 
-fn of_cache(cache: &WriteCache) -> Vec<(&'static str, String)> {
-    let kib = |sectors: f64| sectors / 2.0;
-    let Interval { value, low, high } = cache.sectors;
+fn of_cache(cache: &WriteCache) -> Vec<Line> {
+    let kib = |found: Interval| within(found, 2.0, 0, " KiB");
+    let ms = |found: Interval| within(found, 1e6, 2, " ms");
     let runs = cache.runs.map_or(String::new(), |runs| format!(", at most {runs} runs"));
-    let ms = |found: Interval| {
-        let Interval { value, low, high } = found;
-        format!("{:.2} ms ({:.2} to {:.2})", value / 1e6, low / 1e6, high / 1e6)
-    };
-    let mut lines = vec![(
-        "write cache",
-        format!("{:.0} KiB ({:.0} to {:.0}){runs}", kib(value), kib(low), kib(high)),
-    )];
+    let mut lines = vec![line("write cache", kib(cache.sectors) + &runs)];
     for drain in &cache.drains {
-        let Interval { value, low, high } = drain.per_second;
-        let rate = format!("{value:.0}/s ({low:.0} to {high:.0}) at depth {}", drain.depth);
-        lines.push(("random writes", rate));
+        let rate = within(drain.per_second, 1.0, 0, "/s");
+        lines.push(line("random writes", format!("{rate} at depth {}", drain.depth)));
     }
-    lines.push(("flush, cache empty", between_us(cache.empty_flush_ns)));
-    lines.push(("flush, constant", ms(cache.flush.constant_ns)));
-    lines.push(("flush, each write", ms(cache.flush.slope_ns)));
-    if let Some(Interval { value, low, high }) = cache.run_sectors {
-        let [value, low, high] = [value, low, high].map(kib);
-        lines.push(("written at once", format!("{value:.0} KiB ({low:.0} to {high:.0})")));
-    }
-    lines.push(("sorted writes", format!("{} to {}", cache.window[0], cache.window[1])));
+    lines.push(line("flush, cache empty", between_us(cache.empty_flush_ns)));
+    lines.push(line("flush, constant", ms(cache.flush.constant_ns)));
+    lines.push(line("flush, each write", ms(cache.flush.slope_ns)));
+    lines.extend(cache.run_sectors.map(|found| line("written at once", kib(found))));
+    lines.push(line("sorted writes", format!("{} to {}", cache.window[0], cache.window[1])));
     lines
 }
 
 pub(super) fn between_us(found: Interval) -> String {
-    format!("{:.0} us ({:.0} to {:.0})", found.value / 1e3, found.low / 1e3, found.high / 1e3)
+    within(found, 1e3, 0, " us")
+}
+
+/// A quantity with its bounds, in a unit of so many.
+pub(super) fn within(found: Interval, unit: f64, digits: usize, name: &str) -> String {
+    let Interval { value, low, high } = found.map(|number| number / unit);
+    format!("{value:.digits$}{name} ({low:.digits$} to {high:.digits$})")
 }

@@ -1,6 +1,5 @@
 //! The time of a turn: the period after which the ends of repeated reads recur.
 
-use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
 use super::head::{BLOCK, Head, median};
@@ -186,10 +185,7 @@ fn sharpen(ends: &Ends, turns_per_s: f64, span_s: f64) -> f64 {
 fn noise_ns(ends: &Ends, turns_per_s: f64) -> f64 {
     const OF_NORMAL: f64 = 1.4826;
     let of_place = |times: &Vec<f64>| {
-        let turns: Vec<f64> = times.iter().map(|time| time * turns_per_s).collect();
-        let first = turns.first().copied().unwrap_or(0.0);
-        let off: Vec<f64> =
-            turns.iter().map(|turn| turn - first - (turn - first).round()).collect();
+        let off = off_turns(times, turns_per_s);
         let middle = median(&off).unwrap_or(0.0);
         off.into_iter().map(|turn| (turn - middle).abs()).collect::<Vec<_>>()
     };
@@ -199,15 +195,19 @@ fn noise_ns(ends: &Ends, turns_per_s: f64) -> f64 {
 
 /// Standard deviation of the angles of each place around their mean, in turns.
 fn scatter_turns(ends: &Ends, turns_per_s: f64) -> f64 {
-    let mut squares = BTreeMap::new();
-    for (place, times) in ends.iter().filter(|times| !times.is_empty()).enumerate() {
-        let turns: Vec<f64> = times.iter().map(|time| time * turns_per_s).collect();
-        let first = turns.first().copied().unwrap_or(0.0);
-        let off: Vec<f64> =
-            turns.iter().map(|turn| turn - first - (turn - first).round()).collect();
+    let of_place = |times: &Vec<f64>| {
+        let off = off_turns(times, turns_per_s);
         let mean = off.iter().sum::<f64>() / off.len().max(1) as f64;
-        squares
-            .insert(place, off.iter().map(|o| (o - mean).powi(2)).sum::<f64>() / off.len() as f64);
-    }
-    (squares.values().sum::<f64>() / squares.len().max(1) as f64).sqrt()
+        off.iter().map(|turn| (turn - mean).powi(2)).sum::<f64>() / off.len() as f64
+    };
+    let seen = ends.iter().filter(|times| !times.is_empty());
+    let squares: Vec<f64> = seen.map(of_place).collect();
+    (squares.iter().sum::<f64>() / squares.len().max(1) as f64).sqrt()
+}
+
+/// Distances of the ends of reads at one place from the first of them, in parts of a turn.
+fn off_turns(times: &[f64], turns_per_s: f64) -> Vec<f64> {
+    let turns: Vec<f64> = times.iter().map(|time| time * turns_per_s).collect();
+    let first = turns.first().copied().unwrap_or(0.0);
+    turns.iter().map(|turn| turn - first - (turn - first).round()).collect()
 }

@@ -85,7 +85,8 @@ pub(super) struct Compared {
 pub struct Tape {
     lot: Lot,
     deeds: Vec<Deed>,
-    classes: Vec<Sealed>,
+    /// Classes of sealed measurements, without times.
+    classes: Vec<Compared>,
     samples: Vec<Sample>,
     measured: u64,
     withheld: u64,
@@ -111,14 +112,6 @@ enum Requests {
     Writes(Vec<Span>),
     Mixed(Vec<(Direction, Span)>),
     Flush,
-}
-
-/// A class of sealed measurements.
-#[derive(Clone, Debug)]
-struct Sealed {
-    name: &'static str,
-    depth: u32,
-    elapsed_ns: u64,
 }
 
 /// A time that only the judge sees: from the start of a request to the end of the same or a later one.
@@ -228,7 +221,8 @@ impl Tape {
         let Class { name, depth, .. } = class;
         let known = self.classes.iter().position(|one| one.name == name && one.depth == depth);
         known.unwrap_or_else(|| {
-            self.classes.push(Sealed { name, depth, elapsed_ns: 0 });
+            let (device_ns, model_ns) = (Vec::new(), Vec::new());
+            self.classes.push(Compared { name, depth, device_ns, model_ns, elapsed_ns: 0 });
             self.classes.len() - 1
         })
     }
@@ -260,14 +254,7 @@ impl Tape {
                 modelled.insert(index, times);
             }
         }
-        let empty = |class: &Sealed| Compared {
-            name: class.name,
-            depth: class.depth,
-            device_ns: Vec::new(),
-            model_ns: Vec::new(),
-            elapsed_ns: class.elapsed_ns,
-        };
-        let mut compared: Vec<Compared> = self.classes.iter().map(empty).collect();
+        let mut compared = self.classes.clone();
         for sample in &self.samples {
             let time = |(deed, nth): (usize, usize)| modelled.get(&deed)?.get(nth);
             let (from, to) = (time(sample.from), time(sample.to));

@@ -3,13 +3,14 @@ use super::{
     Tape, Target, Timed, WriteCache, device_file, judge_writes, probe, probe_writes,
 };
 use seekwell_device::catalogue;
-use seekwell_device::draw::{Load, Places, Trial};
 use seekwell_device::file::{DeviceFile, Parameters};
 use seekwell_device::load;
 use seekwell_device::model::{Geometry, Operation};
 use seekwell_device::rotating::RotatingParameters;
+use seekwell_device::trial::{Load, Places, Trial};
 
 mod late;
+pub(super) mod nearness;
 pub(super) mod noisy;
 
 /// A modelled disk by its name, at an angle of its own that the probe does not know.

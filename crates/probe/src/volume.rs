@@ -5,12 +5,10 @@
 
 use seekwell_stats::{Rng, seeded};
 
-use super::accuracy::{add_trace, mixed_trace, read_trace};
+use super::accuracy::{Judging, mixed_trace, read_trace};
 use super::believed::Accuracy;
 use super::describe::UNNAMED;
 use super::head::{BLOCK, median};
-use super::mixed::{List, lists};
-use super::simulated::Simulated;
 use super::tape::{Class, Draws, Judged, Recorder, Tape, Taped, TapedWrites};
 use super::writes::{interval, middle};
 use super::{Interval, News, ProbeError, Result, Span, Stage, Target, Timed, WriteTarget, found};
@@ -212,7 +210,8 @@ pub fn judge_volume(
     volume: &Volume,
     seed: u64,
 ) -> Result<Accuracy> {
-    judged(tape, volume, seed, false, |trace| Ok(read_trace(target, trace, u64::MAX)?.0))
+    judging(tape, volume)?
+        .mixed(whole(volume), seed, false, |trace| Ok(read_trace(target, trace, u64::MAX)?.0))
 }
 
 /// The same with writes in the mixed trace. The contents of the device are lost.
@@ -226,27 +225,18 @@ pub fn judge_volume_writes(
     volume: &Volume,
     seed: u64,
 ) -> Result<Accuracy> {
-    judged(tape, volume, seed, true, |trace| mixed_trace(target, trace))
+    let judging = judging(tape, volume)?;
+    judging.mixed(whole(volume), seed, true, |trace| mixed_trace(target, trace))
 }
 
-/// The comparison; `on_device` makes the requests of the mixed trace on the device.
-fn judged(
-    tape: &Tape,
-    volume: &Volume,
-    seed: u64,
-    writes: bool,
-    on_device: impl FnOnce(&[List]) -> Result<Vec<Timed>>,
-) -> Result<Accuracy> {
-    let geometry = &volume.geometry;
-    let refused = |_| ProbeError::file_refused("the accuracy of the file");
-    let file = seekwell_device::file::load(&volume_file(UNNAMED, volume, None)).map_err(refused)?;
-    let mut model = Simulated::new(seekwell_device::build(&file, 1));
-    let mut compared = tape.replay(&mut model)?;
-    let trace = lists(geometry, (0, geometry.sectors_512), seed, writes);
-    let device = on_device(&trace)?;
-    let modelled = mixed_trace(&mut model, &trace)?;
-    add_trace(&mut compared, geometry, &trace, &device, &modelled);
-    Ok(Accuracy::new(tape, compared))
+fn judging<'t>(tape: &'t Tape, volume: &Volume) -> Result<Judging<'t>> {
+    let file = seekwell_device::file::load(&volume_file(UNNAMED, volume, None)).ok();
+    Judging::new(tape, volume.geometry, file)
+}
+
+/// The region of the device that is all of it.
+fn whole(volume: &Volume) -> (u64, u64) {
+    (0, volume.geometry.sectors_512)
 }
 
 type Ask<T> = fn(&mut T, &[Span], u32) -> Result<Vec<Timed>>;
@@ -370,26 +360,21 @@ impl<'t, T: Taped + ?Sized> Asked<'t, T> {
 
     fn rates(&mut self, class: Class, sectors: u32) -> Result<Interval> {
         let count = self.use_up(sectors)?;
-        let mut rates = Vec::with_capacity(LISTS);
-        while rates.len() < LISTS {
-            let spans = self.places(count, sectors, self.sectors);
-            let class = class.at(self.depth);
-            rates.extend(self.one(class, |asked| asked.rate(&spans))?);
-        }
+        let rates = self.repeat(class.at(self.depth), LISTS, |asked| {
+            let spans = asked.places(count, sectors, asked.sectors);
+            asked.rate(&spans)
+        })?;
         Ok(interval(&rates))
     }
 }
 
 impl<T: TapedWrites + ?Sized> Asked<'_, T> {
     fn flushes(&mut self) -> Result<Interval> {
-        let mut took = Vec::with_capacity(SINGLE);
-        while took.len() < SINGLE {
-            let spans = self.places(1, BLOCK, self.sectors);
-            took.extend(self.one(FLUSHES, |asked| {
-                (asked.ask)(asked.target, &spans, 1)?;
-                Ok(asked.target.flush()?.took_ns() as f64)
-            })?);
-        }
+        let took = self.repeat(FLUSHES, SINGLE, |asked| {
+            let spans = asked.places(1, BLOCK, asked.sectors);
+            (asked.ask)(asked.target, &spans, 1)?;
+            Ok(asked.target.flush()?.took_ns() as f64)
+        })?;
         Ok(middle(took))
     }
 }

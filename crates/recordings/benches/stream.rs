@@ -1,6 +1,6 @@
-//! Memory of `filter` and `merge` on large traces, as CSV on standard output: `cargo bench -p
-//! seekwell-trace --bench stream -- 2 50 /dev/shm` does it with traces of 2 and of 50 GB. `filter` keeps
-//! half of the processes, `merge` joins two traces of half the size.
+//! Memory of `filter` on large traces, as CSV on standard output: `cargo bench -p
+//! seekwell-trace --bench stream -- 2 50 /dev/shm` does it with traces of 2 and of 50 GB. It keeps
+//! half of the processes.
 //!
 //! A large trace is one segment of calls and one of block requests under many names, links to the same
 //! bytes, which are read as often as there are names. What is written is removed as soon as it is
@@ -13,7 +13,6 @@
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "it prints its results")]
 
 use seekwell_recordings::filter::{Filter, filter};
-use seekwell_recordings::merge::merge;
 use seekwell_trace::calls::CallId;
 use seekwell_trace::meta::Meta;
 use seekwell_trace::{
@@ -23,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-const OPERATIONS: [&str; 2] = ["filter", "merge"];
+const OPERATION: &str = "filter";
 /// Files, and again ten times as many: those are in memory.
 const FILES: [u32; 2] = [100_000, 1_000_000];
 /// A segment is sealed at 64 MiB; this many calls take a little less.
@@ -33,8 +32,8 @@ const PROCESSES: u32 = 16;
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    if let Some(operation) = words.first().filter(|word| OPERATIONS.contains(&word.as_str())) {
-        return run(operation, Path::new(&words[1]));
+    if words.first().is_some_and(|word| word == OPERATION) {
+        return run(Path::new(&words[1]));
     }
     let sizes: Vec<f64> = words.iter().filter_map(|word| word.parse().ok()).collect();
     let sizes = if sizes.is_empty() { vec![1.0] } else { sizes };
@@ -49,35 +48,25 @@ fn main() {
         for (nth, gb) in sizes.iter().enumerate() {
             let large = folder.path().join(format!("large-{files}-{nth}"));
             std::fs::create_dir(&large).unwrap();
-            for half in ["first", "second"] {
-                link(&segments, &large.join(half), gb / 2.0);
-            }
             link(&segments, &large.join("whole"), *gb);
-            for operation in OPERATIONS {
-                let own = std::env::current_exe().unwrap();
-                let mut command = std::process::Command::new(own);
-                assert!(command.arg(operation).arg(&large).status().unwrap().success());
-            }
+            let own = std::env::current_exe().unwrap();
+            let mut command = std::process::Command::new(own);
+            assert!(command.arg(OPERATION).arg(&large).status().unwrap().success());
         }
     }
 }
 
-/// One operation on the traces in a folder, and its row.
-fn run(operation: &str, large: &Path) {
-    let output = large.join(operation);
+/// The operation on the trace in a folder, and its row.
+fn run(large: &Path) {
+    let output = large.join(OPERATION);
     let stop = AtomicBool::new(false);
     let started = Instant::now();
     let (events, bytes) = std::thread::scope(|scope| {
         let removing = scope.spawn(|| remove_until(&stop, &output));
-        let open = |name: &str| Trace::open(&large.join(name)).unwrap();
-        let events = match operation {
-            "filter" => {
-                let processes = (0..PROCESSES / 2).collect();
-                let half = Filter { processes, ..Filter::default() };
-                filter(&open("whole"), &output, &half).unwrap()
-            }
-            _ => merge(&[open("first"), open("second")], &output).unwrap(),
-        };
+        let processes = (0..PROCESSES / 2).collect();
+        let half = Filter { processes, ..Filter::default() };
+        let whole = Trace::open(&large.join("whole")).unwrap();
+        let events = filter(&whole, &output, &half).unwrap();
         stop.store(true, Ordering::Relaxed);
         (events, removing.join().unwrap())
     });
@@ -87,13 +76,9 @@ fn run(operation: &str, large: &Path) {
     let parts = std::fs::read_dir(large.join("whole")).unwrap().flatten();
     let links = parts.filter(|part| part.file_name().to_string_lossy().starts_with("calls-"));
     let in_it = links.count() as u64 * (CALLS + REQUESTS);
-    // Of the halves of an odd number of segments one more may be missing.
-    match operation {
-        "filter" => assert!(events.abs_diff(in_it / 2) < in_it / 100, "{events} of {in_it}"),
-        _ => assert!(events.abs_diff(in_it) <= CALLS + REQUESTS, "{events} of {in_it}"),
-    }
+    assert!(events.abs_diff(in_it / 2) < in_it / 100, "{events} of {in_it}");
     println!(
-        "{operation},{:.2},{},{in_it},{events},{:.2},{seconds:.1},{cpu_s:.1},{largest}",
+        "{OPERATION},{:.2},{},{in_it},{events},{:.2},{seconds:.1},{cpu_s:.1},{largest}",
         whole.bytes().unwrap() as f64 / 1e9,
         whole.files().unwrap().len(),
         bytes as f64 / 1e9,

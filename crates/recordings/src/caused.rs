@@ -54,7 +54,7 @@ pub struct Caused {
 }
 
 /// A call with its requests.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CausedBy {
     /// Call.
     pub call: &'static str,
@@ -227,10 +227,7 @@ fn described(chosen: &Chosen, path: impl Fn(FileId) -> Option<String>) -> Caused
         process: chosen.process,
         thread: chosen.thread,
         path: chosen.file.and_then(path),
-        own: Total::default(),
-        others: Total::default(),
-        unrelated: Total::default(),
-        requests: Vec::new(),
+        ..CausedBy::default()
     }
 }
 

@@ -300,19 +300,6 @@ impl Summary {
         }
     }
 
-    /// Three sentences: what the load waits for, what a faster device could gain at most, and which
-    /// axes can matter.
-    #[must_use]
-    pub fn sentences(&self) -> [String; 3] {
-        sentences::sentences(self)
-    }
-
-    /// Axes of storage that can matter to the load; all of them when the trace cannot tell.
-    #[must_use]
-    pub fn matters(&self) -> Matters {
-        sentences::matters(self)
-    }
-
     pub(crate) fn operation(&self, wanted: Operation) -> Option<&OperationSummary> {
         let device = self.device.as_ref()?;
         device.operations.iter().find(|found| found.operation == wanted.name())

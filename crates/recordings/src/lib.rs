@@ -1,4 +1,4 @@
-//! Tools for recordings: import from other programs' records, summary, filter, merge, and the calls that caused
+//! Tools for recordings: import from other programs' records, summary, filter, and the calls that caused
 //! block requests.
 //!
 //! Their format is the room `trace`; what records is the room `capture`.
@@ -8,4 +8,3 @@ pub mod filter;
 pub mod import;
 pub mod info;
 mod issuers;
-pub mod merge;

@@ -3,11 +3,11 @@
 use seekwell_trace::calls::CALLS;
 
 macro_rules! actions {
-    ($($name:ident $doc:literal $($call:literal)*;)*) => {
+    ($($(#[$mark:meta])? $name:ident $doc:literal $($call:literal)*;)*) => {
         /// Call of the engine.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
-        pub enum Action { $(#[doc = $doc] $name),* }
+        pub enum Action { $(#[doc = $doc] $(#[$mark])? $name),* }
 
         impl Action {
             /// Every action.
@@ -25,7 +25,7 @@ macro_rules! actions {
 }
 
 actions! {
-    Order "No call: keeps the order of others." "no call";
+    #[default] Order "No call: keeps the order of others." "no call";
     Skip "Not reproduced." "no skip";
     Open "Opens a file." "open" "openat" "openat2" "creat";
     Close "Closes a descriptor." "close";

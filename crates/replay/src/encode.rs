@@ -4,7 +4,7 @@ use crate::action::Action;
 use seekwell_trace::calls::CallId;
 
 /// An operation of a lane.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Operation {
     /// Call of the engine.
     pub action: Action,
@@ -56,27 +56,7 @@ impl Operation {
     /// An operation with nothing but its action.
     #[must_use]
     pub fn new(action: Action, call: CallId) -> Self {
-        Self {
-            action,
-            call,
-            added: false,
-            slot: 0,
-            to_slot: 0,
-            path: 0,
-            to_path: 0,
-            offset: 0,
-            length: 0,
-            flags: 0,
-            mode: 0,
-            expected: 0,
-            start_ns: 0,
-            think_ns: 0,
-            wait_ns: 0,
-            beside_ns: 0,
-            pauses_first: false,
-            renews: false,
-            after: Vec::new(),
-        }
+        Self { action, call, ..Self::default() }
     }
 
     fn fields(&self, last_start_ns: u64) -> [u64; 13] {

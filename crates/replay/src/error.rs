@@ -11,7 +11,9 @@ pub enum ReplayError {
     #[error(transparent)]
     Trace(#[from] TraceError),
     /// The trace asks for more than a replay may take.
-    #[error("the trace has {found} {what}, a replay takes at most {limit}; {remedy}")]
+    #[error(
+        "the trace has {found} {what}, a replay takes at most {limit}; cut it with `seekwell trace filter`"
+    )]
     TooLarge {
         /// Things that are too many.
         what: &'static str,
@@ -19,15 +21,10 @@ pub enum ReplayError {
         found: u64,
         /// Most of them.
         limit: u64,
-        /// The fix.
-        remedy: &'static str,
     },
-    /// The trace has no call that can be replayed.
-    #[error("the trace has no call on a file{}; record one with `seekwell capture`", below(.only))]
-    Empty {
-        /// Folder that the replay is limited to.
-        only: Option<String>,
-    },
+    /// The trace has no call that can be replayed, in the folder that the replay is limited to.
+    #[error("the trace has no call on a file{}; record one with `seekwell capture`", below(.0))]
+    Empty(Option<String>),
     /// The pauses between calls are not known.
     #[error(
         "{untimed} of {planned} calls of the trace have no duration, so that pauses between calls are unknown; replay with speed = \"asap\" or \"open\", or record with `seekwell capture` or `strace -T`"
@@ -145,12 +142,6 @@ pub(crate) fn rows<T, R>(
 }
 
 impl ReplayError {
-    /// Refuses a trace that takes more than a replay may.
-    pub(crate) fn too_large(what: &'static str, found: u64, limit: u64) -> Self {
-        let remedy = "cut it with `seekwell trace filter`";
-        Self::TooLarge { what, found, limit, remedy }
-    }
-
     /// For `map_err`: names the action and its path.
     pub(crate) fn io<E: Into<io::Error>>(
         what: &'static str,

@@ -14,6 +14,14 @@ use tempfile::TempDir;
 pub(crate) const DIRECTORY: u32 = libc::S_IFDIR | 0o755;
 pub(crate) const REGULAR: u32 = libc::S_IFREG | 0o640;
 
+impl Plan {
+    /// The path with this number, as threads of the replay see it.
+    pub(crate) fn path(&self, number: u64) -> Option<&str> {
+        let at = usize::try_from(number).ok()?.checked_sub(1)?;
+        self.paths.get(at)?.to_str().ok()
+    }
+}
+
 /// A trace that is written call by call; each takes 1000 ns and begins 2000 ns after the last one.
 #[derive(Default)]
 pub(crate) struct Script {

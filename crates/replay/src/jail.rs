@@ -21,7 +21,7 @@ pub(crate) fn within<T: Send>(
     let inside = || {
         let outside = enter(target).map_err(ReplayError::io("enter", target))?;
         let done = work();
-        leave(&outside).map_err(ReplayError::io("leave", target))?;
+        change_root(&outside).map_err(ReplayError::io("leave", target))?;
         done
     };
     std::thread::scope(|scope| scope.spawn(inside).join().map_err(|_| ReplayError::Panicked)?)
@@ -38,10 +38,6 @@ fn enter(target: &Path) -> Result<OwnedFd, Errno> {
     change_root(&directory)?;
     rustix::process::umask(Mode::empty());
     Ok(outside)
-}
-
-fn leave(outside: &OwnedFd) -> Result<(), Errno> {
-    change_root(outside)
 }
 
 fn change_root(directory: &OwnedFd) -> Result<(), Errno> {

@@ -50,7 +50,7 @@ impl Lane {
 }
 
 /// The file for operations that have no room in memory.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Spill {
     folder: PathBuf,
     /// Most bytes in memory, and in the file.
@@ -67,7 +67,7 @@ impl Spill {
         let folder = if trace.is_dir() { Some(trace) } else { trace.parent() };
         let folder = folder.filter(|folder| !folder.as_os_str().is_empty());
         let folder = folder.unwrap_or(Path::new(".")).to_owned();
-        Self { folder, most, file: None, end: 0, recent: 0 }
+        Self { folder, most, ..Self::default() }
     }
 
     pub(crate) fn into_file(self) -> Option<File> {
@@ -85,11 +85,11 @@ impl Spill {
             return Ok(());
         }
         if self.end.saturating_add(self.recent) > self.most.1 {
-            return Err(ReplayError::too_large(
-                "MiB of calls",
-                (self.end + self.recent) >> 20,
-                self.most.0.saturating_add(self.most.1) >> 20,
-            ));
+            return Err(ReplayError::TooLarge {
+                what: "MiB of calls",
+                found: (self.end + self.recent) >> 20,
+                limit: self.most.0.saturating_add(self.most.1) >> 20,
+            });
         }
         let failed = ReplayError::io("keep the calls of the trace in", &self.folder.clone());
         self.write(lanes).map_err(failed)

@@ -36,12 +36,7 @@ pub(crate) struct Resource {
 impl Resource {
     /// Adds a use. `needs` gets the operations that it comes after: those of the phase before.
     pub(crate) fn add(&mut self, me: Stamp, kind: Use, needs: &mut Vec<Stamp>) {
-        if self.kind != Some(kind) || kind == Use::Alone {
-            self.before = std::mem::take(&mut self.now);
-            self.kind = Some(kind);
-        }
-        needs.extend_from_slice(&self.before);
-        put(&mut self.now, me);
+        self.add_as_recorded(me, u64::MAX, kind, needs);
     }
 
     /// As [`Self::add`], but a call that was recorded while another was still running did not wait

@@ -26,7 +26,7 @@ const ALIGNMENT: usize = 4096;
 /// Longest call, bytes: as many pieces as the kernel takes.
 const LONGEST: u64 = (BUFFER * MOST_PARTS) as u64;
 /// Most of a mapping that is read.
-const MOST_MAPPED: usize = 64 << 20;
+const MOST_MAPPED: u64 = 64 << 20;
 
 /// Longest wait for a lock, and time between two looks at it.
 const LONGEST_LOCK: Duration = Duration::from_millis(200);
@@ -104,7 +104,7 @@ pub(crate) struct Performer<'a> {
     pub(crate) buffer: Buffer,
     vectors: Vec<libc::iovec>,
     /// A mapping whose pages are still to be read.
-    mapped: Option<(*mut libc::c_void, usize)>,
+    mapped: Option<Window>,
     /// The mapping whose pages are touched.
     touched: Option<Window>,
     /// Files of the last clone that the recorded filesystem could not make.
@@ -471,7 +471,7 @@ impl<'a> Performer<'a> {
 
     /// Maps a file whose pages are touched next.
     fn attach(&mut self, file: BorrowedFd<'_>, operation: &Operation) -> Done {
-        let length = operation.length.min(MOST_MAPPED as u64);
+        let length = operation.length.min(MOST_MAPPED);
         let around = Reading::default();
         let place = self.place(operation.slot);
         let new = |writes| Window::new(file, place, operation.offset, length, (around, writes));
@@ -485,8 +485,8 @@ impl<'a> Performer<'a> {
         let (place, at) = (self.place(operation.slot), operation.offset);
         let (reading, writes) = Reading::of_touch(operation.flags);
         if !self.touched.as_ref().is_some_and(|window| window.serves(place, at, writes)) {
-            let from = at - at % MOST_MAPPED as u64;
-            let window = Window::new(file, place, from, MOST_MAPPED as u64, (reading, writes))?;
+            let from = at - at % MOST_MAPPED;
+            let window = Window::new(file, place, from, MOST_MAPPED, (reading, writes))?;
             self.touched = Some(window);
         }
         let Some(window) = &mut self.touched else { return Ok(0) };
@@ -511,27 +511,19 @@ impl<'a> Performer<'a> {
 
     /// Maps; [`Self::unmap`] follows.
     fn map(&mut self, file: BorrowedFd<'_>, operation: &Operation) -> Done {
-        use rustix::mm::{MapFlags, ProtFlags, mmap};
-        let length = usize::try_from(operation.length).unwrap_or(0).min(MOST_MAPPED);
-        let (read, shared) = (ProtFlags::READ, MapFlags::SHARED);
-        // SAFETY: a new mapping at an address of the kernel's choice, which no code dereferences.
-        let at =
-            unsafe { mmap(std::ptr::null_mut(), length, read, shared, file, operation.offset)? };
+        let length = operation.length.min(MOST_MAPPED);
+        let (place, to_read) = (self.place(operation.slot), (Reading::default(), false));
+        let window = Window::new(file, place, operation.offset, length, to_read)?;
         self.unmap();
-        self.mapped = Some((at, length));
+        self.mapped = Some(window);
         Ok(0)
     }
 
     /// Reads the pages of the last mapping, which the program did after its call, since the trace does
     /// not hold which pages it touched; then takes the mapping away.
     pub(crate) fn unmap(&mut self) {
-        use rustix::mm::{Advice, madvise, munmap};
-        let Some((at, length)) = self.mapped.take() else { return };
-        // SAFETY: the range is a mapping of this thread's own, made in `map` and taken once.
-        unsafe {
-            // Pages behind the end of the file cannot be read, as in the recording.
-            let _ = madvise(at, length, Advice::LinuxPopulateRead);
-            let _ = munmap(at, length);
+        if let Some(window) = self.mapped.take() {
+            window.read();
         }
     }
 

@@ -77,9 +77,10 @@ impl Reason {
 }
 
 /// Type of a file of the initial tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TreeKind {
     /// Regular file.
+    #[default]
     File,
     /// Directory.
     Directory,
@@ -90,7 +91,7 @@ pub enum TreeKind {
 }
 
 /// A file that exists before the first call.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TreeEntry {
     /// Absolute path in the target.
     pub path: String,
@@ -122,20 +123,7 @@ impl TreeEntry {
     /// An entry of unknown owner and content, without holes.
     #[must_use]
     pub fn new(path: String, kind: TreeKind, mode: Option<u32>, bytes: u64) -> Self {
-        Self {
-            path,
-            kind,
-            mode,
-            owner: None,
-            bytes,
-            data_bytes: bytes,
-            is_inline: false,
-            content: None,
-            same_as: None,
-            target: None,
-            attributes: Vec::new(),
-            data: Vec::new(),
-        }
+        Self { path, kind, mode, bytes, data_bytes: bytes, ..Self::default() }
     }
 }
 
@@ -192,13 +180,6 @@ pub struct Limits {
     pub open: u32,
 }
 
-impl Limits {
-    /// Most bytes of operations in memory, and in the file.
-    pub(crate) const fn room(&self) -> (u64, u64) {
-        (self.bytes, self.spilled_bytes)
-    }
-}
-
 impl Default for Limits {
     /// 256 MiB in memory and 64 GiB in a file, 512 threads, 32,768 open files.
     fn default() -> Self {
@@ -209,6 +190,7 @@ impl Default for Limits {
 /// A replay, ready to run.
 #[derive(Debug)]
 pub struct Plan {
+    /// Files that must exist before, parents first.
     pub(crate) tree: Vec<TreeEntry>,
     pub(crate) lanes: Vec<Lane>,
     /// Operations that are not in memory.
@@ -226,12 +208,6 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Files that must exist before, parents first.
-    #[must_use]
-    pub fn tree(&self) -> &[TreeEntry] {
-        &self.tree
-    }
-
     /// Counts of the trace.
     #[must_use]
     pub fn recorded(&self) -> &Recorded {
@@ -253,8 +229,7 @@ impl Plan {
     /// Operations of a thread of the replay, in order, all in memory.
     #[must_use]
     pub fn operations(&self, lane: usize) -> Vec<Operation> {
-        let mut one =
-            Operation::new(crate::action::Action::Order, seekwell_trace::calls::CallId(0));
+        let mut one = Operation::default();
         let mut all = Vec::new();
         let Some(lane) = self.lanes.get(lane) else { return all };
         let mut operations = Operations::of(lane, self.spilled.as_ref());
@@ -262,13 +237,6 @@ impl Plan {
             all.push(one.clone());
         }
         all
-    }
-
-    /// The path with this number, as threads of the replay see it.
-    #[must_use]
-    pub fn path(&self, number: u64) -> Option<&str> {
-        let at = usize::try_from(number).ok()?.checked_sub(1)?;
-        self.paths.get(at)?.to_str().ok()
     }
 
     /// Size of the encoded operations.
@@ -287,12 +255,6 @@ impl Plan {
             return Err(ReplayError::Untimed { untimed, planned });
         }
         Ok(())
-    }
-
-    /// Bytes of data that the calls need at some time beyond those of the initial tree.
-    #[must_use]
-    pub fn growth(&self) -> u64 {
-        self.growth
     }
 
     /// Bytes of the initial tree's data.

@@ -67,10 +67,19 @@ pub fn plan(trace: &Trace, choice: &Choice) -> Result<Plan, ReplayError> {
     let files = Files::new(trace.files()?, only.as_deref());
     let tree = Tree::new(Walked::read(trace, only.as_deref())?);
     let processes = Processes::new(trace.processes()?, survey);
-    let mut planner = Planner::new(choice, files, processes, tree, flights);
-    planner.polls = polls.surveyed();
-    planner.faults = trace.meta().faults;
-    planner.spill = Spill::at(trace.path(), choice.limits.room());
+    let mut planner = Planner {
+        actions: Action::of_calls(),
+        limits: choice.limits,
+        sync_every: choice.sync_every,
+        files,
+        processes,
+        tree,
+        polls: polls.surveyed(),
+        surveyed: flights,
+        faults: trace.meta().faults,
+        spill: Spill::at(trace.path(), (choice.limits.bytes, choice.limits.spilled_bytes)),
+        ..Planner::default()
+    };
     let unknown = rows(|each| trace.events(each), |event| planner.add(event))?;
     if unknown > 0 {
         planner.skip_many(Reason::NotRecorded, unknown);
@@ -84,6 +93,7 @@ pub fn plan(trace: &Trace, choice: &Choice) -> Result<Plan, ReplayError> {
 }
 
 /// State while the trace is read.
+#[derive(Default)]
 pub(crate) struct Planner {
     actions: Vec<Action>,
     limits: Limits,
@@ -118,41 +128,6 @@ pub(crate) struct Planner {
 }
 
 impl Planner {
-    fn new(
-        choice: &Choice,
-        files: Files,
-        processes: Processes,
-        tree: Tree,
-        surveyed: Flights,
-    ) -> Self {
-        Self {
-            actions: Action::of_calls(),
-            limits: choice.limits,
-            sync_every: choice.sync_every,
-            syncs: HashMap::new(),
-            files,
-            outside: HashMap::new(),
-            recorded: Recorded::default(),
-            processes,
-            tree,
-            handles: Handles::default(),
-            history: History::default(),
-            polls: Polls::default(),
-            surveyed,
-            flights: Flights::default(),
-            faults: false,
-            tells_computing: false,
-            advised: Advised::default(),
-            attributes: attributes::OfNodes::default(),
-            lanes: Vec::new(),
-            spill: Spill::at(std::path::Path::new(""), choice.limits.room()),
-            room: Room::default(),
-            known: Known::default(),
-            first_ns: None,
-            last_ns: 0,
-        }
-    }
-
     /// Plans a call.
     fn add(&mut self, event: Event) -> Result<(), ReplayError> {
         let submitter = event.thread;
@@ -330,7 +305,7 @@ impl Planner {
 
     fn finish(mut self, choice: &Choice) -> Result<Plan, ReplayError> {
         if self.recorded.planned == 0 {
-            return Err(ReplayError::Empty { only: choice.only.clone() });
+            return Err(ReplayError::Empty(choice.only.clone()));
         }
         let first_ns = self.first_ns.unwrap_or(0);
         self.recorded.elapsed_ns = self.last_ns.saturating_sub(first_ns);
@@ -342,7 +317,7 @@ impl Planner {
             spilled: self.spill.into_file(),
             paths: self.files.into_paths(),
             slots: self.handles.slots(),
-            growth: self.room.most(),
+            growth: self.room.most,
             first_ns,
             tells_computing: self.tells_computing,
             recorded: self.recorded,

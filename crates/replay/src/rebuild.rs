@@ -99,7 +99,7 @@ pub fn check_room(plan: &Plan, target: &Path, kept: u64) -> Result<(), ReplayErr
         unit,
         kept,
     };
-    let needed = plan.tree_room(facts.f_frsize).saturating_add(plan.growth());
+    let needed = plan.tree_room(facts.f_frsize).saturating_add(plan.growth);
     if needed > free.saturating_sub(kept) {
         return Err(refuse(needed, free, "bytes", kept));
     }

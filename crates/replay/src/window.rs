@@ -119,6 +119,12 @@ impl Window {
         // SAFETY: the page is inside of this value's own mapping; nothing in it changes.
         unsafe { madvise(self.at.byte_add(into), PAGE as usize, advice) }.map(|()| 0)
     }
+
+    /// Brings all pages into memory but those behind the end of the file, which cannot be read.
+    pub(crate) fn read(&self) {
+        // SAFETY: the range is this value's own mapping; nothing in it changes.
+        let _ = unsafe { madvise(self.at, self.bytes as usize, Advice::LinuxPopulateRead) };
+    }
 }
 
 impl Drop for Window {

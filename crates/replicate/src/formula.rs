@@ -164,16 +164,11 @@ impl Function {
         match self {
             Self::Min => all.iter().copied().reduce(f64::min),
             Self::Max => all.iter().copied().reduce(f64::max),
-            Self::Tau => two(lists).map(|(a, b)| kendall(a, b)),
+            Self::Tau => match lists {
+                [a, b] if a.len() == b.len() && a.len() >= 2 => Some(kendall(a, b)),
+                _ => None,
+            },
         }
-    }
-}
-
-/// Two lists of one length, at least 2.
-fn two(lists: &[Vec<f64>]) -> Option<(&[f64], &[f64])> {
-    match lists {
-        [a, b] if a.len() == b.len() && a.len() >= 2 => Some((a, b)),
-        _ => None,
     }
 }
 

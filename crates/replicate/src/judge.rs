@@ -46,12 +46,6 @@ pub struct Run {
     pub again: BTreeSet<u32>,
 }
 
-impl Run {
-    fn counts(&self) -> usize {
-        self.records.values().filter(|(_, record)| counts(record)).count()
-    }
-}
-
 /// Returns true if a trial takes part.
 fn counts(record: &Record) -> bool {
     record.status == Status::Ok
@@ -116,7 +110,7 @@ fn errata(claims: &Claims, study: &str) -> Vec<String> {
 }
 
 fn lab_run(study: &Study, run: &Run) -> LabRun {
-    let trials = run.counts();
+    let trials = run.records.values().filter(|(_, record)| counts(record)).count();
     // A lab that both sets share is part of the one as of the other.
     let set = study.set_of(&run.lab, &run.plan.lab.name).word();
     LabRun {

@@ -257,43 +257,27 @@ pub struct Range {
     pub range: Option<[f64; 2]>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 struct File {
-    study: String,
+    study: Option<String>,
     linux: Option<String>,
     page: Option<page::Page>,
-    #[serde(default)]
     notes: Vec<String>,
-    #[serde(default)]
     lab: Vec<Lab>,
-    #[serde(default)]
     measure: Vec<RawMeasure>,
-    #[serde(default)]
     grid: Vec<RawGrid>,
-    #[serde(default)]
     curve: Vec<RawCurve>,
-    #[serde(default)]
     test: Vec<Test>,
-    #[serde(default)]
     reason: Vec<Said>,
-    #[serde(default)]
     also: Vec<Beside>,
-    #[serde(default)]
     not_measured: Vec<Said>,
-    #[serde(default)]
     cannot: Vec<Said>,
-    #[serde(default)]
     not_evidence: Vec<Said>,
-    #[serde(default)]
     finding: Vec<Finding>,
-    #[serde(default)]
     changed: Vec<Changed>,
-    #[serde(default)]
     earlier_model: Vec<EarlierModel>,
-    #[serde(default)]
     fit: Vec<Fit>,
-    #[serde(default)]
     range: Vec<Range>,
 }
 
@@ -323,19 +307,14 @@ struct RawGrid {
     value: Spanned<String>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 struct Over {
     /// Words that are no axis of a lab: `$NAME` in the name and in the formula alone.
-    #[serde(default)]
     words: BTreeMap<String, Vec<String>>,
-    #[serde(default)]
     device: Vec<String>,
-    #[serde(default)]
     journal: Vec<String>,
-    #[serde(default)]
     filesystem: Vec<String>,
-    #[serde(default)]
     scheduler: Vec<String>,
 }
 
@@ -378,22 +357,19 @@ struct Said {
 pub fn read(name: &str, text: &str, claims: &Claims) -> Result<Study, FileError> {
     let source = Source { name, text };
     let file: File = source.read()?;
-    if !claims.studies.iter().any(|study| study.key == file.study) {
-        return Err(source.wrong(0, format!("'{}' is not a study in the claims file", file.study)));
+    let Some(key) = file.study else {
+        return Err(source.wrong(0, "missing field `study`".to_owned()));
+    };
+    if !claims.studies.iter().any(|study| study.key == key) {
+        return Err(source.wrong(0, format!("'{key}' is not a study in the claims file")));
     }
     let mut reader = Reader { source, study: Study::default() };
     reader.study.labs = file.lab;
-    for raw in file.measure {
-        reader.measure(raw)?;
-    }
-    for raw in file.grid {
-        reader.grid(&raw)?;
-    }
-    for raw in file.curve {
-        reader.curve(raw)?;
-    }
+    file.measure.into_iter().try_for_each(|raw| reader.measure(raw))?;
+    file.grid.iter().try_for_each(|raw| reader.grid(raw))?;
+    file.curve.iter().try_for_each(|raw| reader.curve(raw))?;
     reader.references()?;
-    let known = claims.of_study(&file.study);
+    let known = claims.of_study(&key);
     for test in file.test {
         if !known.iter().any(|claim| claim.id == *test.claim.get_ref()) {
             let problem = format!("'{}' is not a claim of the study", test.claim.get_ref());
@@ -403,7 +379,7 @@ pub fn read(name: &str, text: &str, claims: &Claims) -> Result<Study, FileError>
     }
     let named = |id: &Spanned<String>| {
         let known = known.iter().any(|claim| claim.id == *id.get_ref())
-            || claims.values(&file.study).any(|value| value.id() == id.get_ref());
+            || claims.values(&key).any(|value| value.id() == id.get_ref());
         let problem = || format!("'{}' is neither a claim nor a value", id.get_ref());
         if known { Ok(()) } else { Err(source.wrong(id.span().start, problem())) }
     };
@@ -430,7 +406,7 @@ pub fn read(name: &str, text: &str, claims: &Claims) -> Result<Study, FileError>
         reader.study.findings.insert(finding.of.get_ref().clone(), finding);
     }
     reader.check_changes(&file.changed, |name| {
-        claims.values(&file.study).any(|value| covers(name, value.id()))
+        claims.values(&key).any(|value| covers(name, value.id()))
     })?;
     reader.check_earlier_models(&file.earlier_model)?;
     Ok(Study {
@@ -438,7 +414,7 @@ pub fn read(name: &str, text: &str, claims: &Claims) -> Result<Study, FileError>
         changes: file.changed,
         earlier_models: file.earlier_model,
         linux: file.linux,
-        key: file.study,
+        key,
         notes: file.notes,
         fits: file.fit,
         ranges: file.range,
@@ -491,7 +467,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn curve(&mut self, raw: RawCurve) -> Result<(), FileError> {
+    fn curve(&mut self, raw: &RawCurve) -> Result<(), FileError> {
         let mut names = Vec::new();
         for [point, stands] in &raw.points {
             let text = raw.value.get_ref().replace('$', stands);

@@ -362,6 +362,8 @@ pub struct Asked<'a> {
     pub entry: &'a Entry,
     /// Title of the device's model.
     pub title: &'a str,
+    /// Models that the trials' device is made of.
+    pub model: &'a str,
     /// Size of the partition that the trials used.
     pub size: &'a str,
     /// Its offset; at the beginning of the device if there is none.
@@ -387,7 +389,7 @@ impl Asked<'_> {
         let place = self.start.map_or("at its start".to_owned(), |start| format!("behind {start}"));
         let size = format!(
             "Modelled as {}, a new and nearly empty partition of {} {place}. {}.",
-            entry.device, self.size, entry.cpu
+            self.model, self.size, entry.cpu
         );
         let like = self.like.map(|reason| format!("{reason}: nearest in the atlas."));
         out.push_str(&paragraph(

@@ -1,6 +1,5 @@
 //! One workload that was run now.
 
-use crate::curves;
 use crate::number::{DASH, quantity};
 use crate::terminal::warnings;
 use crate::text::{Palette, Table, harmless, paragraph};
@@ -15,19 +14,11 @@ const WIDTH: usize = 80;
 pub fn bench_text(result: &BenchResult) -> String {
     let title = format!("{} on {}", result.workload, result.target);
     let mut out = paragraph("", &title, WIDTH);
-    let drawn = !result.curves.is_empty() || !result.surfaces.is_empty();
-    match result.steps.as_slice() {
-        [] if result.curves.is_empty() => out.push_str("  no step was run\n"),
-        [step] => out.push_str(&one(step)),
-        steps if !drawn => out.push_str(&several(steps)),
-        _ => {}
-    }
-    for curve in &result.curves {
-        out.push_str(&curves::curve_table(curve));
-    }
-    for surface in &result.surfaces {
-        out.push_str(&curves::surface_table(surface));
-    }
+    out.push_str(&match result.steps.as_slice() {
+        [] => "  no step was run\n".to_owned(),
+        [step] => one(step),
+        steps => several(steps),
+    });
     out.push_str(&beyond(&result.steps));
     out.push_str(&warnings(&result.warnings, WIDTH, Palette { colour: false }));
     out
@@ -53,7 +44,7 @@ fn beyond(steps: &[BenchStep]) -> String {
     ];
     let mut out = String::new();
     for step in steps {
-        // One thread is no more and no less than its step, and a curve has its seek times.
+        // One thread is no more and no less than its step, and the rates of several steps tell seek times.
         let fair = step.metrics.get("imbalance") == Some(&1.0);
         let skip = |name: &str| {
             (fair && (name == "imbalance" || name.starts_with("thread_")))
@@ -134,7 +125,8 @@ fn several(steps: &[BenchStep]) -> String {
             ],
         );
     }
-    curves::indented(&table)
+    let (text, _) = table.render(WIDTH - 2, usize::MAX, Palette { colour: false });
+    text.lines().map(|line| format!("  {line}\n")).collect()
 }
 
 #[cfg(test)]

@@ -116,13 +116,13 @@ fn table(found: &RunComparison) -> Table {
     table
 }
 
-pub(crate) fn scale(found: &RunComparison) -> Scale {
+fn scale(found: &RunComparison) -> Scale {
     let medians = found.stacks.iter().flat_map(|stack| [stack.first_median, stack.second_median]);
     Scale::fit(unit_of(&found.metric), medians.flatten())
 }
 
 /// The row of a stack.
-pub(crate) fn cells(stack: &StackComparison, scale: Scale) -> [String; 7] {
+fn cells(stack: &StackComparison, scale: Scale) -> [String; 7] {
     let interval = match (stack.low, stack.high) {
         (Some(low), Some(high)) => format!("{}–{}", ratio(Some(low)), ratio(Some(high))),
         _ => DASH.to_owned(),
@@ -153,7 +153,7 @@ fn finding(stack: &StackComparison) -> String {
     }
 }
 
-pub(crate) fn ink(stack: &StackComparison) -> Option<Ink> {
+fn ink(stack: &StackComparison) -> Option<Ink> {
     match (stack.threshold, stack.change) {
         (Some(Threshold::Failed), _) | (_, Change::Worse) => Some(Ink::Doubt),
         (_, Change::Better) => Some(Ink::Good),
@@ -244,7 +244,7 @@ fn differences(all: &[Difference], width: usize, palette: Palette) -> String {
     bullets(title, "  ! ", &texts, width, palette)
 }
 
-pub(crate) fn difference(difference: &Difference) -> String {
+fn difference(difference: &Difference) -> String {
     let value = |value: &Option<String>| value.clone().unwrap_or("not known".to_owned());
     let (first, second) = (value(&difference.first), value(&difference.second));
     let mut text = format!("{}: {first} -> {second}", difference.what);

@@ -1,7 +1,7 @@
 //! Another device or another filesystem: where a run has several devices, the gain of each change,
 //! and its price.
 
-use crate::answer_text::{Effect, Measure};
+use crate::answer_text::{Effect, FACTOR, Measure};
 use crate::factor::{benefit, factor, list};
 use crate::view::RunView;
 use seekwell_model::stack::{Stack, ValueName};
@@ -9,9 +9,6 @@ use seekwell_model::verdict::{Basis, Ratio};
 
 #[cfg(test)]
 mod tests;
-
-/// From this ratio on a factor says more than per cent.
-const FACTOR: f64 = 1.5;
 
 /// One device with its stacks that have a ratio, best first.
 struct OfDevice<'a> {

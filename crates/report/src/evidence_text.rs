@@ -14,8 +14,7 @@ use crate::view::{RunView, count};
 use crate::why_text::WhyText;
 use seekwell_model::power_cut::CutCounts;
 use seekwell_model::verdict::{
-    CheckFound, ControlFound, DurabilityClass, Evidence, NodeFound, NodeStanding, RaceCourse,
-    StackDurability,
+    CheckFound, DurabilityClass, Evidence, NodeFound, NodeStanding, RaceCourse, StackDurability,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,7 +32,8 @@ pub(crate) struct Section {
 pub(crate) fn sections(view: &RunView) -> Vec<Section> {
     let evidence = &view.verdict.evidence;
     let all = [
-        ("Why", why(view)),
+        // The cause is said where the verdict is.
+        ("Why", WhyText::of(view).map_or_else(Vec::new, |text| text.notes)),
         ("Storage", storage(evidence)),
         ("Wear", safety::wear(view).into_iter().collect()),
         ("Another device or another filesystem", devices::sentences(view)),
@@ -50,11 +50,6 @@ pub(crate) fn sections(view: &RunView) -> Vec<Section> {
         .filter(|(_, sentences)| !sentences.is_empty())
         .map(|(title, sentences)| Section { title, sentences })
         .collect()
-}
-
-/// Method and limits of the experiments behind the cause, which is said where the verdict is.
-fn why(view: &RunView) -> Vec<String> {
-    WhyText::of(view).map_or_else(Vec::new, |text| text.notes)
 }
 
 /// The share of the storage, where it is so small that no device could help.
@@ -277,35 +272,16 @@ fn course(race: &RaceCourse) -> Vec<String> {
 }
 
 fn laboratory(evidence: &Evidence) -> Vec<String> {
-    let mut said: Vec<String> = evidence.control.iter().map(control).collect();
     let found =
         |wanted: bool| evidence.checks.iter().filter(move |check| check.found == Some(wanted));
-    said.extend(
-        found(true).map(|check: &CheckFound| format!("{}: {}", capital(&check.name), check.text)),
-    );
+    let told = |check: &CheckFound| format!("{}: {}", capital(&check.name), check.text);
+    let mut said: Vec<String> = found(true).map(told).collect();
     let clear: Vec<String> = found(false).map(|check| check.name.clone()).collect();
     if !clear.is_empty() {
         let effects = if clear.len() == 1 { "effect" } else { "effects" };
         said.push(format!("No {} {effects} detected", list_with(&clear, "or")));
     }
     said
-}
-
-fn control(control: &ControlFound) -> String {
-    let Some(ratio) = control.ratio else {
-        return format!("Control: {} and its copy have too few rounds to compare", control.stack);
-    };
-    let ends = match (control.low, control.high) {
-        (Some(low), Some(high)) => format!(", {low:.3} to {high:.3},"),
-        _ => String::new(),
-    };
-    let judged =
-        if control.separated { "they differ, but should be equal" } else { "equal, as expected" };
-    format!(
-        "Control: {} and its copy: {judged} (ratio {ratio:.3}{ends} in {})",
-        control.stack,
-        count(control.pairs as usize, "round")
-    )
 }
 
 #[cfg(test)]

@@ -89,10 +89,8 @@ fn page(
     let answer = answer_text::answer(view);
     let (text, axes) = (AnswerText::of(view), Axes::of(&view.plan));
     let stacks = StackTable::of(view);
-    let forest = Forest::of(view, &stacks, &answer);
-    let unit = stacks.scale.symbol();
-    let first =
-        First { view, answer: &answer, text: &text, axes: &axes, forest: &forest, unit, name };
+    let forest = Forest::of(view, &axes, &stacks, &answer);
+    let first = First { view, answer: &answer, text: &text, axes: &axes, forest: &forest, name };
     let said = if view.is_recording() {
         first::RECORDING.to_owned()
     } else {

@@ -92,7 +92,8 @@ pub(crate) fn summary(view: &RunView) -> Value {
         "place": view.backend,
         "environment": view.environment,
         "stacks": view.plan.stacks,
-        "verdict": verdict(view),
+        // The verdict's own serialisation has the stable names; infinities become null.
+        "verdict": view.stored.as_ref().unwrap_or(&view.verdict),
         "answer": view.verdict.answer,
         "replay_checks": crate::replay_check::json(view),
         "why": view.why,
@@ -107,11 +108,6 @@ pub(crate) fn summary(view: &RunView) -> Value {
         })),
         "permanent": permanent(view).iter().map(permanent_json).collect::<Vec<_>>(),
     })
-}
-
-fn verdict(view: &RunView) -> Value {
-    // The verdict's own serialisation has the stable names; infinities become null.
-    serde_json::to_value(view.stored.as_ref().unwrap_or(&view.verdict)).unwrap_or(Value::Null)
 }
 
 fn permanent_json(permanent: &Permanent) -> Value {

@@ -11,7 +11,6 @@ mod bench_text;
 mod clusters;
 mod compare_text;
 mod csv;
-mod curves;
 mod devices;
 mod evidence_text;
 mod factor;
@@ -22,12 +21,10 @@ mod model_error;
 mod next_step;
 mod noise;
 mod number;
-mod over_time;
 mod page;
 mod parquet;
 mod permanent;
 mod plan_text;
-mod prediction_text;
 mod program;
 mod replay_check;
 mod replication;
@@ -58,11 +55,9 @@ pub use html::{ExtractError, HtmlPage, Inside, PageTrials, extract, has_program}
 pub use json::write_json;
 pub use markdown::markdown;
 pub use next_step::{resume_command, resume_with, shell_word};
-pub use over_time::{OverTime, PastRun};
 pub use parquet::{EachTrial, PARQUET_TABLES, ParquetTable, TableParts};
 pub use permanent::{Applied, applied};
 pub use plan_text::plan_text;
-pub use prediction_text::prediction_text;
 pub use replication::{
     ReplicationTable, replication_chart, replication_file, replication_markdown,
     replication_tables, replication_text,

@@ -94,32 +94,8 @@ fn stacks(view: &RunView, out: &mut String) {
     if stacks.estimates {
         out.push_str("~ is an estimate from the screen.\n\n");
     }
-    let mut titles = vec![
-        "stack".to_owned(),
-        format!("median {}", stacks.scale.symbol()),
-        "ratio".to_owned(),
-        "interval".to_owned(),
-        "trials".to_owned(),
-    ];
-    titles.extend(stacks.extra.iter().map(|extra| extra.title.to_owned()));
-    let others =
-        stacks.others.iter().map(|(column, scale)| format!("{} {}", column.metric, scale.symbol()));
-    titles.extend(others);
-    line(titles.iter().map(|title| title.trim_end()), out);
-    let rule = std::iter::once("---").chain(titles.iter().skip(1).map(|_| "---:"));
-    out.push_str(&format!("| {} |\n", rule.collect::<Vec<_>>().join(" | ")));
-    for row in &stacks.rows {
-        let mut cells =
-            vec![&row.ratio.stack, &row.median, &row.ratio_text, &row.interval, &row.trials];
-        cells.extend(row.extra.iter().chain(&row.others));
-        line(cells.into_iter().map(String::as_str), out);
-    }
+    table(&stacks.table(|column| &column.metric, true), out);
     out.push('\n');
-}
-
-fn line<'a>(cells: impl Iterator<Item = &'a str>, out: &mut String) {
-    let cells: Vec<String> = cells.map(escape).collect();
-    out.push_str(&format!("| {} |\n", cells.join(" | ")));
 }
 
 fn warnings(view: &RunView, out: &mut String) {
@@ -182,7 +158,8 @@ fn fenced(lines: &[String], out: &mut String) {
 pub(crate) fn table(of: &Table, out: &mut String) {
     let rows = of.cells();
     for (number, cells) in rows.iter().enumerate() {
-        line(cells.iter().map(String::as_str), out);
+        let cells: Vec<String> = cells.iter().map(|cell| escape(cell)).collect();
+        out.push_str(&format!("| {} |\n", cells.join(" | ")));
         if number == 0 {
             let rule: Vec<&str> =
                 of.are_numbers().map(|is| if is { "---:" } else { "---" }).collect();

@@ -63,9 +63,9 @@ const fn of_trial(
 /// - `samples.parquet`: every metric of every step.
 /// - `timelines.parquet`: iostat's columns of the data and the journal device.
 /// - `histograms.parquet`: the slots of every latency histogram, lowest value and count.
-/// - `operations.parquet`, `events.parquet`: single operations and block events, where kept.
+/// - `events.parquet`: block events, where kept.
 /// - `run.parquet`: one row: plan, environment, verdict and warnings as JSON.
-pub const PARQUET_TABLES: [ParquetTable; 7] = [
+pub const PARQUET_TABLES: [ParquetTable; 6] = [
     of_trial(
         "trials.parquet",
         TableParts { histograms: true, series: true, timeline: false },
@@ -85,7 +85,6 @@ pub const PARQUET_TABLES: [ParquetTable; 7] = [
         rows::of_histograms,
         rows::histograms,
     ),
-    of_trial("operations.parquet", TEXT, rows::of_operations, rows::operations),
     of_trial("events.parquet", TableParts { series: true, ..TEXT }, rows::of_events, rows::events),
     ParquetTable {
         name: "run.parquet",

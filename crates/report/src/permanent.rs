@@ -33,12 +33,15 @@ const UDEV: &str = "udev rule, in /etc/udev/rules.d/60-seekwell.rules";
 const SYSCTL: &str = "lines for /etc/sysctl.d/90-seekwell.conf";
 const ACTIVATE: &str = "activate";
 
+/// Purpose of some lines, and the lines.
+type Step = (&'static str, Vec<String>);
+
 /// Commands and configuration that make one stack permanent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Permanent {
     pub(crate) stack: String,
-    /// Steps in order: what it is for, and the lines.
-    pub(crate) steps: Vec<(&'static str, Vec<String>)>,
+    /// Steps in order.
+    pub(crate) steps: Vec<Step>,
     /// Remarks that no line can express.
     pub(crate) notes: Vec<String>,
     /// Commands that undo it.
@@ -86,8 +89,9 @@ fn withheld(view: &RunView, label: &str) -> Option<Permanent> {
     Some(Permanent { stack: label.to_owned(), notes: vec![note], ..Permanent::default() })
 }
 
-/// The devices as the lines name them.
-struct Names {
+/// A stack with its devices as the lines name them.
+struct Names<'a> {
+    stack: &'a Stack,
     /// The device of the filesystem; with layers the uppermost.
     device: String,
     journal: Option<String>,
@@ -97,8 +101,8 @@ struct Names {
     size: Option<String>,
 }
 
-impl Names {
-    fn of(stack: &Stack, record: &Record) -> Self {
+impl<'a> Names<'a> {
+    fn of(stack: &'a Stack, record: &Record) -> Self {
         let name = |backing: &Backing, stand_in: &str| match backing {
             Backing::Disk { path } | Backing::Partition { path } => {
                 shell_word(&path.to_string_lossy())
@@ -111,6 +115,7 @@ impl Names {
         let device = if top.is_empty() { name(&stack.device.backing, DISK) } else { top };
         let options = record.in_force.mount.as_deref().unwrap_or_default().split(',');
         Self {
+            stack,
             device,
             layers,
             size: options.map(str::to_owned).find(|option| option.starts_with("size=")),
@@ -159,7 +164,7 @@ fn of_stack(stack: &Stack, record: &Record) -> Permanent {
         permanent.steps.extend(layer.steps.clone());
     }
     if let Some(definition) = filesystem(&stack.filesystem.kind).filter(|found| !found.is_raw()) {
-        let mkfs = mkfs_lines(stack, definition, &names);
+        let mkfs = mkfs_lines(&names, definition);
         if definition.is_never_made() {
             permanent.notes.push("its files are in memory: a restart loses them".to_owned());
         } else if definition.own.is_some() {
@@ -170,7 +175,7 @@ fn of_stack(stack: &Stack, record: &Record) -> Permanent {
         } else {
             permanent.steps.push(("format (destroys what is on it)", mkfs));
         }
-        permanent.steps.extend(mount_steps(stack, definition, &names));
+        permanent.steps.extend(mount_steps(&names, definition));
         permanent.back.push(
             if stack.uses_device() {
                 "remove the line from /etc/fstab; restore earlier data of the disk from a backup"
@@ -190,7 +195,7 @@ fn of_stack(stack: &Stack, record: &Record) -> Permanent {
         permanent.steps.push((ACTIVATE, vec![format!("sysctl -p {SYSCTL_FILE}")]));
         permanent.back.push(format!("rm {SYSCTL_FILE}, then restart"));
     }
-    let rules = udev_steps(stack, record, &names);
+    let rules = udev_steps(&names, record);
     if !rules.is_empty() {
         permanent.steps.extend(rules);
         permanent.back.push(format!(
@@ -204,10 +209,11 @@ fn of_stack(stack: &Stack, record: &Record) -> Permanent {
 /// The command lines that format the stack: what its author asked for, and the options that the
 /// filesystem or its journal needs. Those that only make trials comparable are left out: the tool's
 /// defaults are better for a disk in use.
-fn mkfs_lines(stack: &Stack, definition: &FilesystemDefinition, names: &Names) -> Vec<String> {
+fn mkfs_lines(names: &Names<'_>, definition: &FilesystemDefinition) -> Vec<String> {
+    let stack = names.stack;
     let journal = definition.journal.as_ref();
     let placed = journal.filter(|_| names.journal.is_some());
-    let words = |template: &[&str]| fill(template, stack, names);
+    let words = |template: &[&str]| fill(template, names);
     let mut lines = Vec::new();
     let prepare = placed.map(|journal| without(journal.prepare, definition.no_discard));
     if let Some((program, arguments)) = prepare.as_deref().and_then(<[_]>::split_first) {
@@ -252,8 +258,8 @@ fn without<'a>(words: &[&'a str], removed: &[&str]) -> Vec<&'a str> {
 
 /// A template with the user's devices. Without a journal size of the lab's, what would set one is left
 /// out, with the option before it.
-fn fill(template: &[&str], stack: &Stack, names: &Names) -> Vec<String> {
-    let size = stack.journal.size;
+fn fill(template: &[&str], names: &Names<'_>) -> Vec<String> {
+    let size = names.stack.journal.size;
     let sets_size =
         |part: &&str| part.contains("{journal_mib}") || part.contains("{journal_blocks}");
     let mut words: Vec<String> = Vec::new();
@@ -275,7 +281,8 @@ fn fill(template: &[&str], stack: &Stack, names: &Names) -> Vec<String> {
 }
 
 /// Mount options: of the definition, of the journal, of the lab.
-fn mount_options(stack: &Stack, definition: &FilesystemDefinition, names: &Names) -> Vec<String> {
+fn mount_options(names: &Names<'_>, definition: &FilesystemDefinition) -> Vec<String> {
+    let stack = names.stack;
     let mut options: Vec<String> =
         definition.mount.iter().map(|option| (*option).to_owned()).collect();
     options.extend(names.size.iter().filter(|_| definition.is_in_memory).cloned());
@@ -303,23 +310,20 @@ const UPPER: &str = "/MOUNT-POINT.upper";
 
 /// The lines that mount the stack: in fstab, and below an overlay also those that make its upper
 /// layer, which is empty after every boot.
-fn mount_steps(
-    stack: &Stack,
-    definition: &FilesystemDefinition,
-    names: &Names,
-) -> Vec<(&'static str, Vec<String>)> {
-    let Some(overlay) = &stack.filesystem.overlay else {
-        let line = fstab_line(stack, definition, names, MOUNT_POINT);
-        return match &stack.filesystem.nfs {
+fn mount_steps(names: &Names<'_>, definition: &FilesystemDefinition) -> Vec<Step> {
+    let filesystem = &names.stack.filesystem;
+    let Some(overlay) = &filesystem.overlay else {
+        let line = fstab_line(names, definition, MOUNT_POINT);
+        return match &filesystem.nfs {
             None => vec![(FSTAB[0], vec![line])],
             Some(nfs) => export_lines(nfs, line),
         };
     };
-    let Some(size) = overlay.upper else { return mount_within(stack, definition, names) };
+    let Some(size) = overlay.upper else { return mount_within(names, definition) };
     let memory = format!("tmpfs {UPPER} tmpfs size={},mode=0755 0 0", size.0);
     let layers = format!("lowerdir={LOWER},upperdir={UPPER}/upper,workdir={UPPER}/work");
     vec![
-        (FSTAB[1], vec![fstab_line(stack, definition, names, LOWER), memory]),
+        (FSTAB[1], vec![fstab_line(names, definition, LOWER), memory]),
         (
             "after every boot",
             vec![
@@ -356,7 +360,7 @@ fn nfs_options(version: &str, rsize: Option<Bytes>, wsize: Option<Bytes>) -> Str
 }
 
 /// The lines of server and client.
-fn export_lines(nfs: &Nfs, server: String) -> Vec<(&'static str, Vec<String>)> {
+fn export_lines(nfs: &Nfs, server: String) -> Vec<Step> {
     let commit = if nfs.is_async { "async" } else { "sync" };
     let options = nfs_options(&nfs.version, nfs.rsize, nfs.wsize);
     vec![
@@ -370,17 +374,13 @@ fn export_lines(nfs: &Nfs, server: String) -> Vec<(&'static str, Vec<String>)> {
 }
 
 /// The lines of an overlay whose layers are folders of the filesystem.
-fn mount_within(
-    stack: &Stack,
-    definition: &FilesystemDefinition,
-    names: &Names,
-) -> Vec<(&'static str, Vec<String>)> {
+fn mount_within(names: &Names<'_>, definition: &FilesystemDefinition) -> Vec<Step> {
     let layers = format!("lowerdir={LOWER}/lower,upperdir={LOWER}/upper,workdir={LOWER}/work");
     let overlay = format!(
         "overlay {MOUNT_POINT} overlay {layers},redirect_dir=off,metacopy=off,index=off 0 0"
     );
     vec![
-        (FSTAB[1], vec![fstab_line(stack, definition, names, LOWER), overlay]),
+        (FSTAB[1], vec![fstab_line(names, definition, LOWER), overlay]),
         (
             "once, after the filesystem is mounted and before the overlay",
             vec![format!("mkdir {LOWER}/lower {LOWER}/upper {LOWER}/work")],
@@ -389,19 +389,14 @@ fn mount_within(
 }
 
 /// Fields of fstab(5): blanks and backslashes inside a field are written in octal.
-fn fstab_line(
-    stack: &Stack,
-    definition: &FilesystemDefinition,
-    names: &Names,
-    mount_point: &str,
-) -> String {
+fn fstab_line(names: &Names<'_>, definition: &FilesystemDefinition, mount_point: &str) -> String {
     let field = |text: &str| {
         text.replace('\\', "\\134")
             .replace(' ', "\\040")
             .replace('\t', "\\011")
             .replace('\n', "\\012")
     };
-    let options = mount_options(stack, definition, names).join(",");
+    let options = mount_options(names, definition).join(",");
     let options = if options.is_empty() { "defaults".to_owned() } else { field(&options) };
     let kind = definition.kernel_type.unwrap_or("auto");
     // Only filesystems of the ext family are checked at boot by their own fsck.
@@ -410,7 +405,8 @@ fn fstab_line(
     format!("{} {mount_point} {kind} {options} 0 {pass}", field(source))
 }
 
-fn udev_steps(stack: &Stack, record: &Record, names: &Names) -> Vec<(&'static str, Vec<String>)> {
+fn udev_steps(names: &Names<'_>, record: &Record) -> Vec<Step> {
+    let stack = names.stack;
     // The settings are those of the devices below the layers, which are alike.
     let in_force = &record.in_force;
     let disk = in_force.members.first().unwrap_or(&in_force.device);

@@ -61,7 +61,7 @@ fn size(plan: &Plan) -> String {
         } else {
             format!("{least} to {most} trials")
         };
-        let finalists = race.finalists - if plan.control.is_some() { 2 } else { 0 };
+        let finalists = race.finalists;
         let stages = match race.pilot.len() {
             // Few stacks: all of them start in the final.
             0 => "Each round runs the stacks that are not out yet; it".to_owned(),
@@ -191,9 +191,7 @@ fn in_columns(table: &str, room: usize) -> Vec<String> {
     if rows.len() <= LONG || column + widest > room {
         return lines.iter().map(|line| (*line).to_owned()).collect();
     }
-    let pair = |left: &str, right: &str| {
-        format!("{left}{}{right}", " ".repeat(column.saturating_sub(text::width(left))))
-    };
+    let pair = |left: &str, right: &str| text::pad(left, column, false) + right;
     let half = rows.len().div_ceil(2);
     let rest = rows[half..].iter().copied().chain(std::iter::repeat(""));
     let rows = rows[..half].iter().zip(rest).map(|(left, right)| pair(left, right));

@@ -160,21 +160,20 @@ pub fn replication_markdown(found: &Replication, stem: &str) -> String {
 fn scoreboard(found: &Replication, out: &mut String) {
     out.push_str("\n| study | agrees | differs, cause shown | differs, our error | cannot tell | not measured | cannot be tested |\n| --- | --- | --- | --- | --- | --- | --- |\n");
     for study in &found.studies {
-        let (agreements, score) = (study.agreements(), study.score());
+        let agreements = study.agreements();
         let agreement = |one| agreements.get(&one).copied().unwrap_or(0);
-        let mut cells = Agreement::ALL.map(agreement).to_vec();
-        cells.push(unmeasured(&agreements, &score));
-        cells.push(score.get(&ClaimVerdict::CannotBeTested).copied().unwrap_or(0));
-        let cells: Vec<String> = cells.iter().map(u32::to_string).collect();
+        let cells = Agreement::ALL.map(agreement).into_iter().chain(not_compared(study));
+        let cells: Vec<String> = cells.map(|number| number.to_string()).collect();
         out.push_str(&format!("| {} | {} |\n", escape(&study.key), cells.join(" | ")));
     }
 }
 
-/// Claims that were neither compared nor are beyond test.
-fn unmeasured(agreements: &BTreeMap<Agreement, u32>, score: &BTreeMap<ClaimVerdict, u32>) -> u32 {
+/// Claims that were not measured, and those that are beyond test.
+fn not_compared(study: &StudyOutcome) -> [u32; 2] {
+    let score = study.score();
     let claims: u32 = score.values().sum();
     let cannot = score.get(&ClaimVerdict::CannotBeTested).copied().unwrap_or(0);
-    claims - cannot - agreements.values().sum::<u32>()
+    [claims - cannot - study.agreements().values().sum::<u32>(), cannot]
 }
 
 fn how_to_read(found: &Replication, stem: &str, out: &mut String) {
@@ -270,15 +269,11 @@ fn miss_words(miss: &Miss) -> String {
 
 /// The score in words.
 pub(crate) fn score(study: &StudyOutcome) -> String {
-    let (agreements, score) = (study.agreements(), study.score());
-    let mut text = counted(&agreements);
-    let cannot = score.get(&ClaimVerdict::CannotBeTested).copied().unwrap_or(0);
-    for (count, words) in [
-        (unmeasured(&agreements, &score), ClaimVerdict::NotMeasured.words()),
-        (cannot, ClaimVerdict::CannotBeTested.words()),
-    ] {
+    let mut text = counted(&study.agreements());
+    let verdicts = [ClaimVerdict::NotMeasured, ClaimVerdict::CannotBeTested];
+    for (count, verdict) in not_compared(study).into_iter().zip(verdicts) {
         if count > 0 {
-            text.push_str(&format!(", {count} {words}"));
+            text.push_str(&format!(", {count} {}", verdict.words()));
         }
     }
     let left_out = study.claims.iter().filter(|claim| claim.not_counted.is_some()).count();

@@ -3,6 +3,7 @@
 use crate::answer_text::{Standing, standing};
 use crate::clusters;
 use crate::number::{DASH, Scale, ratio, unit_of};
+use crate::text::{Ink, Table};
 use crate::view::{ByStack, Counts, RunView, StepColumn};
 use seekwell_model::answer::Answer;
 use seekwell_model::lab::Better;
@@ -97,6 +98,27 @@ impl StackTable {
         };
         let rows = ratios.into_iter().map(row).collect();
         Self { scale, others, extra, estimates, rows }
+    }
+
+    /// The table as text. `title` names the columns of other steps; `to_the_right` aligns words behind the first column
+    /// as numbers.
+    pub(crate) fn table(&self, title: fn(&StepColumn) -> &str, to_the_right: bool) -> Table {
+        let mut table = Table::default();
+        table.column("stack", "", false);
+        table.column("median", self.scale.symbol(), true);
+        table.numbers(["ratio", "interval", "trials"]);
+        for extra in &self.extra {
+            table.column(extra.title, "", extra.is_number || to_the_right);
+        }
+        for (column, scale) in &self.others {
+            table.column(title(column), scale.symbol(), true);
+        }
+        for row in &self.rows {
+            let own = [&row.ratio.stack, &row.median, &row.ratio_text, &row.interval, &row.trials];
+            let cells = own.into_iter().chain(&row.extra).chain(&row.others).cloned();
+            table.row(row.best.then_some(Ink::Good), cells.collect());
+        }
+        table
     }
 }
 

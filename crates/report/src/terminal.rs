@@ -10,9 +10,9 @@ use crate::next_step::{next_step, shell_word};
 use crate::permanent::{Permanent, permanent};
 use crate::sentence::{earlier, grouped_values, recording};
 use crate::stack_table::{StackTable, direction};
-use crate::text::{Ink, Palette, Table, bullets, facts, harmless, paragraph, width as columns};
+use crate::text::{Ink, Palette, bullets, facts, harmless, paragraph, width as columns};
 use crate::uncontrolled::uncontrolled;
-use crate::view::{RunView, count};
+use crate::view::{RunView, StepColumn, count};
 use crate::why_text::WhyText;
 use forest::Forest;
 use seekwell_model::warning::{Warning, WarningCode};
@@ -261,27 +261,7 @@ fn everything(view: &RunView, path: &Path, hidden: usize, width: usize) -> Strin
 
 fn table(view: &RunView, width: usize, palette: Palette) -> String {
     let stacks = StackTable::of(view);
-    let mut table = Table::default();
-    table.column("stack", "", false);
-    table.column("median", stacks.scale.symbol(), true);
-    table.numbers(["ratio", "interval", "trials"]);
-    for extra in &stacks.extra {
-        table.column(extra.title, "", extra.is_number);
-    }
-    for (column, scale) in &stacks.others {
-        table.column(column.title(), scale.symbol(), true);
-    }
-    for row in &stacks.rows {
-        let mut cells = vec![
-            row.ratio.stack.clone(),
-            row.median.clone(),
-            row.ratio_text.clone(),
-            row.interval.clone(),
-            row.trials.clone(),
-        ];
-        cells.extend(row.extra.iter().chain(&row.others).cloned());
-        table.row(row.best.then_some(Ink::Good), cells);
-    }
+    let table = stacks.table(StepColumn::title, false);
     let (text, left_out) = table.render(width, FIXED_COLUMNS + stacks.extra.len(), palette);
     let title = title(view, &stacks, left_out < stacks.others.len());
     let mut out = paragraph("", &title, width);

@@ -289,7 +289,8 @@ impl Table {
     }
 }
 
-fn pad(text: &str, to: usize, right: bool) -> String {
+/// The text with blanks up to this width, in front of it for one at the right.
+pub(crate) fn pad(text: &str, to: usize, right: bool) -> String {
     let blanks = " ".repeat(to.saturating_sub(width(text)));
     if right { blanks + text } else { text.to_owned() + &blanks }
 }

@@ -168,7 +168,8 @@ pub(crate) struct Range {
 impl Range {
     pub(crate) fn of(sides: &[(&str, &Traffic); 2]) -> Self {
         let placed = sides.iter().flat_map(|(_, traffic)| {
-            traffic.drawn().filter(|one| has_place(traffic, one)).map(|one| one.place)
+            let placed = traffic.drawn().filter(|one| kind(traffic, one) != OriginKind::Flush);
+            placed.map(|one| one.place)
         });
         let (low, high) =
             placed.fold((u32::MAX, 0), |(low, high), place| (low.min(place), high.max(place)));
@@ -192,11 +193,6 @@ impl Range {
         let share = |place: u32| f64::from(place) / f64::from(Traffic::PLACES);
         self.places.map(|place| bytes((share(place) * self.device_bytes as f64) as u64))
     }
-}
-
-/// Returns true for a request that goes to a place.
-pub(crate) fn has_place(traffic: &Traffic, one: &Drawn) -> bool {
-    kind(traffic, one) != OriginKind::Flush
 }
 
 pub(crate) fn kind(traffic: &Traffic, one: &Drawn) -> OriginKind {

@@ -204,7 +204,6 @@ impl<'a> ByStack<'a> {
     pub(crate) fn rows(&self) -> Vec<Ratio> {
         let Self { view, .. } = self;
         let mut rows = view.verdict.ratios.clone();
-        // The copy of a control is never ranked.
         for stack in &view.plan.stacks[..view.plan.ranked()] {
             if rows.iter().all(|row| row.stack != stack.label) {
                 rows.push(Ratio {

@@ -7,7 +7,6 @@
 //! reference stack that the change does not touch, to which every stack is compared inside its rounds.
 
 mod differences;
-pub mod predicted;
 mod samples;
 
 use crate::judge::{others_percent, warnings};
@@ -82,35 +81,6 @@ pub fn compare(
     second: &[Side<'_>],
     wanted: &Wanted<'_>,
 ) -> Result<RunComparison, NotComparable> {
-    compare_among(first, second, wanted, 1)
-}
-
-/// Compares each later run of a lab with the first. The permitted error is divided among the runs, too.
-///
-/// # Errors
-/// [`NotComparable`] for runs of different labs, or of a lab whose question was changed, and for fewer than two.
-pub fn over_time(runs: &[Side<'_>]) -> Result<Vec<RunComparison>, NotComparable> {
-    let Some((first, later)) = runs.split_first().filter(|(_, later)| !later.is_empty()) else {
-        return Err(NotComparable::runs(runs.len(), 0));
-    };
-    let (lab, wanted) = (&first.plan.lab.name, Wanted::default());
-    if let Some(other) = later.iter().find(|other| other.plan.lab.name != *lab) {
-        return Err(NotComparable(format!(
-            "{} is a run of the lab '{lab}' and {} of '{}'; give runs of one lab",
-            first.name, other.name, other.plan.lab.name
-        )));
-    }
-    let one = |other: &Side<'_>| compare_among(&[*first], &[*other], &wanted, later.len());
-    later.iter().map(one).collect()
-}
-
-/// One of this number of comparisons that hold together.
-fn compare_among(
-    first: &[Side<'_>],
-    second: &[Side<'_>],
-    wanted: &Wanted<'_>,
-    comparisons: usize,
-) -> Result<RunComparison, NotComparable> {
     let ([one, ..], [two, ..]) = (first, second) else {
         return Err(NotComparable::runs(first.len(), second.len()));
     };
@@ -130,7 +100,7 @@ fn compare_among(
     let question = Question {
         better: judge.better,
         tie: judge.tie,
-        error: (1.0 - judge.confidence) / (compared.max(1) * comparisons) as f64,
+        error: (1.0 - judge.confidence) / compared.max(1) as f64,
         fail_above: wanted.fail_above,
         withheld: withheld.is_some(),
     };

@@ -8,7 +8,7 @@
 use crate::records::{Apart, Outcomes};
 use seekwell_model::filesystems::{AfterPowerCut, filesystem};
 use seekwell_model::lab::Eligible;
-use seekwell_model::plan::Plan;
+use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::power_cut::CutCounts;
 use seekwell_model::record::InForce;
 use seekwell_model::stack::{Backing, DataMode, Stack, WriteCache};
@@ -33,31 +33,17 @@ fn kept(class: DurabilityClass) -> DurabilityClass {
 
 /// The class of every ranked stack.
 pub(crate) fn of_plan(plan: &Plan, outcomes: &Outcomes) -> Vec<StackDurability> {
-    let in_force = |index: usize| {
-        outcomes
-            .values()
-            .find(|(trial, outcome)| {
-                let stack = plan.candidates[trial.candidate as usize].stack as usize;
-                stack == index && outcome.in_force.mount.is_some()
-            })
-            .map(|(_, outcome)| &*outcome.in_force)
+    let one = |(index, (stack, cuts)): (usize, (&Stack, Option<CutCounts>))| {
+        let is_its = |trial: &PlannedTrial| {
+            plan.candidates[trial.candidate as usize].stack as usize == index
+        };
+        let own = || outcomes.values().filter(move |(trial, _)| is_its(trial)).map(|(_, one)| one);
+        let in_force = own().map(|one| &*one.in_force).find(|in_force| in_force.mount.is_some());
+        let apart = own().filter_map(|one| one.judged.as_ref()?.apart.as_deref().copied());
+        with_cuts(of_stack(stack, in_force, &apart.collect::<Vec<_>>()), cuts)
     };
-    let apart = |index: usize| {
-        let of_it = outcomes
-            .values()
-            .filter(|(trial, _)| plan.candidates[trial.candidate as usize].stack as usize == index);
-        of_it
-            .filter_map(|(_, outcome)| outcome.judged.as_ref()?.apart.as_deref().copied())
-            .collect::<Vec<_>>()
-    };
-    plan.stacks[..plan.ranked()]
-        .iter()
-        .zip(cuts(plan, outcomes))
-        .enumerate()
-        .map(|(index, (stack, cuts))| {
-            with_cuts(of_stack(stack, in_force(index), &apart(index)), cuts)
-        })
-        .collect()
+    let stacks = plan.stacks[..plan.ranked()].iter().zip(cuts(plan, outcomes));
+    stacks.enumerate().map(one).collect()
 }
 
 /// The power cuts of each stack, of all its trials.

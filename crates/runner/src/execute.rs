@@ -5,7 +5,6 @@ use crate::records::{
     End, Extractor, FAILURES_BEFORE_QUARANTINE, Outcome, Outcomes, is_all_marked, is_quarantined,
 };
 use crate::staged::{Part, Staged};
-use crate::steady;
 use seekwell_model::backend::{Backend, BackendError};
 use seekwell_model::lab::Effort;
 use seekwell_model::plan::{Plan, PlannedTrial};
@@ -194,10 +193,15 @@ impl<'a> Execution<'a> {
         on_event: &mut dyn FnMut(Event<'_>),
     ) -> Result<Ended, RunError> {
         let mut course = Course::new(self.plan, &self.outcomes);
-        let (mut told, mut announced) = (Told::default(), Announced::default());
+        let (mut told, mut announced) = (None, Announced::default());
         let mut rounds = 0;
         while let Some(round) = self.next_round(&course) {
-            told.tell(&course, on_event);
+            // No part is told of twice.
+            let now = course.part().filter(|now| told != Some(*now));
+            if let Some((part, stacks)) = now {
+                told = now;
+                on_event(Event::Part { part, stacks });
+            }
             if announced.is_old(&course, self.quarantined) {
                 let (trials, renewed) = self.ahead(&course, &round);
                 announced = renewed;
@@ -314,7 +318,6 @@ impl<'a> Execution<'a> {
         let mut record = backend
             .run(self.plan, trial, &mut progress)
             .map_err(|source| RunError::Backend { index, source })?;
-        steady::mark(self.plan, trial, &mut record);
         // The agent's own time leaves out its start and the writing of images.
         let wall_ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
         record.cost_ns = Some(backend.cost_ns(&record, wall_ns));
@@ -421,6 +424,14 @@ impl<'a> Course<'a> {
         }
     }
 
+    /// The part of a race that the next round belongs to, and the stacks that run in it.
+    fn part(&self) -> Option<(Part, usize)> {
+        match self {
+            Self::Rounds(_) => None,
+            Self::Race(staged) => staged.part(),
+        }
+    }
+
     fn take(&mut self, round: &[PlannedTrial], outcomes: &Outcomes) {
         match self {
             Self::Rounds(number) => *number += 1,
@@ -444,24 +455,6 @@ impl Announced {
             Course::Rounds(now) => *now >= self.renew_at || quarantined != self.quarantined,
             // A race decides after each round what runs next.
             Course::Race(_) => true,
-        }
-    }
-}
-
-/// Events already reported, so that none is reported twice.
-#[derive(Default)]
-struct Told {
-    part: Option<(Part, usize)>,
-}
-
-impl Told {
-    fn tell(&mut self, course: &Course<'_>, on_event: &mut dyn FnMut(Event<'_>)) {
-        if let Course::Race(staged) = course
-            && let Some((part, stacks)) = staged.part()
-            && self.part != Some((part, stacks))
-        {
-            self.part = Some((part, stacks));
-            on_event(Event::Part { part, stacks });
         }
     }
 }

@@ -114,16 +114,14 @@ fn whole(plan: &Plan, outcomes: &Outcomes, end: Stop) -> Verdict {
             let share = looks::share(rounds, horizon.max(rounds), end == Stop::Budget);
             let error = (1.0 - plan.lab.judge.confidence) * share;
             let nodes = crate::nodes::of_rounds(outcomes);
-            let mut verdict = of_rounds(plan, outcomes, &trials, error, &nodes);
-            verdict.evidence.control = laboratory::control_of_rounds(plan, &trials);
-            verdict
+            of_rounds(plan, outcomes, &trials, error, &nodes)
         }
     };
     add_evidence(plan, outcomes, &values, &mut verdict);
     verdict
 }
 
-/// Attaches the supporting evidence, and withdraws a verdict that the control trials contradict.
+/// Attaches the supporting evidence.
 fn add_evidence(
     plan: &Plan,
     outcomes: &Outcomes,
@@ -134,7 +132,6 @@ fn add_evidence(
     verdict.evidence.checks = laboratory::checks(plan, outcomes, values);
     verdict.evidence.durability = durability::of_plan(plan, outcomes);
     nodes::add(plan, outcomes, values, verdict);
-    laboratory::withdraw(verdict);
     answer::finish(plan, outcomes, verdict);
 }
 

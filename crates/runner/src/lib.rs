@@ -17,7 +17,6 @@ pub mod predict;
 pub mod question;
 pub mod records;
 pub mod staged;
-pub mod steady;
 pub mod traffic;
 pub mod values;
 pub mod why;

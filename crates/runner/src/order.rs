@@ -29,9 +29,6 @@ pub const FEWEST_ROUNDS: u32 = 6;
 /// Rounds of a race's pilot: two give a spread, which is all that is needed.
 pub const PILOT_ROUNDS: u32 = 2;
 
-/// Ends the label of a control, the copy of a stack.
-pub const CONTROL: &str = " (control)";
-
 /// Most rounds that a budget is turned into.
 pub const MOST_ROUNDS: u32 = 1_000;
 
@@ -62,8 +59,7 @@ pub struct Expanded {
 /// # Errors
 /// [`PlanError`] when the product of pairs and rounds is beyond [`MOST_TRIALS`].
 pub fn plan(lab: &Lab, expanded: Expanded, facts: &BackendFacts) -> Result<Plan, PlanError> {
-    let Expanded { mut stacks, mut candidates, left_out, warnings } = expanded;
-    let control = lab.judge.control.then(|| add_control(&mut stacks, &mut candidates)).flatten();
+    let Expanded { stacks, candidates, left_out, warnings } = expanded;
     let costs: Vec<Cost> = candidates
         .iter()
         .map(|candidate| {
@@ -81,7 +77,7 @@ pub fn plan(lab: &Lab, expanded: Expanded, facts: &BackendFacts) -> Result<Plan,
         costs,
         warnings,
         race: None,
-        control,
+        control: None,
         prolonged: None,
         replay_checks: vec![],
     };
@@ -97,22 +93,6 @@ pub fn plan(lab: &Lab, expanded: Expanded, facts: &BackendFacts) -> Result<Plan,
         plan.trials = order(lab.seed, plan.candidates.len() as u64, rounds)?;
     }
     Ok(plan)
-}
-
-/// Adds a copy of the first stack with all its workloads; its index and that of the copy, which
-/// comes last.
-fn add_control(stacks: &mut Vec<Stack>, candidates: &mut Vec<Candidate>) -> Option<[u32; 2]> {
-    let original = stacks.first()?;
-    let copy = Stack { label: format!("{}{CONTROL}", original.label), ..original.clone() };
-    let index = stacks.len() as u32;
-    let again: Vec<Candidate> = candidates
-        .iter()
-        .filter(|candidate| candidate.stack == 0)
-        .map(|candidate| Candidate { stack: index, ..*candidate })
-        .collect();
-    stacks.push(copy);
-    candidates.extend(again);
-    Some([0, index])
 }
 
 /// Returns true if the run is its final alone, in which stacks leave at planned looks: in every run of
@@ -147,7 +127,7 @@ fn race(plan: &Plan) -> PlannedRace {
         pilot: count(pilot::pilot_stacks(&design)),
         pilot_rounds: PILOT_ROUNDS,
         screen: count(pilot::screen_rounds(ranked, &config)),
-        finalists: (ranked.min(RACE_ABOVE) + if plan.control.is_some() { 2 } else { 0 }) as u32,
+        finalists: ranked.min(RACE_ABOVE) as u32,
         looks: looks_until(RACE_ABOVE, rounds, rounds),
         method: METHOD,
     }

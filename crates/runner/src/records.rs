@@ -15,9 +15,6 @@ mod tests;
 /// A candidate whose trials failed so many times in a row is not tried again in this run.
 pub const FAILURES_BEFORE_QUARANTINE: u32 = 3;
 
-/// JSON pointer to the temperature of a device, in °C, in SMART data.
-const TEMPERATURE: &str = "/temperature/current";
-
 /// Whole records, by trial index.
 pub type Records = BTreeMap<u32, (PlannedTrial, Record)>;
 
@@ -48,8 +45,6 @@ pub struct Outcome {
     pub cost_ns: Option<u64>,
     /// Mount options, write cache and node alone.
     pub(crate) in_force: Shared<InForce>,
-    /// Temperature of the device before the trial, in °C.
-    pub(crate) celsius: Option<f64>,
     /// Bytes that the device moved in all steps; `None` if no step counted them.
     pub(crate) moved_bytes: Option<f64>,
     /// Power cuts of the trial.
@@ -127,7 +122,6 @@ impl Extractor {
             elapsed_ns: record.elapsed_ns,
             cost_ns: record.cost_ns,
             in_force,
-            celsius: celsius(record),
             moved_bytes: moved_bytes(record),
             cuts: CutCounts::of(&record.steps).map(Box::new),
             judged: judged.filter(|_| record.status == Status::Ok).map(|step| {
@@ -180,10 +174,6 @@ fn told(found: &InForce) -> InForce {
         node: found.node.clone(),
         ..InForce::default()
     }
-}
-
-fn celsius(record: &Record) -> Option<f64> {
-    record.smart.as_ref()?.before.as_ref()?.pointer(TEMPERATURE)?.as_f64()
 }
 
 fn moved_bytes(record: &Record) -> Option<f64> {

@@ -55,12 +55,14 @@ pub struct Staged<'a> {
     planned: &'a PlannedRace,
     design: Design,
     pilot: Vec<PilotTrial>,
-    race: Option<Race>,
+    /// `None` until its pilot is done.
+    pub(crate) race: Option<Race>,
     /// Time that the rounds of the final took, as far as they tell the horizon, ns.
     final_ns: u64,
     /// The candidate that ended the last round.
     last: Option<u32>,
-    broken: Option<String>,
+    /// Reason why it cannot continue.
+    pub(crate) broken: Option<String>,
     rounds: Rounds,
     next_index: u32,
 }
@@ -210,7 +212,6 @@ impl<'a> Staged<'a> {
             _ => RACE_ABOVE,
         };
         config.known_spread = found.spread.filter(|spread| *spread > 0.0);
-        config.control = self.plan.control.map(|twins| twins.map(|stack| stack as usize));
         config.most_rounds = self.most_rounds();
         config.horizon = self.horizon(&found, &config);
         config.ended = self.plan.prolonged.map(|prolonged| prolonged.judged_rounds as usize);
@@ -285,27 +286,13 @@ impl<'a> Staged<'a> {
     }
 
     /// Ends the race; says nothing that its looks do not allow.
-    #[must_use]
-    pub fn end(mut self, why: Stop) -> Ended {
+    pub fn end(&mut self, why: Stop) {
         if let Some(race) = &mut self.race
             && let Err(error) = race.stop(why)
         {
             self.broken = Some(error.to_string());
         }
-        let Self { race, broken, rounds, .. } = self;
-        Ended { race, broken, rounds }
     }
-}
-
-/// A race that is over, or interrupted for good.
-#[derive(Debug)]
-pub struct Ended {
-    /// The race; `None` when its pilot was not done.
-    pub race: Option<Race>,
-    /// Reason why it could not continue.
-    pub broken: Option<String>,
-    /// Rounds of each part.
-    pub rounds: Rounds,
 }
 
 #[cfg(test)]

@@ -113,7 +113,7 @@ fn cost(better: Better, value: f64) -> f64 {
     }
 }
 
-/// The plan as rounds of all of its candidates, without a race and a control.
+/// The plan as rounds of all of its candidates, without a race.
 fn in_rounds(plan: Plan, rounds: u32) -> Plan {
     let (seed, candidates) = (plan.lab.seed, plan.candidates.len() as u32);
     let trials = (0..rounds).flat_map(|round| round_order(seed, candidates, round)).collect();

@@ -72,15 +72,6 @@ struct Pending {
     left: u32,
 }
 
-/// A request for the model that is not in its queue yet.
-#[derive(Clone, Copy, Debug)]
-struct Waiting {
-    unique: u64,
-    operation: Operation,
-    lba: u64,
-    sectors: u32,
-}
-
 /// A modelled disk with its content.
 #[derive(Debug)]
 pub struct Disk {
@@ -91,7 +82,8 @@ pub struct Disk {
     /// Requests in the model's queue, by its id: the caller's number.
     submitted: BTreeMap<u64, u64>,
     pending: BTreeMap<u64, Pending>,
-    waiting: VecDeque<Waiting>,
+    /// Requests that are not in the model's queue yet, with the caller's number.
+    waiting: VecDeque<(u64, Request)>,
     completions: Vec<Completion>,
     /// Requests of which the model refused a part.
     refused: Vec<u64>,
@@ -169,7 +161,8 @@ impl Disk {
         let mut parts = 0;
         while parts == 0 || left > 0 {
             let sectors = left.min(u64::from(limit)) as u32;
-            self.waiting.push_back(Waiting { unique, operation, lba, sectors });
+            let request = Request { id: 0, operation, lba: Lba(lba), sectors, fua: false };
+            self.waiting.push_back((unique, request));
             lba += u64::from(sectors);
             left -= u64::from(sectors);
             parts += 1;
@@ -215,10 +208,9 @@ impl Disk {
 
     /// Moves waiting requests into the model's queue, as far as it takes them.
     fn fill(&mut self, now_ns: u64) {
-        while let Some(&Waiting { unique, operation, lba, sectors }) = self.waiting.front() {
+        while let Some(&(unique, request)) = self.waiting.front() {
             let id = self.last_id + 1;
-            let request = Request { id, operation, lba: Lba(lba), sectors, fua: false };
-            match self.model.submit(now_ns, request) {
+            match self.model.submit(now_ns, Request { id, ..request }) {
                 Ok(()) => {
                     self.submitted.insert(id, unique);
                 }

@@ -226,38 +226,33 @@ impl Server {
 
     fn handle(&mut self, call: Call<'_>) -> Result<(), ServerError> {
         let Call { unique, ask } = call;
-        match ask {
-            Ask::Init => self.reply(
-                unique,
-                0,
-                &protocol::init_answer(self.disk.geometry().max_request_bytes),
-            ),
+        let answer = match ask {
+            Ask::Init => protocol::init_answer(self.disk.geometry().max_request_bytes),
             Ask::Lookup(name) if name == FILE_NAME.as_bytes() => {
-                self.reply(unique, 0, &protocol::lookup_answer(self.bytes))
+                protocol::lookup_answer(self.bytes)
             }
-            Ask::Lookup(_) => self.reply(unique, NO_ENTRY, &[]),
-            Ask::Attributes(node) => {
-                self.reply(unique, 0, &protocol::attributes_answer(node, self.bytes))
-            }
+            Ask::Lookup(_) => return self.reply(unique, NO_ENTRY, &[]),
+            Ask::Attributes(node) => protocol::attributes_answer(node, self.bytes),
             Ask::Open(protocol::FILE) => {
                 self.opened = true;
                 self.open += 1;
-                self.reply(unique, 0, &protocol::open_answer())
+                protocol::open_answer()
             }
             Ask::Release => {
                 self.open = self.open.saturating_sub(1);
                 self.ended = self.open == 0;
-                self.reply(unique, 0, &[])
+                Vec::new()
             }
-            Ask::Statfs => self.reply(unique, 0, &protocol::statfs_answer(self.bytes)),
-            Ask::Disk(offset, ask) => self.submit(unique, offset, ask),
-            Ask::Unanswered => Ok(()),
+            Ask::Statfs => protocol::statfs_answer(self.bytes),
+            Ask::Disk(offset, ask) => return self.submit(unique, offset, ask),
+            Ask::Unanswered => return Ok(()),
             Ask::Destroy => {
                 self.ended = true;
-                self.reply(unique, 0, &[])
+                Vec::new()
             }
-            Ask::Open(_) | Ask::Unknown => self.reply(unique, NOT_THERE, &[]),
-        }
+            Ask::Open(_) | Ask::Unknown => return self.reply(unique, NOT_THERE, &[]),
+        };
+        self.reply(unique, 0, &answer)
     }
 
     fn submit(&mut self, unique: u64, offset: u64, ask: disk::Ask<'_>) -> Result<(), ServerError> {

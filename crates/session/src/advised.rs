@@ -8,7 +8,7 @@ use seekwell_model::filesystems::{FilesystemDefinition, filesystem};
 use seekwell_model::lab::FINAL_AT_ONCE;
 use seekwell_model::units::{Bytes, Nanos};
 use seekwell_recordings::info::{Matters, Summary};
-use seekwell_replay::{Plan, ReplayError};
+use seekwell_replay::Plan;
 use seekwell_trace::{Trace, TraceError};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -104,7 +104,10 @@ impl Advised {
             let (time, needed) = (Nanos(LEAST_TIME_NS), Nanos(0));
             return Ok(Advice { sentences, lab: None, time, needed, stacks: 0 });
         }
-        let (only, plan) = self.plan(&trace, &summary).map_err(SessionError::Advice)?;
+        let chosen = load_folder::chosen(&trace, &summary, self.only.as_ref());
+        let (only, plan) = chosen.map_err(SessionError::Advice)?;
+        // Neither its waiting nor its pauses are known.
+        plan.check_pauses().map_err(SessionError::Advice)?;
         let between = Between::of(&self.trace).map_err(failed)?;
         let matters = summary.matters();
         if !matters.any() {
@@ -114,8 +117,8 @@ impl Advised {
             let time = Nanos(LEAST_TIME_NS);
             return Ok(Advice { sentences, lab: None, time, needed: Nanos(0), stacks: 0 });
         }
-        let mut schedulers =
-            if matters.scheduler { &self.schedulers[..] } else { first(&self.schedulers) };
+        let most = if matters.scheduler { self.schedulers.len() } else { 1 };
+        let mut schedulers = &self.schedulers[..most.min(self.schedulers.len())];
         sentences.extend(between.and_then(|between| between.sentence(&summary)));
         sentences.extend(summary.cheaper());
         let mut filesystems = self.drafted(matters);
@@ -134,17 +137,6 @@ impl Advised {
         let time = proposed(trial_ns.saturating_mul(trials));
         let needed = Nanos(needed_ns(replay_ns).saturating_mul(stacks));
         Ok(Advice { sentences, lab, time, needed, stacks })
-    }
-
-    fn plan(
-        &self,
-        trace: &Trace,
-        summary: &Summary,
-    ) -> Result<(Option<String>, Plan), ReplayError> {
-        let (only, plan) = load_folder::chosen(trace, summary, self.only.as_ref())?;
-        // Neither its waiting nor its pauses are known.
-        plan.check_pauses()?;
-        Ok((only, plan))
     }
 
     /// The filesystems, and those with the mount options that can matter to the load.
@@ -356,10 +348,6 @@ fn replay_ns(plan: &Plan) -> u64 {
 /// Time of the rounds of a stack with such trials, a quarter of it for the check of the replay.
 fn needed_ns(trial_ns: u64) -> u64 {
     (trial_ns / 3).saturating_mul(4 * ROUNDS)
-}
-
-fn first(names: &[String]) -> &[String] {
-    &names[..names.len().min(1)]
 }
 
 /// Room for the files of the load twice over, with what it writes.

@@ -6,7 +6,7 @@ use seekwell_device::DeviceFile;
 use seekwell_device::withheld::mixed;
 use seekwell_host::facts::{device_size, disk_model};
 use seekwell_host::queue;
-use seekwell_host::sysfs::System;
+use seekwell_host::sysfs::{System, read_optional};
 use seekwell_model::laws::LawSet;
 use seekwell_model::plan::PlannedTrial;
 use seekwell_model::record::Record;
@@ -57,9 +57,11 @@ const ALIASES: &[(&str, &str)] = &[
 /// A modelled device of the atlas.
 #[derive(Debug)]
 pub struct AtlasDevice {
-    /// Name of the model.
+    /// Name of the model; of an array that of each disk.
     pub model: &'static str,
-    /// Size of the partition that the trials use.
+    /// Kind of the layer that joins disks, and their number; `None` for a disk alone.
+    pub array: Option<(&'static str, usize)>,
+    /// Size of the partition that the trials use; of an array that on each disk.
     pub size: &'static str,
     /// Its offset: behind a boot partition on cards, whose first units often take writes in any order, for a FAT.
     pub start: Option<&'static str>,
@@ -72,39 +74,59 @@ pub struct AtlasDevice {
 }
 
 impl AtlasDevice {
-    /// Its table in a lab.
+    /// Its name in the atlas: that of the model, or the word for an array.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        if self.array.is_some() { self.word } else { self.model }
+    }
+
+    /// Its disks in words, with the name or the title of their model.
+    #[must_use]
+    pub fn made_of(&self, model: &str) -> String {
+        let array = self.array.map(|(_, disks)| format!("{} of {disks} × {model}", self.kind));
+        array.unwrap_or_else(|| model.to_owned())
+    }
+
+    /// Its tables in a lab.
     #[must_use]
     pub fn table(&self) -> String {
         let Self { model, size, start, .. } = self;
+        let name = self.name();
         let start = start.map_or_else(String::new, |start| format!(", start = \"{start}\""));
+        let layer = self.array.map(|(kind, disks)| {
+            format!("\n[[layer]]\nname = \"{name}\"\nkind = \"{kind}\"\ndevices = {disks}\n")
+        });
         format!(
-            "[[device]]\nname = \"{model}\"\nmodel = {{ name = \"{model}\", size = \"{size}\"{start} }}\n"
+            "[[device]]\nname = \"{name}\"\nmodel = {{ name = \"{model}\", size = \"{size}\"{start} }}\n{}",
+            layer.unwrap_or_default()
         )
     }
 }
 
 macro_rules! devices {
-    ($(($word:literal, $meaning:literal, $kind:literal, $model:literal, $size:literal, $start:expr)),* $(,)?) => {
+    ($(($word:literal, $meaning:literal, $kind:literal, $model:literal, $size:literal, $start:expr, $array:expr)),* $(,)?) => {
         /// The devices, the usual one of each word first.
         pub const DEVICES: &[AtlasDevice] = &[$(AtlasDevice {
-            model: $model, size: $size, start: $start, word: $word, meaning: $meaning, kind: $kind,
+            model: $model, array: $array, size: $size, start: $start, word: $word, meaning: $meaning, kind: $kind,
         }),*];
     };
 }
 
 devices! {
-    ("nvme", "an NVMe SSD", "NVMe", "ssd-nvme-512gb", "32GiB", None),
-    ("nvme-plp", "an NVMe SSD of a server, with capacitors", "server NVMe", "ssd-nvme-1920gb-plp", "32GiB", None),
-    ("ssd", "a SATA SSD", "SATA SSD", "ssd-sata-250gb", "32GiB", None),
-    ("qlc", "a large SATA SSD with four bits a cell", "QLC SSD", "ssd-sata-4tb-qlc", "32GiB", None),
-    ("hdd", "a hard disk", "hard disk", "sata-2tb-7200", "32GiB", None),
-    ("smr", "a hard disk with shingled tracks (SMR)", "SMR disk", "hdd-8tb-5900-smr", "32GiB", None),
-    ("sd", "an SD card", "SD card", "sd-card-4mib", "3GiB", Some("512MiB")),
-    ("cf", "a CompactFlash card", "CompactFlash", "cf-transcend-133x", "4GiB", None),
-    ("gp2", "a gp2 volume of AWS", "gp2", "cloud-gp2-100gb", "32GiB", None),
-    ("gp3", "a gp3 volume of AWS", "gp3", "cloud-gp3-100gb", "32GiB", None),
-    ("nas", "a slow hard disk, such as one of a NAS", "slow hard disk", "sata-2tb-5400", "32GiB", None),
-    ("ssd-plp", "a SATA SSD of a server, with capacitors", "server SATA SSD", "ssd-sata-960gb-plp", "32GiB", None),
+    ("nvme", "an NVMe SSD", "NVMe", "ssd-nvme-512gb", "32GiB", None, None),
+    ("nvme-plp", "an NVMe SSD of a server, with capacitors", "server NVMe", "ssd-nvme-1920gb-plp", "32GiB", None, None),
+    ("ssd", "a SATA SSD", "SATA SSD", "ssd-sata-250gb", "32GiB", None, None),
+    ("qlc", "a large SATA SSD with four bits a cell", "QLC SSD", "ssd-sata-4tb-qlc", "32GiB", None, None),
+    ("hdd", "a hard disk", "hard disk", "sata-2tb-7200", "32GiB", None, None),
+    ("smr", "a hard disk with shingled tracks (SMR)", "SMR disk", "hdd-8tb-5900-smr", "32GiB", None, None),
+    ("sd", "an SD card", "SD card", "sd-card-4mib", "3GiB", Some("512MiB"), None),
+    ("cf", "a CompactFlash card", "CompactFlash", "cf-transcend-133x", "4GiB", None, None),
+    ("gp2", "a gp2 volume of AWS", "gp2", "cloud-gp2-100gb", "32GiB", None, None),
+    ("gp3", "a gp3 volume of AWS", "gp3", "cloud-gp3-100gb", "32GiB", None, None),
+    ("nas", "a slow hard disk, such as one of a NAS", "slow hard disk", "sata-2tb-5400", "32GiB", None, None),
+    ("ssd-plp", "a SATA SSD of a server, with capacitors", "server SATA SSD", "ssd-sata-960gb-plp", "32GiB", None, None),
+    ("raid1", "two slow hard disks as a mirror (RAID 1), such as in a NAS", "RAID 1", "sata-2tb-5400", "32GiB", None, Some(("raid1", 2))),
+    ("raid5", "four slow hard disks as RAID 5, such as in a NAS", "RAID 5", "sata-2tb-5400", "32GiB", None, Some(("raid5", 4))),
 }
 
 /// Every name of a load.
@@ -127,6 +149,38 @@ const SHAPES: &str = include_str!("../../../atlas/shapes.jsonl");
 
 /// Largest distance at which a recording counts as near to a load.
 pub const NEAR: f64 = 0.25;
+
+/// Costs of picks for recordings on the recordings themselves, made by `benches/runs/atlas/kept-out.py`.
+const KEPT_OUT: &str = include_str!("../../../atlas/kept-out.csv");
+
+/// A cost up to which a pick held.
+const HELD: f64 = 0.02;
+
+/// Outcome of the picks for recordings that are near to a load.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KeptOut {
+    /// Number of picks.
+    pub picks: usize,
+    /// Picks that cost at most 2 % more than the pick of the recording's own lab.
+    pub held: usize,
+    /// The largest cost.
+    pub worst: f64,
+}
+
+/// Outcome of a load's picks for recorded programs; `None` if none was tried.
+#[must_use]
+pub fn kept_out(load: &str) -> Option<KeptOut> {
+    let cost = |row: &str| {
+        let row: Vec<&str> = row.split(',').collect();
+        row.get(6).filter(|_| row[2] == load)?.parse::<f64>().ok()
+    };
+    let costs: Vec<f64> = KEPT_OUT.lines().filter_map(cost).collect();
+    (!costs.is_empty()).then(|| KeptOut {
+        picks: costs.len(),
+        held: costs.iter().filter(|cost| **cost <= HELD).count(),
+        worst: costs.iter().copied().fold(0.0, f64::max),
+    })
+}
 
 /// A line of [`SHAPES`].
 #[derive(Deserialize)]
@@ -163,7 +217,7 @@ pub fn own_lab(load: &str) -> Option<String> {
 #[must_use]
 pub fn device(word: &str) -> Option<&'static AtlasDevice> {
     let is = |name: &str| name.eq_ignore_ascii_case(word);
-    DEVICES.iter().find(|one| is(one.model) || is(one.word))
+    DEVICES.iter().find(|one| is(one.name()) || is(one.word))
 }
 
 /// The device of the atlas that is most like a disk of this machine, which is not opened, and the reason.
@@ -175,6 +229,15 @@ pub fn like(system: &System, path: &Path) -> Result<(&'static AtlasDevice, Strin
     let size = device_size(system, path).ok_or_else(not_one)?;
     let name = std::fs::canonicalize(path).map_err(|error| format!("{error}"))?;
     let name = name.file_name().and_then(|name| name.to_str()).ok_or_else(not_one)?.to_owned();
+    let turns = queue::read(system, &name).ok().and_then(|found| found.rotational);
+    let level = read_optional(&system.block(&name).join("md/level"));
+    if let Some(found) = level.as_deref().and_then(|level| array(level, turns)) {
+        let level = level.unwrap_or_default();
+        return Ok((
+            found,
+            format!("{} is md {level}, {size}, {}", path.display(), turning(turns)),
+        ));
+    }
     if is_no_disk(&name) {
         return Err(format!(
             "{} is made of other devices or belongs to a virtual machine, and what is below it is not visible here; \
@@ -182,18 +245,29 @@ pub fn like(system: &System, path: &Path) -> Result<(&'static AtlasDevice, Strin
             path.display()
         ));
     }
-    let turns = queue::read(system, &name).ok().and_then(|found| found.rotational);
     let model = disk_model(system, path).unwrap_or_default();
     let word = word_of(&name, &model, turns);
-    let turning = match turns {
+    let model = if model.is_empty() { "model unknown".to_owned() } else { model };
+    let reason = format!("{} is {model}, {size}, {}", path.display(), turning(turns));
+    let found = device(word).ok_or_else(not_one)?;
+    Ok((found, reason))
+}
+
+fn turning(turns: Option<bool>) -> &'static str {
+    match turns {
         Some(true) => "rotating",
         Some(false) => "not rotating",
         None => "rotation unknown",
+    }
+}
+
+/// The array of the atlas with this level, of disks that turn or not.
+fn array(level: &str, turns: Option<bool>) -> Option<&'static AtlasDevice> {
+    let is_flash = turns == Some(false);
+    let is_its = |one: &&AtlasDevice| {
+        one.array.is_some_and(|(kind, _)| kind == level) && one.model.starts_with("ssd") == is_flash
     };
-    let model = if model.is_empty() { "model unknown".to_owned() } else { model };
-    let reason = format!("{} is {model}, {size}, {turning}", path.display());
-    let found = device(word).ok_or_else(not_one)?;
-    Ok((found, reason))
+    DEVICES.iter().find(is_its)
 }
 
 /// Returns true for the kernel name of a device that is made of others, or is one of a virtual machine.

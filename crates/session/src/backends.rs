@@ -51,8 +51,8 @@ pub fn takes(backend: &str, option: &str) -> bool {
 /// option would seem to work.
 pub(crate) fn choose(session: &Session, options: &Options) -> Result<Box<dyn Setup>, SessionError> {
     let Some(entry) = BACKENDS.iter().find(|entry| entry.name == options.backend) else {
-        let known = names().join(" or ");
-        return Err(SessionError::NoBackend { name: options.backend.clone(), known });
+        let (name, known) = (&options.backend, names().join(" or "));
+        return Err(SessionError::Usage(format!("unknown backend '{name}'; use {known}")));
     };
     if let Some(option) = options.given().find(|option| !entry.options.contains(option)) {
         let takers = BACKENDS.iter().filter(|entry| entry.options.contains(&option));

@@ -101,7 +101,7 @@ impl Session {
         let planned = self.resolve(&LabText::new("cuts", &text), &options)?.plan()?;
         let plan = planned.plan();
         let guests = planned.backend().experiments(plan, &asked.stop)?;
-        let no_guests = || SessionError::Device("the virtual backend has no guests".to_owned());
+        let no_guests = || SessionError::Usage("the virtual backend has no guests".to_owned());
         let guests = guests.ok_or_else(no_guests)?;
         let search = Search { plan, trial: plan.trials[0], guests, asked };
         let space = Space::new(asked.operations);

@@ -50,7 +50,13 @@ impl Devices {
     /// name.
     pub(crate) fn find(&self, word: &str) -> Result<Option<DeviceFile>, SessionError> {
         catalogue::find(&self.files, word)
-            .map_err(|source| SessionError::NamedDevice { name: word.to_owned(), source })
+            .map_err(|error| SessionError::Unusable(format!("{word}: {error}")))
+    }
+
+    /// The device of a word, which may begin with the path of a device file.
+    pub(crate) fn one(mut self, word: &str) -> Result<DeviceFile, SessionError> {
+        let name = self.named(word, Path::new(""))?;
+        self.find(&name)?.ok_or_else(|| self.none_named(word))
     }
 
     /// The error about a word that names no device, with the one that was probably meant.
@@ -58,8 +64,12 @@ impl Devices {
         let name = word.split(['@', ',']).next().unwrap_or(word);
         let known = || self.files.keys().map(String::as_str);
         let begun = known().find(|known| name.len() > 2 && known.starts_with(name));
-        let near = begun.or_else(|| seekwell_spec::nearest(name, known())).map(str::to_owned);
-        SessionError::NoDevice { name: word.to_owned(), near }
+        let near = begun.or_else(|| seekwell_spec::nearest(name, known()));
+        let near = near.map_or_else(String::new, |near| format!("did you mean {near}? Otherwise "));
+        SessionError::Unusable(format!(
+            "modelled device '{word}' not found; {near}list the devices with seekwell device list, or give the path of \
+             a .toml file"
+        ))
     }
 
     /// Loads the device file that a word names, if it names one, and returns the word with the device's name instead
@@ -105,35 +115,15 @@ impl Devices {
         for change in changes {
             let name = self.named(&change.device, Path::new(""))?;
             let Some(file) = self.files.get_mut(&name) else {
-                return Err(SessionError::ChangedDevice { change: change.clone() });
+                return Err(SessionError::Unusable(format!(
+                    "--set {change}: modelled device '{}' not found; list the devices with seekwell device list",
+                    change.device
+                )));
             };
-            *file = file.changed(&change.number).map_err(|source| SessionError::Change {
-                change: Box::new(change.clone()),
-                source,
-            })?;
+            let wrong = |error| SessionError::Unusable(format!("--set {change}: {error}"));
+            *file = file.changed(&change.number).map_err(wrong)?;
         }
         Ok(())
-    }
-
-    /// Both bounds of every range of the lab's devices, of disks and external journals. Numbers that the lab or
-    /// [`Self::change`] fixed have no range any more.
-    ///
-    /// # Errors
-    /// When the lab names a bus or a number that its device lacks.
-    pub(crate) fn bounds(&self, lab: &Lab) -> Result<Vec<[Change; 2]>, SessionError> {
-        let disks = lab.devices.iter().map(|device| &device.backing);
-        let journals = lab.journals.iter().filter_map(|journal| journal.external.as_ref());
-        let mut bounds: BTreeMap<(&str, String), [f64; 2]> = BTreeMap::new();
-        for backing in disks.chain(journals) {
-            let Backing::Model { model, .. } = backing else { continue };
-            let name = model.split(['@', ',']).next().unwrap_or(model);
-            let ranges = self.find(model)?.map(|file| file.ranges().clone()).unwrap_or_default();
-            bounds.extend(ranges.into_iter().map(|(key, range)| ((name, key), range)));
-        }
-        let changes = bounds
-            .into_iter()
-            .map(|((name, key), range)| range.map(|value| Change::new(name, &key, value)));
-        Ok(changes.collect())
     }
 
     /// Models that could take the place of this one: with twice the write cache, and every other real device that is
@@ -161,14 +151,17 @@ impl Devices {
 
     /// Adds the device of a text that comes from this path, and returns its name.
     fn add(&mut self, text: &str, path: &Path) -> Result<String, SessionError> {
-        let file = seekwell_device::load(text)
-            .map_err(|source| SessionError::DeviceFile { path: path.to_owned(), source })?;
+        let shown = path.display();
+        let wrong = |error| SessionError::Unusable(format!("{shown}, {error}"));
+        let file = seekwell_device::load(text).map_err(wrong)?;
         let name = file.name().to_owned();
         let known = self.texts.get(&name);
         if known.is_some_and(|known| known != text)
             || (known.is_none() && self.files.get(&name).is_some_and(|shipped| *shipped != file))
         {
-            return Err(SessionError::SameName { path: path.to_owned(), name });
+            return Err(SessionError::Unusable(format!(
+                "{shown}: name = \"{name}\" is the name of another modelled device; give it another name"
+            )));
         }
         if known.is_none() {
             self.texts.insert(name.clone(), text.to_owned());
@@ -178,8 +171,14 @@ impl Devices {
     }
 }
 
+/// The devices of a lab's disks and external journals.
+pub(crate) fn backings(lab: &Lab) -> impl Iterator<Item = &Backing> {
+    let journals = lab.journals.iter().filter_map(|journal| journal.external.as_ref());
+    lab.devices.iter().map(|device| &device.backing).chain(journals)
+}
+
 /// Path of a device file at the start of a word, and the rest of the word: a bus and changes.
-pub(crate) fn own_file(word: &str) -> Option<(&str, &str)> {
+fn own_file(word: &str) -> Option<(&str, &str)> {
     let ends = word.match_indices(SUFFIX).map(|(at, _)| at + SUFFIX.len());
     ends.map(|end| word.split_at(end))
         .find(|(_, rest)| rest.is_empty() || rest.starts_with(['@', ',']))
@@ -188,9 +187,14 @@ pub(crate) fn own_file(word: &str) -> Option<(&str, &str)> {
 /// The text of a device file.
 ///
 /// # Errors
-/// [`SessionError::ReadDevice`].
+/// When it cannot be read, or is too long for one.
 pub fn device_text(path: &Path) -> Result<String, SessionError> {
-    text_of(path).map_err(|source| SessionError::ReadDevice { path: path.to_owned(), source })
+    text_of(path).map_err(|error| {
+        let path = path.display();
+        SessionError::Unusable(format!(
+            "cannot read the device file {path}: {error}; give the path of a file that device probe wrote"
+        ))
+    })
 }
 
 fn text_of(path: &Path) -> std::io::Result<String> {

@@ -1,7 +1,7 @@
 //! The conditions of a finished run, compared with those that a lab declares and with the models of this program.
 
 use crate::backends;
-use crate::devices::Devices;
+use crate::devices::{Devices, backings};
 use crate::error::SessionError;
 use crate::kept::FINGERPRINTS;
 use crate::loaded::Session;
@@ -81,11 +81,8 @@ impl Session {
             Backing::Model { model, .. } => model.split('@').next().map(str::to_owned),
             _ => None,
         };
-        let of = |lab: &'a Lab| {
-            let journals = lab.journals.iter().filter_map(|journal| journal.external.as_ref());
-            lab.devices.iter().map(|device| &device.backing).chain(journals)
-        };
-        let names: BTreeSet<String> = labs.into_iter().flat_map(of).filter_map(name).collect();
+        let backings = labs.into_iter().flat_map(backings);
+        let names: BTreeSet<String> = backings.filter_map(name).collect();
         let files = self.devices()?;
         let mut checks = ModelChecks::default();
         for file in names.iter().filter_map(|name| catalogue::find(files, name).ok().flatten()) {

@@ -5,7 +5,7 @@ use crate::error::SessionError;
 use crate::loaded::Session;
 use crate::machine::{self, Machine};
 use crate::nodes;
-use crate::options::{Change, Options};
+use crate::options::Options;
 use crate::setup::{Opened, Setup};
 use rustix::thread::{CpuSet, sched_getaffinity};
 use seekwell_model::lab::{Lab, Workload};
@@ -55,8 +55,7 @@ impl Guests {
             return Ok(kernel);
         }
         let cache = self.machine.kernels.as_deref().ok_or(SessionError::NoHome)?;
-        let needed = |set: KernelSet| labs::has_layers(set, lab);
-        let chosen = choose_kernel(cache, self.options.kernel.as_deref(), lab, &needed)?;
+        let chosen = choose_kernel(cache, self.options.kernel.as_deref(), lab)?;
         if self.charge().work != WorkCharge::default() && !chosen.set.has_layers() {
             let build = KernelSet::Layers.build_advice();
             let text = format!("this lab kernel does not charge the work of layers; {build}");
@@ -74,17 +73,17 @@ impl Guests {
         let mut parts = plan.workloads.iter().flat_map(|workload| &workload.parts);
         if !parts.any(|part| matches!(part, WorkloadParams::Command(_))) {
             let text = "--record records workloads of kind \"command\", and the lab has none";
-            return Err(SessionError::Record(text.to_owned()));
+            return Err(SessionError::Unusable(text.to_owned()));
         }
         if self.options.cluster.is_some() {
             let text = "--record records on this machine alone; leave out --on";
-            return Err(SessionError::Record(text.to_owned()));
+            return Err(SessionError::Unusable(text.to_owned()));
         }
         let is_new = std::fs::read_dir(folder).map_or(true, |mut all| all.next().is_none());
         if !is_new {
             let folder = folder.display();
             let text = format!("--record needs a new folder, and {folder} is not empty");
-            return Err(SessionError::Record(text));
+            return Err(SessionError::Unusable(text));
         }
         Ok(())
     }
@@ -132,12 +131,12 @@ impl Setup for Guests {
             |(nth, word): &(usize, &String)| on.iter().take(*nth).any(|one| one == *word);
         if let Some((_, word)) = on.iter().enumerate().find(is_again) {
             let text = format!("--on names {word} twice; give each device once");
-            return Err(SessionError::Device(text));
+            return Err(SessionError::Usage(text));
         }
         match &self.options.model {
             Some(_) if !on.is_empty() => {
                 let text = "--on and --model both replace the lab's devices; give one of them";
-                return Err(SessionError::Device(text.to_owned()));
+                return Err(SessionError::Usage(text.to_owned()));
             }
             None if !on.is_empty() => labs::use_models(lab, &on)?,
             Some(model) => labs::use_model(lab, &self.devices.named(model, Path::new(""))?),
@@ -193,10 +192,6 @@ impl Setup for Guests {
 
     fn declared(&self) -> Vec<(&'static str, String)> {
         vec![("place", "virtual".to_owned()), ("cpu", charge_text(self.charge()))]
-    }
-
-    fn bounds(&self, lab: &Lab) -> Result<Vec<[Change; 2]>, SessionError> {
-        self.devices.bounds(lab)
     }
 
     fn notes(&self) -> Vec<String> {
@@ -256,12 +251,7 @@ impl Setup for Guests {
 
 /// The kernel whose id begins with `id`, or the best kernel of this version: with every
 /// filesystem if one was built.
-fn choose_kernel(
-    cache: &Path,
-    id: Option<&str>,
-    lab: &Lab,
-    needed: &dyn Fn(KernelSet) -> bool,
-) -> Result<Kernel, SessionError> {
+fn choose_kernel(cache: &Path, id: Option<&str>, lab: &Lab) -> Result<Kernel, SessionError> {
     let kernels = kernel::list(cache).map_err(SessionError::Kernels)?;
     if let Some(id) = id {
         let mut named = kernels.into_iter().filter(|kernel| kernel.id.starts_with(id));
@@ -275,7 +265,7 @@ fn choose_kernel(
             ))),
         };
     }
-    kernel::usual(kernels, needed).ok_or_else(|| {
+    kernel::usual(kernels, &|set| labs::has_layers(set, lab)).ok_or_else(|| {
         let set = match lab {
             lab if !labs::has_layers(KernelSet::Full, lab) => KernelSet::Layers,
             lab if labs::reduced_is_enough(lab) => KernelSet::Reduced,
@@ -288,7 +278,10 @@ fn choose_kernel(
 
 fn absolute(path: &Path) -> Result<PathBuf, SessionError> {
     let found = std::path::absolute(path).ok().filter(|path| path.is_file());
-    found.ok_or_else(|| SessionError::Bring(path.to_owned()))
+    found.ok_or_else(|| {
+        let shown = path.display();
+        SessionError::Unusable(format!("--bring {shown}: no such file; give the path of a program"))
+    })
 }
 
 /// Number of CPUs that this process may use, up to a limit.

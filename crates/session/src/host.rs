@@ -1,5 +1,6 @@
 //! The host backend: this machine's kernel, on scratch images and claimed disks.
 
+use crate::devices::backings;
 use crate::effects::{self, Disks, Effects};
 use crate::error::SessionError;
 use crate::loaded::Session;
@@ -14,7 +15,7 @@ use seekwell_host::export;
 use seekwell_host::facts;
 use seekwell_host::guard::{self, Context, Purpose};
 use seekwell_host::image;
-use seekwell_host::refusal::RefusalKind;
+use seekwell_host::refusal::{Refusal, RefusalKind};
 use seekwell_host::sysfs::System;
 use seekwell_host::undo;
 use seekwell_model::backend::Backend;
@@ -55,7 +56,9 @@ impl Host {
         task: &str,
     ) -> Result<(Box<dyn Backend>, SharedDisks), SessionError> {
         if !rustix::process::geteuid().is_root() {
-            return Err(SessionError::NodeNeedsRoot);
+            let text = "a worker on this kernel attaches loop devices, formats and mounts, which needs root; submit \
+                        the run as root";
+            return Err(SessionError::Unusable(text.to_owned()));
         }
         let folder = spool.folder();
         let scratch = options.scratch.clone().unwrap_or_else(|| machine.temporary.clone());
@@ -132,7 +135,11 @@ impl Host {
 impl Setup for Host {
     fn adapt(&mut self, lab: &mut Lab, _directory: &Path) -> Result<(), SessionError> {
         if lab.trial.power_cut > 0 {
-            return Err(SessionError::PowerCut { cuts: lab.trial.power_cut });
+            return Err(SessionError::Unusable(format!(
+                "[trial] power_cut = {}: the host backend cannot cut the power of a disk; run the lab with --place \
+                 virtual, or leave power_cut out",
+                lab.trial.power_cut
+            )));
         }
         // Copies exist of modelled disks alone.
         lab.trial.make_once = false;
@@ -141,9 +148,7 @@ impl Setup for Host {
     }
 
     fn facts(&self, lab: &Lab) -> Result<BackendFacts, SessionError> {
-        let journals = lab.journals.iter().filter_map(|journal| journal.external.as_ref());
-        let backings = lab.devices.iter().map(|device| &device.backing).chain(journals);
-        let disks: Vec<PathBuf> = backings.filter_map(disk).map(Path::to_owned).collect();
+        let disks: Vec<PathBuf> = backings(lab).filter_map(disk).map(Path::to_owned).collect();
         Ok(facts::gather(&self.machine.system, &disks))
     }
 
@@ -166,7 +171,8 @@ impl Setup for Host {
             match checked.err() {
                 // A lab may be planned on another machine than the one that runs it, and by a user
                 // who may not open its disks.
-                Some(refusal) if run_file.is_none() && is_unknown(refusal.kind) => {}
+                Some(Refusal { kind: RefusalKind::Missing | RefusalKind::Unreadable, .. })
+                    if run_file.is_none() => {}
                 Some(refusal) => return Err(refusal.into()),
                 None => {}
             }
@@ -190,7 +196,9 @@ impl Setup for Host {
 
     fn check_start(&self, plan: &Plan, run_file: &Path) -> Result<(), SessionError> {
         if self.options.cluster.is_none() && !rustix::process::geteuid().is_root() {
-            return Err(SessionError::NeedsRoot);
+            let text = "a run on this kernel attaches loop devices, formats and mounts, which needs root; run it \
+                        with sudo";
+            return Err(SessionError::Unusable(text.to_owned()));
         }
         // A disk that is missing or refused needs no plan to be seen.
         self.check_devices(plan, Some(run_file)).map_err(|error| self.by_other_run(error))?;
@@ -241,11 +249,6 @@ impl Setup for Host {
     }
 }
 
-/// Returns true if the refusal only means that this machine does not know the device.
-fn is_unknown(kind: RefusalKind) -> bool {
-    matches!(kind, RefusalKind::Missing | RefusalKind::Unreadable)
-}
-
 /// The path of a disk or partition.
 fn disk(backing: &Backing) -> Option<&Path> {
     match backing {
@@ -292,7 +295,7 @@ fn use_device(
     for of_lab in &mut lab.journals {
         if of_lab.external.is_some() {
             let Some(journal) = journal else {
-                return Err(SessionError::Device(format!(
+                return Err(SessionError::Usage(format!(
                     "journal {} is outside of the filesystem; give --journal-device",
                     of_lab.name
                 )));
@@ -307,7 +310,7 @@ fn use_device(
 fn backing(text: &str) -> Result<Backing, SessionError> {
     let sector = Bytes(512);
     let size = |size: &str| {
-        let wrong = |_| SessionError::Device(format!("'{text}' has no size; write loop:1GiB"));
+        let wrong = |_| SessionError::Usage(format!("'{text}' has no size; write loop:1GiB"));
         size.parse::<Bytes>().map_err(wrong)
     };
     Ok(match text.split_once(':') {
@@ -317,7 +320,7 @@ fn backing(text: &str) -> Result<Backing, SessionError> {
             Backing::Partition { path: PathBuf::from(text) }
         }
         _ if !text.starts_with("/dev/") => {
-            return Err(SessionError::Device(format!(
+            return Err(SessionError::Usage(format!(
                 "'{text}' is not a device; write loop:SIZE, ram:SIZE or a stable path below /dev/disk"
             )));
         }

@@ -37,14 +37,15 @@ pub(crate) fn standing(path: &Path, lab: &Lab, now: &Value) -> Result<Standing, 
 /// Renames a run file to make room for a new run, since it may have taken hours; its new path.
 ///
 /// # Errors
-/// [`SessionError::SetAside`].
+/// When the kernel refuses that.
 pub fn set_aside(path: &Path) -> Result<PathBuf, SessionError> {
     let aside = (1..)
         .map(|number| path.with_extension(format!("before-{number}.seekwell")))
         .find(|aside| !aside.exists())
         .unwrap_or_else(|| path.with_extension("before.seekwell"));
+    let shown = path.display();
     std::fs::rename(path, &aside)
-        .map_err(|source| SessionError::SetAside { path: path.to_owned(), source })?;
+        .map_err(|error| SessionError::Unusable(format!("cannot rename {shown}: {error}")))?;
     Ok(aside)
 }
 

@@ -6,7 +6,6 @@ use crate::machine::Machine;
 use seekwell_device::DeviceFile;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// A session of one process: its machine, and the data loaded once for all of its labs.
 pub struct Session {
@@ -44,8 +43,6 @@ impl Session {
     /// # Errors
     /// When there is no such device, or its file cannot be read or is wrong.
     pub fn device(&self, word: &str) -> Result<DeviceFile, SessionError> {
-        let mut devices = Devices::new(self.devices()?);
-        let name = devices.named(word, Path::new(""))?;
-        devices.find(&name)?.ok_or_else(|| devices.none_named(word))
+        Devices::new(self.devices()?).one(word)
     }
 }

@@ -3,7 +3,7 @@
 use seekwell_cluster::Programs;
 use seekwell_host::sysfs::System;
 use seekwell_host::undo;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Facts about the machine and the own process that a session needs. Rooms below the command line do
 /// not read the environment, so the caller fills this in.
@@ -66,9 +66,5 @@ impl Machine {
 }
 
 pub(crate) fn find(folders: &[PathBuf], name: &str) -> Option<PathBuf> {
-    folders.iter().map(|folder| folder.join(name)).find(|path: &PathBuf| is_program(path))
-}
-
-fn is_program(path: &Path) -> bool {
-    path.is_file()
+    folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file())
 }

@@ -10,9 +10,8 @@ use std::collections::BTreeMap;
 mod tests;
 
 /// Marks, and the keys of a lab that remove them.
-const KEYS: [(WarningCode, &str); 6] = [
+const KEYS: [(WarningCode, &str); 5] = [
     (WarningCode::ServedFromCache, "`cache` or the amount of data in [[workload]]"),
-    (WarningCode::NotSteady, "`time` or `steady` in [[workload]]"),
     (WarningCode::LowFidelity, "`trace` or `only` in [[workload]]"),
     (WarningCode::ImageChanged, "`directory` in [[device]]"),
     (WarningCode::FsckDamage, "`type` in [[filesystem]]"),

@@ -108,7 +108,8 @@ pub(crate) fn cluster(
     if let Workers::Slurm { options, .. } = &on.workers
         && let Some(option) = Slurm::set_by_us(options)
     {
-        return Err(SessionError::Sbatch { option: option.to_owned() });
+        let text = format!("--sbatch {option}: Seekwell sets this option itself; leave it out");
+        return Err(SessionError::Usage(text));
     }
     let settings = Settings::of(options);
     let unit = settings.unit();

@@ -12,7 +12,10 @@ mod tests;
 pub(crate) fn set(lab: &mut Lab, prices: &[Price]) -> Result<(), SessionError> {
     for (nth, price) in prices.iter().enumerate() {
         if prices.iter().take(nth).any(|earlier| earlier.device == price.device) {
-            return Err(SessionError::PricedTwice { price: price.clone() });
+            return Err(SessionError::Unusable(format!(
+                "--price {price}: '{}' has a price already; give each device one",
+                price.device
+            )));
         }
         let mut is_there = false;
         for device in &mut lab.devices {
@@ -27,10 +30,11 @@ pub(crate) fn set(lab: &mut Lab, prices: &[Price]) -> Result<(), SessionError> {
             let mut names: Vec<&str> =
                 lab.devices.iter().map(|device| device.base.as_str()).collect();
             names.dedup();
-            return Err(SessionError::PricedDevice {
-                price: price.clone(),
-                known: names.join(", "),
-            });
+            return Err(SessionError::Unusable(format!(
+                "--price {price}: the lab has no device '{}'; its devices are {}",
+                price.device,
+                names.join(", ")
+            )));
         }
     }
     Ok(())

@@ -116,7 +116,11 @@ impl Recording {
 }
 
 /// The plan of a load, with one sync for so many.
-fn plan(trace: &Trace, params: &ReplayParams, sync_every: u32) -> Result<Plan, ReplayError> {
+pub(crate) fn plan(
+    trace: &Trace,
+    params: &ReplayParams,
+    sync_every: u32,
+) -> Result<Plan, ReplayError> {
     let choice = Choice { only: params.only.clone(), sync_every, ..Choice::default() };
     seekwell_replay::plan(trace, &choice)
 }

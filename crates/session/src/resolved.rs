@@ -30,15 +30,19 @@ impl LabText<'static> {
     /// Reads a lab file, up to the largest size of a lab.
     ///
     /// # Errors
-    /// [`SessionError::ReadLab`].
+    /// When it cannot be read.
     pub fn read(path: &Path) -> Result<Self, SessionError> {
-        let wrong = |source| SessionError::ReadLab { path: path.to_owned(), source };
+        let name = path.display().to_string();
+        let wrong = |error| {
+            let text = format!("cannot read the lab {name}: {error}; give the path of a TOML file");
+            SessionError::Unusable(text)
+        };
         let mut bytes = Vec::new();
         let file = seekwell_trust::open_or_pipe(path).map_err(wrong)?;
         // One byte more than is allowed, so that the reader sees that it is too much.
         file.take(MAX_LAB_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(wrong)?;
         let directory = path.parent().unwrap_or(Path::new("")).to_owned();
-        Ok(Self { name: path.display().to_string(), bytes: Cow::Owned(bytes), directory })
+        Ok(Self { name, bytes: Cow::Owned(bytes), directory })
     }
 }
 
@@ -95,8 +99,8 @@ impl Session {
         let mut plan = file.plan()?;
         // Prices are part of a lab: others than those of the run make it another one.
         prices::set(&mut plan.lab, &options.prices)?;
-        let lists = self.machine().undo();
-        Ok(Planned::new(plan, backend, options.clone(), Vec::new(), lists))
+        let (options, lists) = (options.clone(), self.machine().undo());
+        Ok(Planned { plan, backend, options, draws_seed: false, notes: Vec::new(), lists })
     }
 }
 
@@ -152,14 +156,14 @@ impl Resolved {
         let kept = self.kept.filter(|_| plan.left_out.iter().any(lacks_kernel));
         let notes = kept.iter().map(|kept| of_kept(kept)).collect();
         let draws_seed = !self.file.gives_seed();
-        let planned = Planned::new(plan, self.backend, self.options, notes, self.lists);
-        Ok(if draws_seed { planned.drawing_seed() } else { planned })
+        let Self { backend, options, lists, .. } = self;
+        Ok(Planned { plan, backend, options, draws_seed, notes, lists })
     }
 
     /// Removes the workloads that the backend cannot run, and gives the reasons.
     ///
     /// # Errors
-    /// [`SessionError::NothingRuns`] when none is left.
+    /// When none is left.
     fn leave_out(&self, expansion: &mut Expansion) -> Result<(), SessionError> {
         for (index, workload) in self.file.lab.workloads.iter().enumerate() {
             let Some(reason) = self.backend.cannot_run(workload) else { continue };
@@ -167,7 +171,9 @@ impl Resolved {
             expansion.candidates.retain(|candidate| candidate.workload as usize != index);
             let count = (before - expansion.candidates.len()) as u64;
             if count > 0 && expansion.candidates.is_empty() {
-                return Err(SessionError::NothingRuns { what: workload.name.clone(), reason });
+                let name = &workload.name;
+                let text = format!("no trial can run, workload {name}: {reason}");
+                return Err(SessionError::Unusable(text));
             }
             expansion.left_out.push(LeftOut { what: workload.name.clone(), reason, count });
         }

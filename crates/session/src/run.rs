@@ -3,7 +3,7 @@
 use crate::effects::Effects;
 use crate::error::SessionError;
 use crate::kept::{self, Standing};
-use crate::options::{Change, More, Options};
+use crate::options::{More, Options};
 use crate::replay_check::{self, Bounds};
 use crate::setup::{Opened, Setup};
 use seekwell_cluster::ClusterError;
@@ -26,32 +26,17 @@ const OPTIONS: &str = "options";
 
 /// A plan and the backend that is set up for it. Nothing has been touched yet.
 pub struct Planned {
-    plan: Plan,
-    backend: Box<dyn Setup>,
-    options: Options,
-    /// True if the run draws its seed, because the lab sets none.
-    draws_seed: bool,
-    notes: Vec<String>,
+    pub(crate) plan: Plan,
+    pub(crate) backend: Box<dyn Setup>,
+    pub(crate) options: Options,
+    /// True if the run draws its seed when it is created, because the lab sets none.
+    pub(crate) draws_seed: bool,
+    pub(crate) notes: Vec<String>,
     /// Folder of the undo lists.
-    lists: PathBuf,
+    pub(crate) lists: PathBuf,
 }
 
 impl Planned {
-    pub(crate) fn new(
-        plan: Plan,
-        backend: Box<dyn Setup>,
-        options: Options,
-        notes: Vec<String>,
-        lists: PathBuf,
-    ) -> Self {
-        Self { plan, backend, options, draws_seed: false, notes, lists }
-    }
-
-    /// The same, with a seed that is drawn when the run is created.
-    pub(crate) fn drawing_seed(self) -> Self {
-        Self { draws_seed: true, ..self }
-    }
-
     /// The plan.
     #[must_use]
     pub fn plan(&self) -> &Plan {
@@ -80,15 +65,6 @@ impl Planned {
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         [self.backend.notes(), self.notes.clone()].concat()
-    }
-
-    /// Both bounds of every number of the plan's modelled devices that is a range: a run with `--set` of each
-    /// shows what the range can change.
-    ///
-    /// # Errors
-    /// When the lab names a device that is not there.
-    pub fn bounds(&self) -> Result<Vec<[Change; 2]>, SessionError> {
-        self.backend.bounds(&self.plan.lab)
     }
 
     /// Checks that every disk of the plan may be written, as far as that can be known before a run.
@@ -144,7 +120,7 @@ impl Planned {
         let trial = order::round_order(self.plan.lab.seed, self.plan.candidates.len() as u32, 0)
             .first()
             .copied()
-            .ok_or(SessionError::NoTrial)?;
+            .ok_or_else(|| SessionError::Unusable("the lab has no trials to run".to_owned()))?;
         let ran = backend.run(&self.plan, &trial, &mut |_| {});
         // Its record is not kept: nothing of it has to wait for that.
         let settled = backend.settled();
@@ -237,7 +213,13 @@ fn drawn_seed() -> u64 {
 
 fn same_lab(path: &Path, lab: &Lab) -> Result<Plan, SessionError> {
     let plan = RunFile::open(path)?.plan()?;
-    if plan.lab == *lab { Ok(plan) } else { Err(SessionError::OtherLab { path: path.to_owned() }) }
+    if plan.lab == *lab {
+        return Ok(plan);
+    }
+    Err(SessionError::Unusable(format!(
+        "the lab is not the one that {} was started with; resume without naming a lab, or start a new run with -o",
+        path.display()
+    )))
 }
 
 /// An active run: backend and run file are open.
@@ -272,10 +254,7 @@ pub struct Done {
 }
 
 /// A run that ended as it should: its verdict, and why it could have no more rounds.
-struct Judged {
-    verdict: Verdict,
-    no_more: Option<NoMore>,
-}
+type Judged = (Verdict, Option<NoMore>);
 
 struct KeepInFile<'a>(&'a mut RunFile);
 
@@ -332,7 +311,7 @@ impl Run {
         // Only now: a setting that stays changed must not cost the verdict of hours.
         put_back.map_err(SessionError::PutBack)?;
         Ok(match judged {
-            Some(Judged { verdict, no_more }) => {
+            Some((verdict, no_more)) => {
                 Finished::Complete(Box::new(Done { file: self.file, verdict, no_more }))
             }
             None => Finished::Stopped(self.file.path().to_owned()),
@@ -378,16 +357,13 @@ impl Run {
             if ended == Ended::Stopped {
                 return Ok(None);
             }
-            if ended == Ended::AllMarked {
-                return Ok(Some(Judged { verdict, no_more: None }));
-            }
             let is_enough =
                 |more: More| more.until_decided && verdict.kind != VerdictKind::Unresolved;
-            if self.more.is_none_or(is_enough) {
-                return Ok(Some(Judged { verdict, no_more: None }));
+            if ended == Ended::AllMarked || self.more.is_none_or(is_enough) {
+                return Ok(Some((verdict, None)));
             }
             if let Err(no_more) = prolong::prolong(&mut self.plan, &self.kept, &verdict) {
-                return Ok(Some(Judged { verdict, no_more: Some(no_more) }));
+                return Ok(Some((verdict, Some(no_more))));
             }
             self.file.replace_plan(&self.plan)?;
         }

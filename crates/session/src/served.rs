@@ -109,10 +109,7 @@ fn disk(word: &str, seed: u64, scratch: &Path) -> Result<Disk, ServingError> {
         Box::new(Instant::new(FLOOR_SECTORS))
     } else {
         let shipped = seekwell_device::catalogue().map_err(SessionError::Catalogue)?;
-        let mut devices = Devices::new(&shipped);
-        let name = devices.named(word, Path::new(""))?;
-        let file = devices.find(&name)?.ok_or_else(|| devices.none_named(word))?;
-        build(&file, seed)
+        build(&Devices::new(&shipped).one(word)?, seed)
     };
     let keeping = Keeping { memory_bytes: MEMORY_BYTES, directory: scratch.to_owned() };
     let content = Content::new(model.geometry().sectors_512, keeping);

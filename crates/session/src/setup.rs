@@ -1,7 +1,6 @@
 //! A backend that is configured, and one that is open.
 
 use crate::error::SessionError;
-use crate::options::Change;
 use seekwell_model::backend::Backend;
 use seekwell_model::lab::{Lab, Workload};
 use seekwell_model::plan::{BackendFacts, Plan};
@@ -55,14 +54,6 @@ pub trait Setup {
     /// # Errors
     /// When it cannot be determined.
     fn environment(&self, lab: &Lab) -> Result<serde_json::Value, SessionError>;
-
-    /// Both bounds of every number of the lab's devices that no source and no probe determines.
-    ///
-    /// # Errors
-    /// When the lab names a device that is not there.
-    fn bounds(&self, _lab: &Lab) -> Result<Vec<[Change; 2]>, SessionError> {
-        Ok(Vec::new())
-    }
 
     /// Checks that every device of the plan may be written.
     ///

@@ -2,6 +2,7 @@
 //! mkfs and come once per trial.
 
 use crate::error::SessionError;
+use crate::replay_check::plan;
 use seekwell_host::confine::{Reach, read_confined};
 use seekwell_model::lab::Lab;
 use seekwell_model::units::Bytes;
@@ -17,8 +18,8 @@ const LARGEST_SECTOR: u32 = 4096;
 /// size the lab tells.
 ///
 /// # Errors
-/// [`SessionError::Trace`] for a trace that is missing, damaged or too long, and
-/// [`SessionError::TraceRoom`] for files larger than a device.
+/// [`SessionError::Trace`] for a trace that is missing, damaged or too long, and [`SessionError::Usage`] for files
+/// larger than a device.
 pub(crate) fn check(lab: &Lab) -> Result<(), SessionError> {
     let mut seen: Vec<&ReplayParams> = Vec::new();
     for workload in &lab.workloads {
@@ -67,10 +68,8 @@ fn check_requests(
 }
 
 fn planned(replay: &ReplayParams) -> Result<Plan, ReplayError> {
-    let sync_every = replay.sync_every;
-    let choice = Choice { only: replay.only.clone(), sync_every, ..Choice::default() };
     read_confined(&Reach::default().reading_trace(&replay.trace), || {
-        seekwell_replay::plan(&Trace::open(&replay.trace)?, &choice)
+        plan(&Trace::open(&replay.trace)?, replay, replay.sync_every)
     })
 }
 
@@ -81,12 +80,12 @@ fn check_room(lab: &Lab, workload: &str, plan: &Plan) -> Result<(), SessionError
         (size.0 < needed).then_some((device, size))
     });
     let Some((device, size)) = small else { return Ok(()) };
-    Err(SessionError::TraceRoom {
-        workload: workload.to_owned(),
-        needed: Bytes(needed.next_multiple_of(1 << 20)),
-        device: device.name.clone(),
-        size,
-    })
+    Err(SessionError::Usage(format!(
+        "workload {workload}: the files of the trace need {}, device {} has {size}; use a larger device, or limit the \
+         replay with only",
+        Bytes(needed.next_multiple_of(1 << 20)),
+        device.name
+    )))
 }
 
 /// The plan of a trace and the folder that it is limited to: without a choice the one that capture

@@ -198,7 +198,7 @@ impl<'a> Tuning<'a> {
         }
         let judge = lab.entry("judge").or_insert_with(|| Value::Table(Table::new()));
         if let Value::Table(judge) = judge {
-            for key in ["budget", "method", "control"] {
+            for key in ["budget", "method"] {
                 judge.remove(key);
             }
             judge.insert("rounds".into(), 6.into());
@@ -237,6 +237,12 @@ impl<'a> Tuning<'a> {
         self.spaces.iter().map(|one| one.filesystem.name)
     }
 
+    /// The space of each filesystem; its levels are those of [`Self::measure`].
+    #[must_use]
+    pub fn spaces(&self) -> Vec<Space> {
+        self.spaces.iter().map(Searched::space).collect()
+    }
+
     /// Searches with at most `most` trials; `progress` hears how many are done, and the label of the best so far.
     ///
     /// # Errors
@@ -247,7 +253,7 @@ impl<'a> Tuning<'a> {
         stop: &Arc<AtomicBool>,
         progress: &mut dyn FnMut(usize, &str),
     ) -> Result<Tuned, SessionError> {
-        let spaces: Vec<Space> = self.spaces.iter().map(Searched::space).collect();
+        let spaces = self.spaces();
         let defaults = self.defaults(stop)?;
         let spread = spread(&defaults);
         let rounds = if spread > WORTH { ROUNDS } else { 1 };
@@ -303,7 +309,7 @@ impl<'a> Tuning<'a> {
     ///
     /// # Errors
     /// When a guest fails, or the search is interrupted.
-    fn measure(
+    pub fn measure(
         &self,
         points: &[Point],
         rounds: u32,

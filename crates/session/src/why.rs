@@ -92,7 +92,12 @@ impl Planned {
             let path = asked.path.to_owned();
             return Err(SessionError::OtherMachine { path, difference });
         }
-        let no_verdict = || SessionError::NoVerdict { path: asked.path.to_owned() };
+        let no_verdict = || {
+            let path = asked.path.display();
+            SessionError::Unusable(format!(
+                "{path} has no verdict yet; finish the run first: seekwell run --resume -o {path}"
+            ))
+        };
         let verdict = file.verdict()?.ok_or_else(no_verdict)?;
         let plan = file.plan()?;
         let pair = match asked.pair {

@@ -74,7 +74,10 @@ impl Session {
         guests.recall(&work.environment, folder)?;
         let Opened { backend, environment, .. } = guests.open(&work.plan, folder)?;
         match kept::difference(&work.environment, &environment) {
-            Some(difference) => Err(SessionError::OtherNode { difference }),
+            Some(difference) => Err(SessionError::Unusable(format!(
+                "this node differs from the machine of the run: {difference}; install the same packages, the same \
+                 seekwell and the same lab kernel on both"
+            ))),
             None => Ok(backend),
         }
     }

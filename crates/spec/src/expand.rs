@@ -52,7 +52,7 @@ pub fn expand(file: &LabFile, facts: &BackendFacts) -> Result<Expansion, Diagnos
 fn expansion(file: &LabFile, facts: &BackendFacts) -> Result<Expansion, Problem> {
     let lab = &file.lab;
     let schedulers = schedulers(lab, facts)?;
-    let axes = Axes { lab, schedulers: &schedulers };
+    let axes = Axes::new(lab, &schedulers);
     check_size(file, &axes)?;
     check_metric(file)?;
     let rules = Rules::new(&axes, facts);
@@ -104,9 +104,6 @@ fn schedulers(lab: &Lab, facts: &BackendFacts) -> Result<Vec<Scheduler>, Problem
 
 /// Refuses what would take hours to plan and years to run, before any of it is made.
 fn check_size(file: &LabFile, axes: &Axes<'_>) -> Result<(), Problem> {
-    let count = |selection: &Selection| {
-        selection.iter().fold(1_u64, |product, axis| product.saturating_mul(axis.len() as u64))
-    };
     let whole = if file.lab.stacks_only { 0 } else { count(&axes.whole()) };
     let named = file.lab.stacks.iter().map(|named| count(&axes.select(named)));
     let candidates = named.fold(whole, u64::saturating_add);
@@ -156,24 +153,30 @@ type Selection = [Vec<usize>; 7];
 struct Axes<'a> {
     lab: &'a Lab,
     schedulers: &'a [Scheduler],
+    /// Names of the values of each axis, in the order of [`Combination`].
+    names: [Vec<&'a str>; 7],
 }
 
-impl Axes<'_> {
+impl<'a> Axes<'a> {
+    fn new(lab: &'a Lab, schedulers: &'a [Scheduler]) -> Self {
+        let names = [
+            lab.devices.iter().map(|one| one.name.as_str()).collect(),
+            lab.layers.iter().map(|one| one.name.as_str()).collect(),
+            lab.journals.iter().map(|one| one.name.as_str()).collect(),
+            lab.filesystems.iter().map(|one| one.name.as_str()).collect(),
+            schedulers.iter().map(|one| one.name.as_str()).collect(),
+            lab.memories.iter().map(|one| one.name.as_str()).collect(),
+            lab.workloads.iter().map(|one| one.name.as_str()).collect(),
+        ];
+        Self { lab, schedulers, names }
+    }
+
     fn whole(&self) -> Selection {
         self.lengths().map(|length| (0..length).collect())
     }
 
     fn lengths(&self) -> [usize; 7] {
-        let lab = self.lab;
-        [
-            lab.devices.len(),
-            lab.layers.len(),
-            lab.journals.len(),
-            lab.filesystems.len(),
-            self.schedulers.len(),
-            lab.memories.len(),
-            lab.workloads.len(),
-        ]
+        self.names.each_ref().map(Vec::len)
     }
 
     /// For the message about too many: `10 devices × 3 journals …`.
@@ -188,66 +191,45 @@ impl Axes<'_> {
 
     /// The values that a match names.
     fn select(&self, wanted: &Match) -> Selection {
-        fn pick<T>(
-            values: &[T],
-            name: Option<&String>,
-            is: impl Fn(&T, &str) -> bool,
-        ) -> Vec<usize> {
-            let hit = |value: &T| name.is_none_or(|name| is(value, name));
-            (0..values.len()).filter(|index| hit(&values[*index])).collect()
-        }
-        let lab = self.lab;
-        [
-            pick(&lab.devices, wanted.device.as_ref(), device_matches),
-            pick(&lab.layers, wanted.layer.as_ref(), |value, name| value.name == name),
-            pick(&lab.journals, wanted.journal.as_ref(), |value, name| value.name == name),
-            pick(&lab.filesystems, wanted.filesystem.as_ref(), |value, name| value.name == name),
-            pick(self.schedulers, wanted.scheduler.as_ref(), |value, name| value.name == name),
-            pick(&lab.memories, wanted.memory.as_ref(), |value, name| value.name == name),
-            pick(&lab.workloads, wanted.workload.as_ref(), |value, name| value.name == name),
-        ]
+        let wanted = [
+            &wanted.device, &wanted.layer, &wanted.journal, &wanted.filesystem, &wanted.scheduler,
+            &wanted.memory, &wanted.workload,
+        ];
+        std::array::from_fn(|axis| {
+            let names = &self.names[axis];
+            let is = |index: usize, name: &str| match axis {
+                0 => device_matches(&self.lab.devices[index], name),
+                _ => names[index] == name,
+            };
+            let hit = |index: &usize| wanted[axis].as_ref().is_none_or(|name| is(*index, name));
+            (0..names.len()).filter(hit).collect()
+        })
     }
 
     /// Names on the axes that have more than one value.
     fn label(&self, at: &Combination) -> String {
-        let lab = self.lab;
-        let names = [
-            (lab.devices.len(), &lab.devices[at.device].name),
-            (lab.layers.len(), &lab.layers[at.layer].name),
-            (lab.journals.len(), &lab.journals[at.journal].name),
-            (lab.filesystems.len(), &lab.filesystems[at.filesystem].name),
-            (self.schedulers.len(), &self.schedulers[at.scheduler].name),
-            (lab.memories.len(), &lab.memories[at.memory].name),
-        ];
-        let several = names.iter().filter(|(length, _)| *length > 1);
-        let label = several.map(|(_, name)| name.as_str()).collect::<Vec<_>>().join("/");
+        // Workloads are no part of a stack.
+        let axes = self.names.iter().zip(indices(at)).take(6);
+        let several = axes.filter(|(names, _)| names.len() > 1);
+        let label = several.map(|(names, index)| names[index]).collect::<Vec<_>>().join("/");
         if label.is_empty() { "default".to_owned() } else { label }
     }
 }
 
+fn count(selection: &Selection) -> u64 {
+    selection.iter().fold(1, |product, axis| product.saturating_mul(axis.len() as u64))
+}
+
 /// All combinations of a selection, the last axis fastest.
 fn combinations(selection: &Selection) -> impl Iterator<Item = Combination> + '_ {
-    let [devices, layers, journals, filesystems, schedulers, memories, workloads] = selection;
-    devices.iter().flat_map(move |&device| {
-        layers.iter().flat_map(move |&layer| {
-            journals.iter().flat_map(move |&journal| {
-                filesystems.iter().flat_map(move |&filesystem| {
-                    schedulers.iter().flat_map(move |&scheduler| {
-                        memories.iter().flat_map(move |&memory| {
-                            workloads.iter().map(move |&workload| Combination {
-                                device,
-                                layer,
-                                journal,
-                                filesystem,
-                                scheduler,
-                                memory,
-                                workload,
-                            })
-                        })
-                    })
-                })
-            })
-        })
+    (0..count(selection)).map(move |number| {
+        let (mut rest, mut at) = (number as usize, [0; 7]);
+        for (index, axis) in at.iter_mut().zip(selection).rev() {
+            *index = axis[rest % axis.len()];
+            rest /= axis.len();
+        }
+        let [device, layer, journal, filesystem, scheduler, memory, workload] = at;
+        Combination { device, layer, journal, filesystem, scheduler, memory, workload }
     })
 }
 
@@ -504,21 +486,22 @@ impl<'a> Product<'a> {
     /// Values that nothing uses: not wrong, but probably not meant. What an `[[exclude]]` names, and
     /// schedulers that the kernel does not offer, are reported where they are left out.
     fn unused_values(&self) -> Vec<Warning> {
-        let lab = self.axes.lab;
-        let mut names: Vec<(&str, &str)> = Vec::new();
-        names.extend(self.unused(0).map(|at| ("device", lab.devices[at].name.as_str())));
-        let here = |at: &usize| self.rules.layers[*at].is_none();
-        names.extend(self.unused(1).filter(here).map(|at| ("layer", lab.layers[at].name.as_str())));
-        names.extend(self.unused(2).map(|at| ("journal", lab.journals[at].name.as_str())));
-        let here = |at: &usize| self.rules.filesystems[*at].is_none();
-        let filesystems = self.unused(3).filter(here);
-        names.extend(filesystems.map(|at| ("filesystem", lab.filesystems[at].name.as_str())));
-        names.extend(self.unused(5).map(|at| ("memory limit", lab.memories[at].name.as_str())));
-        names.extend(self.unused(6).map(|at| ("workload", lab.workloads[at].name.as_str())));
-        let warning = |(word, name): &(&str, &str)| {
-            Warning::new(WarningCode::UnusedValue, format!("no stack uses {word} \"{name}\""))
-        };
-        names.iter().map(warning).collect()
+        let words =
+            ["device", "layer", "journal", "filesystem", "scheduler", "memory limit", "workload"];
+        let mut warnings = Vec::new();
+        for (axis, word) in words.into_iter().enumerate() {
+            let is_meant = |at: &usize| match axis {
+                1 => self.rules.layers[*at].is_none(),
+                3 => self.rules.filesystems[*at].is_none(),
+                4 => false,
+                _ => true,
+            };
+            warnings.extend(self.unused(axis).filter(is_meant).map(|at| {
+                let text = format!("no stack uses {word} \"{}\"", self.axes.names[axis][at]);
+                Warning::new(WarningCode::UnusedValue, text)
+            }));
+        }
+        warnings
     }
 
     /// Unused values of an axis, by its place in [`Combination`].

@@ -256,7 +256,7 @@ fn workloads(text: &mut String) {
         "A workload is a sequence of steps; a measured one is judged as `STEP.METRIC`. Every step \
          reports {}; a step that writes also reports {}, and one that has a modelled device for itself \
          {} (the first three of a disk, the others of flash). In every trial on a filesystem the steps {} \
-         are timed as well (`fsck`, `mount_torn` and `fsck_torn` where `[trial]` asks for them), and `mkfs` and `umount` report \
+         are timed as well (`fsck` where `[trial]` asks for it), and `mkfs` and `umount` report \
          `elapsed_durable`.\n",
         code_list(COMMON_METRICS),
         code_list(WRITING_METRICS),
@@ -297,8 +297,7 @@ fn workload(text: &mut String, kind: &WorkloadKind, known: &mut Known) {
 fn all_steps(kind: &WorkloadKind) -> Vec<(&'static str, StepOutline)> {
     let mut defaults = Values::default();
     for field in kind.fields {
-        let entry = Entry { field: *field, form: Form::One, why: "" };
-        if let Some(value) = crate::walk::default_value(&entry) {
+        if let Some(value) = field.default_value() {
             defaults.set(field.name, value);
         } else if field.required || field.name == "prepare" {
             defaults.set(field.name, Value::Text("…".to_owned()));

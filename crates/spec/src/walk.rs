@@ -11,7 +11,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 pub use kinds::nearest;
-pub(crate) use kinds::{default_value, describe, grouped, quote_list};
+pub(crate) use kinds::{describe, grouped, quote_list};
 pub use unknown::owner_of_key;
 
 /// The position of an entry.

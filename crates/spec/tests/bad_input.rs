@@ -163,7 +163,10 @@ fn read_and_expand(bytes: &[u8]) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: seekwell_testing::cases(400, 2_000),
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn any_bytes_give_a_lab_or_a_message(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {

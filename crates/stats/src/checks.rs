@@ -1,4 +1,4 @@
-//! Checks for effects that disturb a measurement: drift, order, carry-over, dependence, covariates.
+//! Checks for effects that disturb a measurement: drift, order, carry-over, dependence.
 //!
 //! All checks use the residuals of the logarithms after removing "stack + round". Rounds in random
 //! order keep these effects out of the comparison. The checks report them all the same, because they
@@ -32,8 +32,8 @@ pub struct Trial {
 /// A steady change with something that can be counted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trend {
-    /// Factor on the metric over the whole range seen (first round to last, first place to last,
-    /// lowest covariate to highest), with its interval at 95 %.
+    /// Factor on the metric over the whole range seen (first round to last, first place to last),
+    /// with its interval at 95 %.
     pub change: Interval,
     /// Chance of a trend this strong without any.
     pub p: f64,
@@ -93,22 +93,6 @@ pub fn check(trials: &[Trial]) -> Checks {
         carry_over: carry_over(&trials, &base),
         dependence_p: von_neumann(&base.residuals),
     }
-}
-
-/// Change of the metric with a covariate measured in each trial, such as the device's temperature,
-/// after removing stack and round. `None` with too few trials, or if the covariate does not vary inside
-/// rounds.
-#[must_use]
-pub fn covariate(trials: &[Trial], covariate: &[Option<f64>]) -> Option<Trend> {
-    let with: Vec<(Trial, f64)> = trials
-        .iter()
-        .zip(covariate)
-        .filter_map(|(trial, x)| Some((*trial, x.filter(|x| x.is_finite())?)))
-        .filter(|(trial, _)| trial.value > 0.0 && trial.value.is_finite())
-        .collect();
-    let trials: Vec<Trial> = with.iter().map(|(trial, _)| *trial).collect();
-    let values: Vec<f64> = with.iter().map(|(_, x)| *x).collect();
-    trend(&Base::new(&trials)?, &values)
 }
 
 fn usable(trials: &[Trial]) -> Vec<Trial> {

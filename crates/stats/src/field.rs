@@ -176,8 +176,7 @@ impl Field {
     /// Trials of a stack that were run, and those of them that failed; doubtful ones did not.
     #[must_use]
     pub fn run_and_failed(&self, stack: usize) -> (usize, usize) {
-        let count = |wanted: fn(&&Observed) -> bool| self.logs[stack].iter().filter(wanted).count();
-        (count(|cell| **cell != Observed::NotRun), count(|cell| **cell == Observed::Failed))
+        run_and_failed(&self.logs[stack])
     }
 
     /// Trials of a stack with a value that counts.
@@ -284,6 +283,12 @@ impl Field {
         let prior = VariancePrior::of(&own, alike)?;
         Some(VariancePrior { weight: prior.weight.min(MOST_BORROWED), ..prior })
     }
+}
+
+/// Trials that were run, and those of them that failed.
+pub(crate) fn run_and_failed(trials: &[Observed]) -> (usize, usize) {
+    let count = |wanted: fn(&&Observed) -> bool| trials.iter().filter(wanted).count();
+    (count(|cell| **cell != Observed::NotRun), count(|cell| **cell == Observed::Failed))
 }
 
 impl Proven {

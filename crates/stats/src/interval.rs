@@ -38,7 +38,9 @@ pub fn mean_interval(values: &[f64], error: f64) -> Option<Interval> {
     if spread == 0.0 {
         return Some(Interval { low: centre, centre, high: centre });
     }
-    let (mut low, mut high) = student_t(centre, spread, values.len(), error);
+    let n = values.len() as f64;
+    let reach = t_quantile_upper(0.5 * error, n - 1.0) * spread / n.sqrt();
+    let (mut low, mut high) = (centre - reach, centre + reach);
     if values.len() >= BOOTSTRAP_FROM
         && let Some((bca_low, bca_high)) = bca(values, error)
     {
@@ -80,13 +82,6 @@ impl Interval {
     pub fn contains(&self, value: f64) -> bool {
         self.low <= value && value <= self.high
     }
-}
-
-/// Ends of Student's t interval.
-fn student_t(centre: f64, spread: f64, count: usize, error: f64) -> (f64, f64) {
-    let n = count as f64;
-    let reach = t_quantile_upper(0.5 * error, n - 1.0) * spread / n.sqrt();
-    (centre - reach, centre + reach)
 }
 
 /// Ends of the BCa bootstrap interval of the mean (Efron 1987). The distribution of resampled

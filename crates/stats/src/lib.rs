@@ -1,4 +1,4 @@
-//! Statistics of Seekwell: histograms, intervals, paired comparison, steady state and racing.
+//! Statistics of Seekwell: histograms, intervals, paired comparison and racing.
 //!
 //! For: turning samples into numbers that carry an interval, and into a decision about what to
 //! measure next. Everything is a pure function of its arguments; where chance is needed (orders,
@@ -48,7 +48,6 @@ pub mod search;
 pub mod serial;
 pub mod shrink;
 pub mod special;
-pub mod steady;
 pub mod typical;
 
 pub use histogram::{Histogram, HistogramError};

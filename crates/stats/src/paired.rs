@@ -384,10 +384,15 @@ fn check(values: &[Vec<Observed>], question: &Question) -> Result<(), PairedErro
     }
 }
 
-/// Returns true if so many trials of a stack failed that it cannot be chosen: at least three, and at
-/// least three quarters of all. With fewer failures it stays a candidate, perhaps the best one.
+/// Returns true if so many trials of a stack failed that it cannot be chosen. With fewer failures it stays
+/// a candidate, perhaps the best one.
 fn is_failing(field: &Field, stack: usize) -> bool {
     let (run, failed) = field.run_and_failed(stack);
+    fails_mostly(run, failed)
+}
+
+/// Returns true if three trials failed at least, and three quarters of those that were run.
+pub(crate) fn fails_mostly(run: usize, failed: usize) -> bool {
     failed >= 3 && 4 * failed >= 3 * run
 }
 

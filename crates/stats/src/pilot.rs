@@ -69,7 +69,7 @@ pub fn evaluate(design: &Design, trials: &[PilotTrial]) -> Pilot {
 /// Trials of the screen by their round sizes, as the race will run them.
 #[must_use]
 pub fn screen_rounds(stacks: usize, config: &RaceConfig) -> Vec<usize> {
-    let mut left = stacks - usize::from(config.control.is_some()).min(stacks);
+    let mut left = stacks;
     let mut rounds = Vec::new();
     while left > config.finalists {
         for _ in 0..crate::race::rounds_per_cut(stacks, left) {

@@ -49,10 +49,6 @@ pub struct RaceConfig {
     pub ineligible: Vec<usize>,
     /// Standard deviation of a single trial's logarithm, from a pilot.
     pub known_spread: Option<f64>,
-    /// Two indices of the same stack, to test the laboratory itself. Both run in
-    /// every round of the final; the second is never ranked. When they separate, the verdict is
-    /// withdrawn.
-    pub control: Option<[usize; 2]>,
 }
 
 impl RaceConfig {
@@ -67,7 +63,6 @@ impl RaceConfig {
             ended: None,
             ineligible: Vec::new(),
             known_spread: None,
-            control: None,
         }
     }
 
@@ -157,18 +152,6 @@ pub struct Dropped {
     pub reason: DropReason,
 }
 
-/// The A/A control.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Control {
-    /// Ratio of the two indices of the same stack, with its interval at 99 %, divided among the
-    /// looks.
-    pub ratio: Interval,
-    /// True if the interval excludes equality.
-    pub separated: bool,
-    /// Rounds behind it.
-    pub rounds: usize,
-}
-
 /// Findings of a race so far.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
@@ -186,8 +169,6 @@ pub struct Outcome {
     /// Upper estimate of the chance that a stack better than the best guess by more than the tie
     /// width was dropped in the screen. The certificate is about the finalists; this is the rest.
     pub screening_risk: f64,
-    /// The A/A control, once both its stacks have enough rounds.
-    pub control: Option<Control>,
     /// Rounds run in both stages.
     pub rounds: usize,
     /// Trials asked for in both stages.
@@ -239,7 +220,7 @@ impl Race {
     /// # Errors
     /// When the configuration makes no sense.
     pub fn new(design: Design, config: RaceConfig) -> Result<Self, RaceError> {
-        check(&design, &config)?;
+        check(&config)?;
         let screen = Screen::new(design, &config);
         let mut race = Self {
             config,
@@ -261,7 +242,7 @@ impl Race {
             return None;
         }
         let (is_final, mut stacks) = match &self.finals {
-            Some(finals) => (true, finals.to_run(&self.config)),
+            Some(finals) => (true, finals.to_run()),
             None => (false, self.screen.survivors.clone()),
         };
         stacks.sort_unstable();
@@ -335,17 +316,10 @@ impl Race {
         Ok(())
     }
 
-    /// The comparison at the last look of the final, `None` before the first. What
-    /// [`Race::outcome`] says at length, at no cost.
-    #[must_use]
-    pub fn last_look(&self) -> Option<&Comparison> {
-        self.finals.as_ref()?.last.as_ref()
-    }
-
     /// Returns the present findings; valid at any moment.
     #[must_use]
     pub fn outcome(&self) -> Outcome {
-        let look = self.last_look();
+        let look = self.finals.as_ref().and_then(|finals| finals.last.as_ref());
         let estimates = self.estimates();
         // The leader of the table that is shown, so that guess and table agree.
         let best_guess = match (look, &self.finals) {
@@ -361,7 +335,6 @@ impl Race {
             looked_at: self.finals.as_ref().map_or(0, |finals| finals.looked_at),
             dropped: self.dropped.clone(),
             screening_risk: self.screen.risk(&estimates, best_guess, &self.config),
-            control: self.finals.as_ref().and_then(|finals| finals.control),
             rounds: self.rounds,
             trials: self.trials,
         }
@@ -372,6 +345,12 @@ impl Race {
     #[must_use]
     pub fn estimates(&self) -> Vec<Option<Estimate>> {
         self.screen.estimates_with(self.finals.as_ref().map_or(&[], |finals| &finals.history))
+    }
+
+    /// Ratio of a stack's metric to that of the best by such estimates, at the confidence of the question.
+    #[must_use]
+    pub fn ratio(&self, stack: Option<Estimate>, best: Option<Estimate>) -> Option<Interval> {
+        screen::ratio_to(best, stack, &self.config)
     }
 
     /// Rounds of the final at its looks up to the planned end.
@@ -418,15 +397,10 @@ impl Race {
     }
 }
 
-fn check(design: &Design, config: &RaceConfig) -> Result<(), RaceError> {
+fn check(config: &RaceConfig) -> Result<(), RaceError> {
     let refuse = |why| Err(RaceError::Config(why));
     if config.finalists < 2 {
         return refuse("a final needs at least 2 finalists");
-    }
-    if let Some([a, b]) = config.control
-        && (a == b || a >= design.stacks() || b >= design.stacks())
-    {
-        return refuse("the A/A control needs two different indices of stacks");
     }
     // The question itself is checked where it is used, on an empty comparison.
     crate::paired::compare(&[], &config.question)?;

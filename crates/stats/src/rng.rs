@@ -50,6 +50,12 @@ impl Rng {
         self.state.next_u64()
     }
 
+    /// Fills memory with random bytes, at the speed of this room also for those that are not optimised.
+    #[inline(never)]
+    pub fn fill(&mut self, bytes: &mut [u8]) {
+        self.state.fill_bytes(bytes);
+    }
+
     /// A number in [0, 1) with 53 random bits.
     pub fn uniform(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)

@@ -3,12 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
 use seekwell_stats::axis::axes;
-use seekwell_stats::checks::{Trial, check, covariate};
+use seekwell_stats::checks::{Trial, check};
 use seekwell_stats::design::Design;
 use seekwell_stats::field::{Field, Observed};
 use seekwell_stats::pilot::{PilotTrial, evaluate, pilot_stacks};
 use seekwell_stats::race::{Race, RaceConfig};
-use seekwell_stats::steady::Window;
 use seekwell_stats::{Better, Finding, Question, compare};
 
 fn question() -> Question {
@@ -97,12 +96,10 @@ fn checks_of_a_run_without_noise_speak_up_about_nothing() {
     }
     assert!(found.carry_over.is_none_or(|c| !c.detected() && !c.p.is_nan()), "{found:?}");
     assert!(found.dependence_p.is_none_or(|p| !p.is_nan()));
-    let heat: Vec<Option<f64>> = (0..trials.len()).map(|n| Some(n as f64)).collect();
-    assert!(covariate(&trials, &heat).is_none_or(|t| !t.p.is_nan() && !t.detected()));
 }
 
 #[test]
-fn axes_pilots_and_steady_state_are_exact() {
+fn axes_and_pilots_are_exact() {
     let values: Vec<Vec<Option<f64>>> = (0..24).map(|s| vec![Some(seconds(s)); 6]).collect();
     let design = Design::product(&[6, 4]);
     let values: Vec<Vec<Observed>> =
@@ -123,5 +120,4 @@ fn axes_pilots_and_steady_state_are_exact() {
     let pilot = evaluate(&design, &trials);
     assert!(pilot.spread.is_none_or(|spread| spread < 1e-9));
     assert!(pilot.seconds.iter().all(|s| (s - 2.0).abs() < 1e-6));
-    assert!(Window::of(&[5.0; 5]).is_steady());
 }

@@ -11,19 +11,7 @@ use seekwell_stats::field::{Field, Observed};
 use seekwell_stats::linear::weighted_least_squares;
 use seekwell_stats::paired::Standing;
 use seekwell_stats::special::{f_upper_tail, t_quantile_upper, t_upper_tail};
-use seekwell_stats::steady::Window;
 use seekwell_stats::{Better, Finding, Question, compare};
-
-/// Intercept and slope of the best line through (0, y0), (1, y1)…, by the normal equations.
-fn line(values: &[f64]) -> (f64, f64) {
-    let n = values.len() as f64;
-    let sx: f64 = (0..values.len()).map(|x| x as f64).sum();
-    let sxx: f64 = (0..values.len()).map(|x| (x * x) as f64).sum();
-    let sy: f64 = values.iter().sum();
-    let sxy: f64 = values.iter().enumerate().map(|(x, y)| x as f64 * y).sum();
-    let slope = (n * sxy - sx * sy) / (n * sxx - sx * sx);
-    ((sy - slope * sx) / n, slope)
-}
 
 /// The mean without an eighth of the values at each end.
 fn typical(values: &[f64]) -> f64 {
@@ -147,16 +135,6 @@ fn solve(mut a: Vec<Vec<f64>>, mut b: Vec<f64>) -> Option<Vec<f64>> {
 }
 
 proptest! {
-    #[test]
-    fn windows_have_the_range_and_the_line_of_their_definition(rates in proptest::array::uniform5(0.7f64..1.3)) {
-        let mean = rates.iter().sum::<f64>() / 5.0;
-        let mut sorted = rates.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        let found = Window::of(&rates);
-        prop_assert!((found.range - (sorted[4] - sorted[0]) / mean).abs() < 1e-9);
-        prop_assert!((found.slope - line(&rates).1 * 4.0 / mean).abs() < 1e-9);
-    }
-
     #[test]
     fn least_squares_solve_their_normal_equations(
         rows in vec((vec(-2.0f64..2.0, 3), -5.0f64..5.0, 0.1f64..4.0), 4..20),

@@ -273,11 +273,6 @@ pub(crate) struct Reader<'c> {
 
 impl<'c> Reader<'c> {
     /// Reads the names of metrics and the prefixes, which all attempts share.
-    pub(crate) fn new(connection: &'c Connection) -> rusqlite::Result<Self> {
-        Self::of(connection, Wanted::default())
-    }
-
-    /// The same, of parts of the records.
     pub(crate) fn of(connection: &'c Connection, wanted: Wanted) -> rusqlite::Result<Self> {
         let names = Names::read(connection, &wanted)?;
         let mut statement = connection.prepare("SELECT id, record, histograms FROM prefix")?;

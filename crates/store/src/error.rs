@@ -29,17 +29,16 @@ pub enum StoreError {
     },
     /// The file was written by a later version.
     #[error(
-        "{} has format {found} (written by {tool}), and this program reads up to {supported}; \
-         update seekwell to read it",
-        path.display()
+        "{} has format {found} (written by {tool}), and this program reads up to {}; update \
+         seekwell to read it",
+        path.display(),
+        seekwell_model::RUN_FILE_FORMAT
     )]
     NewerFormat {
         /// Path of the run file.
         path: PathBuf,
         /// Its format.
         found: FormatVersion,
-        /// Newest format that can be read.
-        supported: FormatVersion,
         /// Program that wrote it.
         tool: String,
     },

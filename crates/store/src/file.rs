@@ -472,10 +472,10 @@ impl RunFile {
             (ENVIRONMENT, json("the environment", serde_json::to_string(environment))?),
             (PLAN, json("the plan", serde_json::to_string(plan))?),
         ];
-        let known: Vec<(&str, &str)> = SEALED
+        let known: Vec<(&str, String)> = SEALED
             .iter()
             .filter_map(|key| meta.iter().find(|(known, _)| known == key))
-            .map(|(key, value)| (*key, value.as_str()))
+            .map(|(key, value)| (*key, value.clone()))
             .collect();
         let seal = Seal::begin(&known).text().to_owned();
         meta.push((SEAL, seal));
@@ -564,7 +564,6 @@ impl RunFile {
             Some(found) if found.major > FORMAT.major => Err(StoreError::NewerFormat {
                 path: self.path.clone(),
                 found,
-                supported: FORMAT,
                 tool: self.tool().unwrap_or_else(|_| "a newer seekwell".to_owned()),
             }),
             Some(found) if found.major == FORMAT.major => Ok(found),

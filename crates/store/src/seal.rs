@@ -42,7 +42,7 @@ impl Seal {
     }
 
     /// The first link: what is known before the first trial, by key.
-    pub(crate) fn begin(known: &[(&str, &str)]) -> Self {
+    pub(crate) fn begin(known: &[(&str, String)]) -> Self {
         let mut digest = Digest::of("run");
         for (key, value) in known {
             digest.add(key.as_bytes());

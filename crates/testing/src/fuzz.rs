@@ -1,7 +1,7 @@
 //! Inputs for parsers: a corpus, and seeded mutations of it.
 //!
-//! `cargo test` tries few thousand inputs of each parser, the same every time. With [`TIME`] in the
-//! environment each continues for so many seconds; a failure names the seed of its input.
+//! `cargo test` tries few thousand inputs of each parser, the same every time, and `make test-all` three times as
+//! many. With [`TIME`] in the environment each continues for so many seconds; a failure names the seed of its input.
 
 use std::env;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -28,8 +28,8 @@ const PIECES: [&[u8]; 24] = [
     b"\x7f\xff\xff\xff", b"0x",
 ];
 
-/// Gives `parse` the corpus, then mutations of it: `few` of them, or as many as fit into the time that
-/// the environment names.
+/// Gives `parse` the corpus, then mutations of it: a third of `few`, all of them under `make test-all`, or as many as
+/// fit into the time that the environment names.
 ///
 /// # Panics
 /// When the parser panics or takes more than ten seconds of CPU time; the message names the seed of the input.
@@ -37,6 +37,7 @@ pub fn fuzz(name: &str, corpus: &[&[u8]], few: u64, mut parse: impl FnMut(&[u8])
     let number = |name: &str| env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let time = number(TIME).map(Duration::from_secs);
     let first = number(SEED).unwrap_or(FIXED);
+    let few = crate::cases(few / 3, few);
     let begun = Instant::now();
     for input in corpus {
         attempt(name, "the corpus", input, &mut parse);

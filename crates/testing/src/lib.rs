@@ -51,6 +51,9 @@ pub const SKIP_LOG: &str = "SEEKWELL_SKIP_LOG";
 /// Environment variable with the seed of samples and properties, as proptest reads it.
 pub const SEED: &str = "PROPTEST_RNG_SEED";
 
+/// Environment variable that asks for all cases instead of samples.
+pub const ALL: &str = "SEEKWELL_ALL";
+
 /// Folders of system tools that an ordinary user's `PATH` leaves out on Debian.
 const SYSTEM_FOLDERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
@@ -82,6 +85,18 @@ pub fn seed() -> u64 {
         Ok(seed) => seed.parse().unwrap_or_else(|_| panic!("{SEED}={seed} is not a number")),
         Err(_) => UNIX_EPOCH.elapsed().map_or(0, |time| u64::from(time.subsec_nanos())),
     }
+}
+
+/// True where the whole of what is sampled runs: under `make test-all`.
+#[must_use]
+pub fn all() -> bool {
+    env::var_os(ALL).is_some()
+}
+
+/// Number of cases of a property: a few, or under `make test-all` all.
+#[must_use]
+pub fn cases<N>(few: N, whole: N) -> N {
+    if all() { whole } else { few }
 }
 
 /// Positions below `count`, `wanted` of them or all, in their order: those that come first when all are

@@ -96,7 +96,19 @@ pub struct Call {
     pub changes_directory: bool,
 }
 
+/// Methods that tell by its index the argument which holds something.
+macro_rules! arguments {
+    ($($name:ident)*) => {$(
+        const fn $name(mut self, at: u8) -> Self {
+            self.$name = Some(at);
+            self
+        }
+    )*};
+}
+
 impl Call {
+    arguments! { fd to_fd path to_path attribute offset length flags }
+
     const fn new(name: &'static str, number: u16, class: Class) -> Self {
         Self {
             name,
@@ -118,55 +130,15 @@ impl Call {
         }
     }
 
-    const fn fd(mut self, at: u8) -> Self {
-        self.fd = Some(at);
-        self
-    }
-
-    const fn to_fd(mut self, at: u8) -> Self {
-        self.to_fd = Some(at);
-        self
-    }
-
-    const fn path(mut self, at: u8) -> Self {
-        self.path = Some(at);
-        self
-    }
-
     const fn path_at(mut self, directory: u8, path: u8) -> Self {
         self.directory = Some(directory);
         self.path = Some(path);
         self
     }
 
-    const fn to_path(mut self, at: u8) -> Self {
-        self.to_path = Some(at);
-        self
-    }
-
     const fn to_path_at(mut self, directory: u8, path: u8) -> Self {
         self.to_directory = Some(directory);
         self.to_path = Some(path);
-        self
-    }
-
-    const fn attribute(mut self, at: u8) -> Self {
-        self.attribute = Some(at);
-        self
-    }
-
-    const fn offset(mut self, at: u8) -> Self {
-        self.offset = Some(at);
-        self
-    }
-
-    const fn length(mut self, at: u8) -> Self {
-        self.length = Some(at);
-        self
-    }
-
-    const fn flags(mut self, at: u8) -> Self {
-        self.flags = Some(at);
         self
     }
 
@@ -206,7 +178,7 @@ impl Call {
 }
 
 /// Index of a call in [`CALLS`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallId(pub u16);
 
 impl CallId {

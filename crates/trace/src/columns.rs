@@ -53,8 +53,10 @@ pub(crate) enum Stored {
 }
 
 impl Stored {
-    pub(crate) fn whole(values: impl Iterator<Item = Option<i64>>) -> Self {
-        Self::Numbers(Numbers::of(values))
+    pub(crate) fn whole(values: impl ExactSizeIterator<Item = Option<i64>> + Clone) -> Self {
+        let mut all = Numbers::default();
+        all.extend(values);
+        Self::Numbers(all)
     }
 
     pub(crate) fn text<T: Into<ByteArray>>(values: impl Iterator<Item = Option<T>>) -> Self {

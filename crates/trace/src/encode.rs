@@ -34,30 +34,10 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    pub(crate) fn push(&mut self, value: Option<i64>) {
-        match value {
-            Some(value) if self.present.is_empty() && self.unknown == 0 => self.values.push(value),
-            Some(value) => {
-                // A column without values costs its rows nothing, until there is one.
-                self.present.resize(self.present.len() + std::mem::take(&mut self.unknown), 0);
-                self.values.push(value);
-                self.present.push(1);
-            }
-            None if self.values.is_empty() => self.unknown += 1,
-            None => {
-                if self.present.is_empty() {
-                    // A capacity is taken once: rows of all groups are about as many.
-                    self.present.reserve(self.values.capacity());
-                    self.present.resize(self.values.len(), 1);
-                }
-                self.present.push(0);
-            }
-        }
-    }
-
     /// Adds the values of many rows.
     pub(crate) fn extend(&mut self, rows: impl ExactSizeIterator<Item = Option<i64>> + Clone) {
         let known = rows.clone().filter(Option::is_some).count();
+        // A column without values costs its rows nothing, until there is one.
         if known == 0 && self.values.is_empty() {
             self.unknown += rows.len();
             return;
@@ -82,12 +62,6 @@ impl Numbers {
             at += usize::from(row.is_some());
         }
         self.values.truncate(at);
-    }
-
-    pub(crate) fn of(values: impl Iterator<Item = Option<i64>>) -> Self {
-        let mut all = Self::default();
-        values.for_each(|value| all.push(value));
-        all
     }
 
     pub(crate) fn clear(&mut self) {
@@ -422,16 +396,13 @@ fn zigzag(value: i64) -> u64 {
 }
 
 /// Packs values of `width` bits, lowest bits first.
+#[derive(Default)]
 struct Packer {
     bits: u64,
     count: u32,
 }
 
 impl Packer {
-    fn new() -> Self {
-        Self { bits: 0, count: 0 }
-    }
-
     #[inline]
     fn push(&mut self, out: &mut Vec<u8>, value: u64, width: u32) {
         self.bits |= value << self.count;
@@ -483,7 +454,7 @@ fn difference_block(out: &mut Vec<u8>, deltas: &[i64]) {
     out.extend_from_slice(&widths);
     for (width, part) in widths.iter().zip(deltas.chunks(MINIBLOCK)) {
         let width = u32::from(*width);
-        let mut packer = Packer::new();
+        let mut packer = Packer::default();
         part.iter().for_each(|delta| packer.push(out, above(delta), width));
         // The last miniblock is padded to its full length.
         (part.len()..MINIBLOCK).for_each(|_| packer.push(out, 0, width));
@@ -602,7 +573,7 @@ fn packed<T>(out: &mut Vec<u8>, values: &[T], width: u32, number: impl Fn(&T) ->
     }
     let groups = values.len().div_ceil(8);
     varint(out, (groups as u64) << 1 | 1);
-    let mut packer = Packer::new();
+    let mut packer = Packer::default();
     values.iter().for_each(|value| packer.push(out, number(value).into(), width));
     (values.len()..groups * 8).for_each(|_| packer.push(out, 0, width));
     packer.finish(out);

@@ -34,13 +34,10 @@ pub enum TraceError {
         source: serde_json::Error,
     },
     /// The folder has no description.
-    #[error("{} is not a trace: trace.json not found; give the folder that capture or import wrote", path.display())]
-    NotATrace {
-        /// Folder.
-        path: PathBuf,
-    },
+    #[error("{} is not a trace: trace.json not found; give the folder that capture or import wrote", .0.display())]
+    NotATrace(PathBuf),
     /// The folder holds the parts of a recording, each a trace.
-    #[error("{} holds {count} parts of a recording, each a trace: {first} to {last}; name one of them, or join them: seekwell trace merge {}/part-* -o DIR", path.display(), path.display())]
+    #[error("{} holds {count} parts of a recording, each a trace: {first} to {last}; name one of them", path.display())]
     Parts {
         /// Folder.
         path: PathBuf,
@@ -52,13 +49,8 @@ pub enum TraceError {
         last: String,
     },
     /// The description is too long for one.
-    #[error("{} is longer than {} MiB: it is not the description of a trace", path.display(), limit_bytes >> 20)]
-    Long {
-        /// File.
-        path: PathBuf,
-        /// Longest description that is read, bytes.
-        limit_bytes: u64,
-    },
+    #[error("{} is longer than {} MiB: it is not the description of a trace", .0.display(), crate::meta::LONGEST_BYTES >> 20)]
+    Long(PathBuf),
     /// A filter keeps nothing.
     #[error("{} has {what}; `seekwell trace info` names its length, processes and files", path.display())]
     NothingKept {
@@ -68,14 +60,12 @@ pub enum TraceError {
         what: String,
     },
     /// The trace has a newer format.
-    #[error("{} has trace format {found}, this program reads up to {known}; use a newer Seekwell", path.display())]
+    #[error("{} has trace format {found}, this program reads up to {}; use a newer Seekwell", path.display(), crate::meta::FORMAT)]
     Newer {
         /// Folder.
         path: PathBuf,
         /// Format of the trace.
         found: String,
-        /// Format of this program.
-        known: &'static str,
     },
     /// A column is missing, has another type, or lacks a value that every row has.
     #[error("{}: column {column} not found, of another type or incomplete; the segment is not from a trace", path.display())]
@@ -86,11 +76,8 @@ pub enum TraceError {
         column: &'static str,
     },
     /// The output exists.
-    #[error("{} exists and is not empty; choose another name or remove it", path.display())]
-    Exists {
-        /// Folder.
-        path: PathBuf,
-    },
+    #[error("{} exists and is not empty; choose another name or remove it", .0.display())]
+    Exists(PathBuf),
     /// The imported file has no call on a file and no request.
     #[error("{} has no call on files and no request: {other} records of other kinds, {damaged} unreadable; check that it was recorded with the options that the how-to names, and that the format is right", path.display())]
     Nothing {

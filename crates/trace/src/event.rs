@@ -10,7 +10,7 @@ const SYNC_FILE_RANGE_WAITS: u64 = 1 | 4;
 pub struct FileId(pub u32);
 
 /// A call, in the order of its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Event {
     /// Nanoseconds from the start of the trace to the start of the call.
     pub start_ns: u64,
@@ -55,26 +55,8 @@ pub struct Event {
 impl Event {
     /// An event with nothing known but its time, thread and call.
     #[must_use]
-    pub const fn new(start_ns: u64, process: u32, thread: u32, call: CallId) -> Self {
-        Self {
-            start_ns,
-            duration_ns: None,
-            process,
-            thread,
-            call,
-            fd: None,
-            file: None,
-            to_file: None,
-            offset: None,
-            length: None,
-            result: None,
-            flags: None,
-            cpu_ns: None,
-            waited_ns: None,
-            waker: None,
-            woken_ns: None,
-            awaited_ns: None,
-        }
+    pub fn new(start_ns: u64, process: u32, thread: u32, call: CallId) -> Self {
+        Self { start_ns, process, thread, call, ..Self::default() }
     }
 
     /// Its end; the start where the duration is not known.
@@ -198,14 +180,6 @@ pub struct InitialEntry {
     /// Ranges with data of a file with holes, in order; none of other files, of one with more than
     /// [`DataRange::MOST`], and in traces of earlier versions.
     pub data: Vec<DataRange>,
-}
-
-impl InitialEntry {
-    /// An empty file of this type and permissions of which nothing else is known.
-    #[must_use]
-    pub fn new(path: String, mode: u32) -> Self {
-        Self { path, mode, ..Self::default() }
-    }
 }
 
 /// A range of a file that has data.

@@ -14,7 +14,7 @@ pub const FORMAT: &str = "1.6";
 pub const FILE: &str = "trace.json";
 
 /// Longest description that is read, bytes.
-const LONGEST_BYTES: u64 = 16 << 20;
+pub(crate) const LONGEST_BYTES: u64 = 16 << 20;
 /// Start of the names of the parts of a recording.
 const PART: &str = "part-";
 
@@ -36,20 +36,17 @@ pub const LOST_STEPS: &str = "blktrace events";
 const LOSSES_SHOWN: usize = 8;
 
 /// Description of a trace.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meta {
     /// Version of the format.
     pub format: String,
     /// Origin: `capture`, or the format that was imported.
     pub source: String,
     /// Kernel release, where known.
-    #[serde(default)]
     pub kernel: Option<String>,
     /// Start of the trace, nanoseconds since 1970; event times count from it.
-    #[serde(default)]
     pub started_unix_ns: Option<u64>,
     /// Length of the trace, nanoseconds; `None` while it grows or after a crash.
-    #[serde(default)]
     pub duration_ns: Option<u64>,
     /// Times in which nothing was recorded, between the parts of a merged trace: start and end of each,
     /// nanoseconds from the start of the trace, in order.
@@ -136,25 +133,7 @@ impl Meta {
     /// A description with nothing known but its origin.
     #[must_use]
     pub fn new(source: &str) -> Self {
-        Self {
-            format: FORMAT.to_owned(),
-            source: source.to_owned(),
-            kernel: None,
-            started_unix_ns: None,
-            duration_ns: None,
-            unrecorded_ns: Vec::new(),
-            segments: BTreeMap::new(),
-            paths: Vec::new(),
-            requests: false,
-            faults: false,
-            devices: Vec::new(),
-            initial: Vec::new(),
-            mounts: Vec::new(),
-            anonymous: false,
-            lost: Vec::new(),
-            unfinished: Vec::new(),
-            gaps: Vec::new(),
-        }
+        Self { format: FORMAT.to_owned(), source: source.to_owned(), ..Self::default() }
     }
 
     /// Lost events of all CPUs and kinds.
@@ -223,15 +202,14 @@ impl Meta {
         let read = from.take(LONGEST_BYTES + 1).read_to_end(&mut text);
         read.map_err(TraceError::io("read", &path))?;
         if text.len() as u64 > LONGEST_BYTES {
-            return Err(TraceError::Long { path, limit_bytes: LONGEST_BYTES });
+            return Err(TraceError::Long(path));
         }
         let meta: Self = serde_json::from_slice(&text)
             .map_err(|source| TraceError::Description { path, source })?;
         let major = |format: &str| format.split('.').next().and_then(|major| major.parse().ok());
         let newer = major(&meta.format) > major(FORMAT).or(Some(0_u32));
         if newer || major(&meta.format).is_none() {
-            let path = folder.to_owned();
-            return Err(TraceError::Newer { path, found: meta.format, known: FORMAT });
+            return Err(TraceError::Newer { path: folder.to_owned(), found: meta.format });
         }
         Ok(meta)
     }
@@ -271,7 +249,7 @@ fn parts(folder: &Path) -> TraceError {
     names.sort();
     match (names.first().cloned(), names.last().cloned()) {
         (Some(first), Some(last)) => TraceError::Parts { path, count: names.len(), first, last },
-        _ => TraceError::NotATrace { path },
+        _ => TraceError::NotATrace(path),
     }
 }
 

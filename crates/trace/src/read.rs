@@ -34,9 +34,6 @@ pub struct Trace {
     missing: Vec<(String, String)>,
 }
 
-/// A segment: its name in messages, and its bytes.
-type Named = (PathBuf, Part);
-
 impl Trace {
     /// Opens the trace in the folder `path`.
     ///
@@ -45,7 +42,7 @@ impl Trace {
     pub fn open(path: &Path) -> Result<Self, TraceError> {
         let path = path.to_owned();
         if path.is_file() {
-            return Err(TraceError::NotATrace { path });
+            return Err(TraceError::NotATrace(path));
         }
         let meta = Meta::read(&path)?;
         Self { path, meta, missing: Vec::new() }.completed()
@@ -330,12 +327,6 @@ impl Trace {
         Ok(names)
     }
 
-    fn part(&self, name: &str) -> Result<Named, TraceError> {
-        let path = self.path.join(name);
-        let part = Part::whole(&path).map_err(TraceError::io("open", &path))?;
-        Ok((path, part))
-    }
-
     /// Complete segments of a table, oldest first.
     fn segments(&self, table: &str) -> Result<Vec<String>, TraceError> {
         let mut names = self.names()?;
@@ -371,7 +362,8 @@ impl Trace {
         sender: &SyncSender<Result<Group, TraceError>>,
     ) -> Result<(), TraceError> {
         for name in segments {
-            let (path, part) = self.part(name)?;
+            let path = self.path.join(name);
+            let part = Part::whole(&path).map_err(TraceError::io("open", &path))?;
             let reading = Reading::open(&path, part)?;
             for at in 0..reading.groups() {
                 if sender.send(Ok(reading.group(at, columns, left_out)?)).is_err() {

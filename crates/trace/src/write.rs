@@ -146,6 +146,27 @@ impl<Row: Tabled<COLUMNS>, const COLUMNS: usize> Rows<Row, COLUMNS> {
         self.recent.clear();
     }
 
+    /// Writes the rows, if there are any, to the segment that is open, or to a new one at `path`.
+    fn write(
+        &mut self,
+        open: &mut Option<Segment>,
+        path: &Path,
+        columns: &[Column],
+    ) -> Result<(), TraceError> {
+        if self.count == 0 {
+            return Ok(());
+        }
+        self.spread();
+        let mut segment = match open.take() {
+            Some(segment) => segment,
+            None => Segment::create(path, columns)?,
+        };
+        segment.group(&self.columns)?;
+        *open = Some(segment);
+        self.clear();
+        Ok(())
+    }
+
     fn clear(&mut self) {
         for column in &mut self.columns {
             match column {
@@ -263,13 +284,13 @@ impl TraceWriter {
     ) -> Result<Self, TraceError> {
         let held = Folder::make_own(folder).map_err(|source| match source.kind() {
             std::io::ErrorKind::AlreadyExists | std::io::ErrorKind::NotADirectory => {
-                TraceError::Exists { path: folder.to_owned() }
+                TraceError::Exists(folder.to_owned())
             }
             _ => TraceError::io("create", folder)(source),
         })?;
         let mut entries = std::fs::read_dir(held.root()).map_err(TraceError::io("list", folder))?;
         if entries.next().is_some() {
-            return Err(TraceError::Exists { path: folder.to_owned() });
+            return Err(TraceError::Exists(folder.to_owned()));
         }
         let writer = Self {
             folder: held.root(),
@@ -464,78 +485,49 @@ impl TraceWriter {
     }
 
     fn write_calls(&mut self) -> Result<(), TraceError> {
-        if self.calls.count == 0 {
-            return Ok(());
-        }
-        self.calls.spread();
         let path = self.segment("calls");
-        append(&mut self.open_calls, &path, &CALLS, &self.calls.columns)?;
-        self.calls.clear();
-        Ok(())
+        self.calls.write(&mut self.open_calls, &path, &CALLS)
     }
 
     fn write_requests(&mut self) -> Result<(), TraceError> {
-        if self.requests.count == 0 {
-            return Ok(());
-        }
-        self.requests.spread();
         let path = self.segment("requests");
-        append(&mut self.open_requests, &path, &REQUESTS, &self.requests.columns)?;
-        self.requests.clear();
-        Ok(())
+        self.requests.write(&mut self.open_requests, &path, &REQUESTS)
     }
 }
 
-/// Adds rows to the segment that is open, or to a new one at `path`.
-fn append(
-    open: &mut Option<Segment>,
-    path: &Path,
-    columns: &[Column],
-    values: &[Stored],
-) -> Result<(), TraceError> {
-    let mut segment = match open.take() {
-        Some(segment) => segment,
-        None => Segment::create(path, columns)?,
-    };
-    segment.group(values)?;
-    *open = Some(segment);
-    Ok(())
+/// A column with a number of each row.
+fn column<Row>(rows: &[Row], number: fn(&Row) -> Option<u64>) -> Stored {
+    Stored::whole(rows.iter().map(|row| number(row).map(u64::cast_signed)))
 }
 
 fn file_columns(rows: &[FileEntry]) -> [Stored; 6] {
-    let number = |value: fn(&FileEntry) -> Option<u64>| {
-        Stored::whole(rows.iter().map(|row| value(row).map(u64::cast_signed)))
-    };
     [
-        number(|row| Some(row.id.0.into())),
+        column(rows, |row| Some(row.id.0.into())),
         Stored::Texts(Texts::of(rows.iter().map(|row| row.path.as_deref()))),
-        number(|row| row.device.map(Into::into)),
-        number(|row| row.inode),
-        number(|row| row.mode.map(Into::into)),
-        number(|row| row.bytes),
+        column(rows, |row| row.device.map(Into::into)),
+        column(rows, |row| row.inode),
+        column(rows, |row| row.mode.map(Into::into)),
+        column(rows, |row| row.bytes),
     ]
 }
 
 fn initial_columns(rows: &[InitialEntry]) -> [Stored; 14] {
-    let number = |value: fn(&InitialEntry) -> Option<u64>| {
-        Stored::whole(rows.iter().map(|row| value(row).map(u64::cast_signed)))
-    };
     let content = |row: &InitialEntry| row.content.map(Content::stored);
     let data: Vec<Option<String>> = rows.iter().map(|row| DataRange::stored(&row.data)).collect();
     let attributes: Vec<Option<String>> =
         rows.iter().map(|row| InitialAttribute::stored(&row.attributes)).collect();
     [
         Stored::Texts(Texts::of(rows.iter().map(|row| Some(row.path.as_str())))),
-        number(|row| row.device.map(Into::into)),
-        number(|row| row.inode),
-        number(|row| Some(row.mode.into())),
-        number(|row| row.owner.map(Into::into)),
-        number(|row| row.group.map(Into::into)),
-        number(|row| Some(row.bytes)),
-        number(|row| Some(row.allocated_bytes)),
+        column(rows, |row| row.device.map(Into::into)),
+        column(rows, |row| row.inode),
+        column(rows, |row| Some(row.mode.into())),
+        column(rows, |row| row.owner.map(Into::into)),
+        column(rows, |row| row.group.map(Into::into)),
+        column(rows, |row| Some(row.bytes)),
+        column(rows, |row| Some(row.allocated_bytes)),
         Stored::text(rows.iter().map(|row| content(row).map(|(name, _)| name))),
         Stored::whole(rows.iter().map(|row| content(row)?.1.map(i64::from))),
-        number(|row| row.birth_ms),
+        column(rows, |row| row.birth_ms),
         Stored::Texts(Texts::of(rows.iter().map(|row| row.target.as_deref()))),
         Stored::text(attributes.iter().map(Option::as_deref)),
         Stored::Texts(Texts::of(data.iter().map(Option::as_deref))),
@@ -543,13 +535,10 @@ fn initial_columns(rows: &[InitialEntry]) -> [Stored; 14] {
 }
 
 fn process_columns(rows: &[ProcessEntry]) -> [Stored; 4] {
-    let number = |value: fn(&ProcessEntry) -> Option<u64>| {
-        Stored::whole(rows.iter().map(|row| value(row).map(u64::cast_signed)))
-    };
     [
-        number(|row| Some(row.process.into())),
-        number(|row| row.parent.map(Into::into)),
-        number(|row| Some(row.start_ns)),
+        column(rows, |row| Some(row.process.into())),
+        column(rows, |row| row.parent.map(Into::into)),
+        column(rows, |row| Some(row.start_ns)),
         Stored::text(rows.iter().map(|row| row.name.as_deref())),
     ]
 }

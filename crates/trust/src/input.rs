@@ -36,7 +36,11 @@ pub fn open_or_pipe(path: &Path) -> io::Result<File> {
 /// # Errors
 /// The same as [`open`], and [`io::ErrorKind::FileTooLarge`].
 pub fn read(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
-    limited(open(path, most_bytes)?, most_bytes)
+    let file = open(path, most_bytes)?;
+    let mut bytes = Vec::new();
+    // The size is looked at while reading: files of the kernel tell none.
+    file.take(most_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most_bytes { Err(large(most_bytes)) } else { Ok(bytes) }
 }
 
 /// As [`read`], as text.
@@ -87,16 +91,6 @@ fn refused(kind: FileType) -> io::Error {
         _ => "of another kind",
     };
     io::Error::new(io::ErrorKind::InvalidInput, format!("it is {kind}, not a regular file"))
-}
-
-fn limited(file: File, most_bytes: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    // The size is looked at while reading: files of the kernel tell none.
-    file.take(most_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > most_bytes {
-        return Err(large(most_bytes));
-    }
-    Ok(bytes)
 }
 
 fn large(most_bytes: u64) -> io::Error {

@@ -443,22 +443,24 @@ impl VirtualBackend {
     ) -> Result<(Record, Outcome)> {
         let input = serde_json::to_vec(request)?;
         let mut transcript = Transcript::default();
-        let outcome = run(
-            Trial {
-                kernel: &self.options.kernel.path,
-                root: &self.root,
-                disks,
-                task: Task::Agent,
-                input: &input,
-                settings,
-            },
-            &mut |bytes| transcript.take(bytes, progress),
-        )?;
+        let trial = self.trial(disks, &input, settings);
+        let outcome = run(trial, &mut |bytes| transcript.take(bytes, progress))?;
         if outcome.end == End::CalledOff {
             return Err(VirtualBackendError::CalledOff);
         }
         let record = transcript::record(transcript, &outcome);
         Ok((record, outcome))
+    }
+
+    /// A guest whose agent gets this input.
+    fn trial<'a>(
+        &'a self,
+        disks: Vec<DiskSetup>,
+        input: &'a [u8],
+        settings: Settings,
+    ) -> Trial<'a> {
+        let kernel = &self.options.kernel.path;
+        Trial { kernel, root: &self.root, disks, task: Task::Agent, input, settings }
     }
 
     fn settings(&self, guest: &Guest<'_>) -> Settings {

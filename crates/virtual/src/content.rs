@@ -65,7 +65,7 @@ impl Frozen {
     /// # Errors
     /// When the file cannot be made or written; everything is then as it was.
     pub fn move_to_file(&mut self) -> io::Result<()> {
-        self.0.packed.move_to_file()
+        self.0.packed.slots.move_to_file()
     }
 }
 
@@ -138,23 +138,23 @@ impl Content {
         self.check(sector, from.len())?;
         let mut at = sector;
         let mut rest = from;
-        let mut run = Computed::default();
+        let mut run = Run::default();
         while !rest.is_empty() {
             let within = (at % BLOCK_SECTORS) as usize * SECTOR_BYTES;
             let (now, later) = rest.split_at((BLOCK_BYTES - within).min(rest.len()));
             let block = at / BLOCK_SECTORS;
             let place = (now.len() == BLOCK_BYTES).then(|| self.computed(now)).flatten();
             if !place.is_some_and(|place| run.extend(block, place)) {
-                self.keep_computed(std::mem::take(&mut run));
+                self.keep(std::mem::take(&mut run));
                 match place {
-                    Some(place) => run = Computed { from: block, to: block + 1, first: place },
+                    Some(place) => run = Run { from: block, to: block + 1, first: place },
                     None => self.write_within(block, within, now)?,
                 }
             }
             at += (now.len() / SECTOR_BYTES) as u64;
             rest = later;
         }
-        self.keep_computed(run);
+        self.keep(run);
         Ok(())
     }
 
@@ -166,7 +166,7 @@ impl Content {
         Key::recognise(data).map(Place::Key)
     }
 
-    fn keep_computed(&mut self, Computed { from, to, first }: Computed) {
+    fn keep(&mut self, Run { from, to, first }: Run) {
         self.blocks.remove(from, to, &mut self.packed);
         if first != Place::Zero || self.base.is_some() {
             self.blocks.insert(from, to, first);
@@ -191,10 +191,7 @@ impl Content {
             return self.write(sector, &zeroes[..bytes(count)]);
         }
         self.write(sector, &zeroes[..bytes(first * BLOCK_SECTORS - sector)])?;
-        self.blocks.remove(first, last, &mut self.packed);
-        if self.base.is_some() {
-            self.blocks.insert(first, last, Place::Zero);
-        }
+        self.keep(Run { from: first, to: last, first: Place::Zero });
         let tail = (last * BLOCK_SECTORS).min(end);
         self.write(tail, &zeroes[..bytes(end - tail)])
     }
@@ -214,29 +211,18 @@ impl Content {
     }
 
     fn read_within(&self, block: u64, within: usize, into: &mut [u8]) -> io::Result<()> {
-        match self.blocks.find(block) {
-            Some(Place::Packed(number)) => {
+        let range = within..within + into.len();
+        match (self.blocks.find(block), &self.base) {
+            (Some(Place::Packed(number)), _) => {
                 let mut whole = [0; BLOCK_BYTES];
                 self.packed.read(number, &mut whole)?;
-                into.copy_from_slice(&whole[within..within + into.len()]);
-                Ok(())
+                into.copy_from_slice(&whole[range]);
             }
-            Some(Place::Key(key)) => {
-                into.copy_from_slice(&key.block()[within..within + into.len()]);
-                Ok(())
-            }
-            Some(Place::Zero) => {
-                into.fill(0);
-                Ok(())
-            }
-            None => match &self.base {
-                Some(base) => base.0.read_within(block, within, into),
-                None => {
-                    into.fill(0);
-                    Ok(())
-                }
-            },
+            (Some(Place::Key(key)), _) => into.copy_from_slice(&key.block()[range]),
+            (None, Some(base)) => base.0.read_within(block, within, into)?,
+            (Some(Place::Zero), _) | (None, None) => into.fill(0),
         }
+        Ok(())
     }
 
     fn write_within(&mut self, block: u64, within: usize, from: &[u8]) -> io::Result<()> {
@@ -262,29 +248,26 @@ impl Content {
             Some(place) => place,
             None => Place::Packed(self.packed.add(data)?),
         };
-        self.blocks.remove(block, block + 1, &mut self.packed);
-        if place != Place::Zero || self.base.is_some() {
-            self.blocks.insert(block, block + 1, place);
-        }
+        self.keep(Run { from: block, to: block + 1, first: place });
         Ok(())
     }
 }
 
-/// Blocks that follow one another and need not be kept.
+/// Blocks that follow one another, with the place of the first.
 #[derive(Clone, Copy, Debug)]
-struct Computed {
+struct Run {
     from: u64,
     to: u64,
     first: Place,
 }
 
-impl Default for Computed {
+impl Default for Run {
     fn default() -> Self {
         Self { from: 0, to: 0, first: Place::Zero }
     }
 }
 
-impl Computed {
+impl Run {
     /// Takes the next block, if it continues the run.
     fn extend(&mut self, block: u64, place: Place) -> bool {
         let goes_on = self.from < self.to

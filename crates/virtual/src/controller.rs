@@ -19,6 +19,7 @@ use seekwell_device::evidence::Evidence;
 
 use crate::clock::{FOREVER_NS, Running, SharedClock, TimeMessage, TimeOperation, Transport};
 use crate::content::Content;
+use crate::end::End;
 use crate::fingerprint::{Event, Fingerprint};
 use crate::link::{self, LinkFault, TimeLink};
 use crate::mailbox::{Kind, Reader, Saying};
@@ -86,13 +87,6 @@ pub struct Mailbox {
     pub reader: Reader,
 }
 
-/// The side that has the token of the clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Turn {
-    Guest,
-    Controller,
-}
-
 /// A descriptor that can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ready {
@@ -112,7 +106,8 @@ pub struct Controller<'a> {
     shared: bool,
     /// A disk has rung for the guest, which must run now.
     rung: bool,
-    turn: Turn,
+    /// The side that has the token of the clock.
+    turn: Running,
     /// Virtual time.
     pub now_ns: u64,
     /// Next event of the guest, from its message.
@@ -160,7 +155,7 @@ impl<'a> Controller<'a> {
             time: None,
             shared: false,
             rung: false,
-            turn: Turn::Guest,
+            turn: Running::Guest,
             now_ns: 0,
             requested_ns: None,
             told_free_until_ns: 0,
@@ -177,8 +172,8 @@ impl<'a> Controller<'a> {
     pub fn run(&mut self, hear: &mut Hear<'_>) -> Halt {
         loop {
             let outcome = match self.turn {
-                Turn::Guest => self.listen(),
-                Turn::Controller => self.decide(hear),
+                Running::Guest => self.listen(),
+                Running::Controller => self.decide(hear),
             };
             if let Err(halt) = outcome.and_then(|()| self.look_at_the_clock()) {
                 return match halt {
@@ -283,7 +278,7 @@ impl<'a> Controller<'a> {
             TimeOperation::Update => self.learn_time(message.time_ns)?,
             TimeOperation::Broadcast => {}
             TimeOperation::Wait => {
-                self.turn = Turn::Controller;
+                self.turn = Running::Controller;
                 if self.shared {
                     return Ok(());
                 }
@@ -360,12 +355,9 @@ impl<'a> Controller<'a> {
         let wanted = if self.rung { Some(self.now_ns) } else { wanted };
         let due = self.next_disk_event();
         match (due, wanted) {
-            (None, None) => Err(Halt::Deadlock),
-            (Some(due), wanted) if wanted.is_none_or(|wanted| due <= wanted) => {
-                self.let_disks_answer(due, hear)
-            }
-            (_, Some(wanted)) => self.let_guest_run(wanted),
-            (Some(due), None) => self.let_disks_answer(due, hear),
+            (_, Some(wanted)) if due.is_none_or(|due| wanted < due) => self.let_guest_run(wanted),
+            (Some(due), _) => self.let_disks_answer(due, hear),
+            (None, _) => Err(Halt::Ended(End::Deadlock)),
         }
     }
 
@@ -454,7 +446,7 @@ impl<'a> Controller<'a> {
         self.requested_ns = None;
         self.rung = false;
         self.idle_events = 0;
-        self.turn = Turn::Guest;
+        self.turn = Running::Guest;
         if self.shared {
             self.scene.clock.set_now(now_ns);
             self.scene.clock.set_free_until(until_ns);
@@ -474,7 +466,7 @@ impl<'a> Controller<'a> {
 
     fn pass_to(&mut self, at_ns: u64) -> Result<(), Halt> {
         if at_ns > self.scene.limits.virtual_ns {
-            return Err(Halt::VirtualLimit);
+            return Err(Halt::Ended(End::VirtualLimit));
         }
         self.now_ns = self.now_ns.max(at_ns);
         Ok(())
@@ -490,10 +482,10 @@ impl<'a> Controller<'a> {
 
     fn look_at_the_limits(&self) -> Result<(), Halt> {
         if self.scene.stop.load(Ordering::Relaxed) {
-            return Err(Halt::CalledOff);
+            return Err(Halt::Ended(End::CalledOff));
         }
         if self.started.elapsed() >= self.scene.limits.wall {
-            return Err(Halt::WallLimit);
+            return Err(Halt::Ended(End::WallLimit));
         }
         Ok(())
     }

@@ -301,23 +301,22 @@ impl Disk {
         memory: &mut impl GuestMemory,
     ) -> Result<(), DiskFault> {
         while let Some(taken) = self.backlog.pop_front() {
-            match self.submit(now_ns, &taken, memory)? {
-                Admission::Taken => self.segments = taken.segments,
-                Admission::Later => {
-                    self.backlog.push_front(taken);
-                    break;
-                }
+            if !self.submit(now_ns, &taken, memory)? {
+                self.backlog.push_front(taken);
+                break;
             }
+            self.segments = taken.segments;
         }
         Ok(())
     }
 
+    /// Offers a request to the model, or answers it at once; false when the model's queue is full.
     fn submit(
         &mut self,
         now_ns: u64,
         taken: &Taken,
         memory: &mut impl GuestMemory,
-    ) -> Result<Admission, DiskFault> {
+    ) -> Result<bool, DiskFault> {
         let Taken { head, frame, segments } = taken;
         let mut answer = Outstanding {
             id: self.next_id,
@@ -345,7 +344,7 @@ impl Disk {
         self.latest_ns = self.latest_ns.max(now_ns);
         match self.model.submit(now_ns + self.age_ns, request) {
             Ok(()) => {}
-            Err(Refused::QueueFull { .. }) => return Ok(Admission::Later),
+            Err(Refused::QueueFull { .. }) => return Ok(false),
             Err(Refused::Unsupported { .. }) => {
                 return Ok(self.answer_now(answer, block::STATUS_UNSUPPORTED));
             }
@@ -378,12 +377,13 @@ impl Disk {
             origin: frame.origin,
         });
         self.outstanding.push(answer);
-        Ok(Admission::Taken)
+        Ok(true)
     }
 
-    fn answer_now(&mut self, answer: Outstanding, status: u8) -> Admission {
+    /// Answers a request that needs no time, which is then taken.
+    fn answer_now(&mut self, answer: Outstanding, status: u8) -> bool {
         self.immediate.push(Outstanding { status, ..answer });
-        Admission::Taken
+        true
     }
 
     /// Moves the data of a request that the model took. Models promise that overlapping requests
@@ -432,14 +432,6 @@ impl Disk {
         mend(&mut self.damaged, piece.place, piece.sectors);
         Ok(())
     }
-}
-
-/// Result of offering a request to the model.
-enum Admission {
-    /// It, or an immediate answer.
-    Taken,
-    /// Its queue is full.
-    Later,
 }
 
 fn finish(

@@ -3,9 +3,6 @@
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
-use crate::controller::Halt;
-use crate::process::CpuTicks;
-
 #[cfg(test)]
 mod tests;
 
@@ -85,25 +82,9 @@ fn of_status(status: i32) -> String {
 
 const PANIC_MARK: &str = "Kernel panic - not syncing: ";
 
-/// Classifies the end from the controller's halt, the process's exit, the command's status and the console.
+/// Classifies the end of a process that exited from its status, the command's and the console.
 #[must_use]
-pub fn judge(halt: Halt, exit: ExitStatus, command: Option<i32>, console: &str) -> End {
-    match halt {
-        Halt::Gone => judge_exit(exit, command, console),
-        Halt::Deadlock => End::Deadlock,
-        Halt::Spin(CpuTicks { kernel, programs }) if programs > kernel => {
-            End::ProgramSpins(kernel + programs)
-        }
-        Halt::Spin(CpuTicks { kernel, programs }) => End::KernelSpins(kernel + programs),
-        Halt::Stuck => End::Stuck,
-        Halt::WallLimit => End::WallLimit,
-        Halt::VirtualLimit => End::VirtualLimit,
-        Halt::CalledOff => End::CalledOff,
-        fault => End::Fault(fault.to_string()),
-    }
-}
-
-fn judge_exit(exit: ExitStatus, command: Option<i32>, console: &str) -> End {
+pub fn of_exit(exit: ExitStatus, command: Option<i32>, console: &str) -> End {
     let panic = console.lines().find_map(|line| Some(line.split_once(PANIC_MARK)?.1.trim()));
     if let Some(reason) = panic {
         return End::Panic(reason.to_owned());

@@ -39,15 +39,8 @@ pub struct Event {
 impl Event {
     fn bytes(&self) -> [u8; 40] {
         let mut bytes = [0; 40];
-        let operation = match self.operation {
-            Operation::Read => 0,
-            Operation::Write => 1,
-            Operation::Flush => 2,
-            Operation::Discard => 3,
-            Operation::WriteZeroes => 4,
-        };
         bytes[0] = self.disk;
-        bytes[1] = operation;
+        bytes[1] = self.operation as u8;
         bytes[2] = self.status;
         bytes[4..8].copy_from_slice(&self.sectors.to_le_bytes());
         for (slot, number) in

@@ -88,22 +88,10 @@ pub struct KernelPlan {
 /// Errors of finding or building a kernel.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
-    /// The source is not there.
-    #[error(
-        "kernel source not found at {0}; run `apt-get install linux-source-6.12`, or name a tree"
-    )]
-    NoSource(PathBuf),
-    /// A directory that is no kernel tree.
-    #[error("{0} has no User-Mode Linux; name the top directory of a Linux source tree")]
-    NoTree(PathBuf),
-    /// Programs that a build needs.
-    #[error("building the lab kernel needs {programs}; run `apt-get install {packages}`")]
-    MissingPrograms {
-        /// Their names.
-        programs: String,
-        /// Debian's packages.
-        packages: String,
-    },
+    /// Source or programs of a build are missing, or the source lacks an option that a lab kernel cannot do without: in
+    /// words.
+    #[error("{0}")]
+    Lacking(String),
     /// A patch does not fit the source.
     #[error("the patch {name} does not apply to this source: {output}; use Linux 6.12")]
     Patch {
@@ -112,9 +100,6 @@ pub enum KernelError {
         /// Output of `patch`.
         output: String,
     },
-    /// The source does not know an option that a lab kernel cannot do without.
-    #[error("this source or compiler does not support {0}; use Linux 6.12 and gcc 12")]
-    Option(String),
     /// A step of the build failed.
     #[error("{step} failed; see {log}, which ends:\n{end}")]
     Step {

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use seekwell_device::{DeviceError, DeviceFile, build, catalogue, compared, truth, withheld};
+use seekwell_device::{DeviceError, DeviceFile, build, catalogue, truth, withheld};
 use seekwell_model::filesystems::{FILESYSTEMS, NFS_PROGRAMS, NFS_SERVER, filesystem, names_of};
 use seekwell_model::lab::{Lab, Workload};
 use seekwell_model::layers::{LAYER_KINDS, LabKernels};
@@ -13,7 +13,7 @@ use seekwell_model::stack::{Backing, Device};
 use seekwell_model::units::Bytes;
 use seekwell_model::workloads::{WORKLOAD_KINDS, WorkloadParams};
 
-use crate::backend::TOOLS;
+use crate::backend::{TOOLS, tools};
 use crate::kernel::{Kernel, KernelSet};
 
 #[cfg(test)]
@@ -28,11 +28,9 @@ const RAM: &str = "ram";
 /// A device of the lab that the virtual backend cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
-    /// A device of the host.
-    #[error(
-        "{0} is a device of the host, and the virtual backend needs a modelled one; write model = \"NAME\" into the lab, or run it with --model NAME (seekwell device list)"
-    )]
-    HostDevice(String),
+    /// A device of the host, a size beyond the model's, or a part of the lab that hinders replacing its devices: in words.
+    #[error("{0}")]
+    Refused(String),
     /// A model that does not exist.
     #[error(
         "{name} names the modelled device '{model}', which does not exist; list the models with: seekwell device list"
@@ -43,16 +41,6 @@ pub enum LabError {
         /// The model.
         model: String,
     },
-    /// A journal on a device of its own, which would have to be replaced for each model.
-    #[error(
-        "the journal {0} has a device of its own, so --on cannot replace the lab's devices; remove it from the lab, or write the models into the lab"
-    )]
-    OutsideJournal(String),
-    /// A rule of the lab about a device that would be replaced.
-    #[error(
-        "a rule of the lab names the device {0}, which --on replaces; remove the rule, or write the models into the lab"
-    )]
-    NamedInRule(String),
     /// A bus that the model has not.
     #[error("{name} names a modelled device that cannot be built")]
     Model {
@@ -60,20 +48,6 @@ pub enum LabError {
         name: String,
         /// The cause.
         source: DeviceError,
-    },
-    /// A size beyond the model's.
-    #[error(
-        "{name} has a size of {asked}, but its model '{model}' has only {has}; give a smaller size, or none"
-    )]
-    TooLarge {
-        /// The device or journal of the lab.
-        name: String,
-        /// The model.
-        model: String,
-        /// Size in the lab.
-        asked: Bytes,
-        /// Capacity of the model.
-        has: Bytes,
     },
 }
 
@@ -109,14 +83,19 @@ pub fn use_model(lab: &mut Lab, model: &str) {
 ///
 /// # Errors
 ///
-/// [`LabError::OutsideJournal`], [`LabError::NamedInRule`].
+/// [`LabError::Refused`] for a journal with a device of its own, and for a rule that names a device.
 pub fn use_models(lab: &mut Lab, models: &[String]) -> Result<(), LabError> {
     if let Some(journal) = lab.journals.iter().find(|journal| journal.external.is_some()) {
-        return Err(LabError::OutsideJournal(journal.name.clone()));
+        return Err(LabError::Refused(format!(
+            "the journal {} has a device of its own, so --on cannot replace the lab's devices; remove it from the lab, or write the models into the lab",
+            journal.name
+        )));
     }
     let rules = lab.exclusions.iter().chain(&lab.stacks);
     if let Some(name) = rules.filter_map(|rule| rule.device.as_ref()).next() {
-        return Err(LabError::NamedInRule(name.clone()));
+        return Err(LabError::Refused(format!(
+            "a rule of the lab names the device {name}, which --on replaces; remove the rule, or write the models into the lab"
+        )));
     }
     let (ram, own): (Vec<Device>, Vec<Device>) = std::mem::take(&mut lab.devices)
         .into_iter()
@@ -155,7 +134,9 @@ pub fn check(lab: &Lab, devices: &BTreeMap<String, DeviceFile>) -> Result<(), La
     for (name, backing) in backings(lab) {
         let name = name.to_owned();
         let Backing::Model { model, size, start } = backing else {
-            return Err(LabError::HostDevice(name));
+            return Err(LabError::Refused(format!(
+                "{name} is a device of the host, and the virtual backend needs a modelled one; write model = \"NAME\" into the lab, or run it with --model NAME (seekwell device list)"
+            )));
         };
         let found = catalogue::find(devices, model);
         let found = found.map_err(|source| LabError::Model { name: name.clone(), source })?;
@@ -164,7 +145,9 @@ pub fn check(lab: &Lab, devices: &BTreeMap<String, DeviceFile>) -> Result<(), La
         let has = capacity(&file);
         let end = size.map(|size| Bytes(size.0.saturating_add(start.map_or(0, |start| start.0))));
         if let Some(asked) = end.filter(|asked| *asked > has) {
-            return Err(LabError::TooLarge { name, model, asked, has });
+            return Err(LabError::Refused(format!(
+                "{name} has a size of {asked}, but its model '{model}' has only {has}; give a smaller size, or none"
+            )));
         }
     }
     Ok(())
@@ -207,7 +190,6 @@ pub fn compare_with_published(lab: &Lab, devices: &BTreeMap<String, DeviceFile>)
         let rows = truth::rows(&file);
         checked.misses.extend(truth::warning(&file, &rows));
         checked.misses.extend(withheld::warning(file.name(), file.withheld()));
-        checked.misses.extend(compared::warning(file.name(), file.compared()));
         checked.errors.insert(model, truth::errors(&rows));
     }
     checked.misses.dedup();
@@ -241,11 +223,15 @@ pub fn facts(
         // A lab kernel is built with writing.
         read_only_filesystems: Vec::new(),
         nfs_lacks: Vec::new(),
-        programs: programs()
+        // Every program that the catalogues of filesystems and layers name. What a guest lacks of them, `cannot_run` says.
+        programs: tools()
+            .into_iter()
+            .filter(|name| !TOOLS.contains(name))
+            .chain(
+                LAYER_KINDS.iter().flat_map(|kind| kind.definition().programs).map(|one| one.name),
+            )
+            .chain(NFS_PROGRAMS.iter().map(|one| one.name))
             .filter(|name| find(name))
-            // What a guest lacks of these, `cannot_run` says.
-            .chain(layer_programs().filter(|name| find(name)))
-            .chain(NFS_PROGRAMS.iter().map(|one| one.name).filter(|name| find(name)))
             .chain(WORKLOAD_KINDS.iter().flat_map(|kind| kind.programs).map(|one| one.name))
             .map(str::to_owned)
             .collect(),
@@ -285,11 +271,6 @@ pub fn lacks(sets: &[KernelSet]) -> Vec<&'static str> {
     let layers = layers.filter(|one| !sets.iter().any(|set| has(*set, one.lab_kernels)));
     let nfs = (!sets.iter().any(|set| set.has_layers())).then_some("NFS");
     filesystems.chain(layers.map(|one| one.name)).chain(nfs).collect()
-}
-
-/// Every program that the catalogue of layers names.
-fn layer_programs() -> impl Iterator<Item = &'static str> {
-    LAYER_KINDS.iter().flat_map(|kind| kind.definition().programs).map(|one| one.name)
 }
 
 /// Programs that the layers of a lab, and NFS, need in the guest.
@@ -386,13 +367,6 @@ fn first_program(line: &str) -> Option<&str> {
     let opens = ['(', '{', '"', '\'', '$'];
     let name = word.trim_end_matches(';').rsplit('/').next().unwrap_or(word);
     (!word.starts_with(opens) && !name.is_empty()).then_some(name)
-}
-
-/// Every program that the catalogue of filesystems names.
-fn programs() -> impl Iterator<Item = &'static str> {
-    let mut names: Vec<&str> = crate::backend::tools();
-    names.retain(|name| !TOOLS.contains(name));
-    names.into_iter()
 }
 
 fn backings(lab: &Lab) -> impl Iterator<Item = (&str, &Backing)> {

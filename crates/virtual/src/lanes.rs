@@ -128,14 +128,6 @@ impl Lanes {
         self.threads.len()
     }
 
-    /// Announces the trials that will be asked for, in that order; lanes run a few of them ahead. Earlier
-    /// announcements that are not among them are cancelled before they start.
-    pub fn announce(&mut self, trials: &[PlannedTrial]) {
-        self.announced = trials.iter().copied().collect();
-        self.under_way.retain(|_, begun| trials.contains(&begun.trial));
-        self.run_ahead();
-    }
-
     fn run_ahead(&mut self) {
         while self.under_way.len() < self.count() * AHEAD {
             let Some(next) = self.announced.pop_front() else { return };
@@ -195,8 +187,11 @@ impl Backend for Lanes {
         self.run_trial(trial, progress).map_err(Into::into)
     }
 
+    /// Lanes run a few of the trials ahead. Earlier announcements that are not among them are cancelled before they start.
     fn announce(&mut self, trials: &[PlannedTrial]) {
-        Lanes::announce(self, trials);
+        self.announced = trials.iter().copied().collect();
+        self.under_way.retain(|_, begun| trials.contains(&begun.trial));
+        self.run_ahead();
     }
 
     /// Virtual time costs nothing: the budget is the time that the user waits.

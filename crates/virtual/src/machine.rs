@@ -21,13 +21,13 @@ pub use crate::controller::OutputPart;
 use crate::controller::{Controller, Halt, Limits, Mailbox, Notes, Replacement, Scene};
 use crate::directory::GuestDirectory;
 use crate::disk::{Disk, DiskParts};
-use crate::end::{End, judge};
+use crate::end::{End, of_exit};
 use crate::fingerprint::{Event, Fingerprint};
 use crate::instant::Instant;
 use crate::link::listen;
 use crate::mailbox::{self, Kind, Order, OrderedDisk, Reader, Saying, Task};
 use crate::port::Port;
-use crate::process::{GuestProcess, Launch, Pinned};
+use crate::process::{GuestProcess, Pinned};
 use crate::root::RootImage;
 
 #[cfg(test)]
@@ -68,26 +68,23 @@ pub struct WorkCharge {
 impl WorkCharge {
     /// Names and values, in the order in which the kernel takes them.
     #[must_use]
-    pub fn named(&self) -> [(&'static str, u32); 5] {
+    pub fn named(mut self) -> [(&'static str, u32); 5] {
+        self.named_mut().map(|(name, ns)| (name, *ns))
+    }
+
+    fn named_mut(&mut self) -> [(&'static str, &mut u32); 5] {
         [
-            ("cipher", self.cipher),
-            ("hash", self.hash),
-            ("parity", self.parity),
-            ("compress", self.compress),
-            ("decompress", self.decompress),
+            ("cipher", &mut self.cipher),
+            ("hash", &mut self.hash),
+            ("parity", &mut self.parity),
+            ("compress", &mut self.compress),
+            ("decompress", &mut self.decompress),
         ]
     }
 
     /// The value with this name.
     pub fn value_mut(&mut self, name: &str) -> Option<&mut u32> {
-        Some(match name {
-            "cipher" => &mut self.cipher,
-            "hash" => &mut self.hash,
-            "parity" => &mut self.parity,
-            "compress" => &mut self.compress,
-            "decompress" => &mut self.decompress,
-            _ => return None,
-        })
+        self.named_mut().into_iter().find(|(known, _)| *known == name).map(|(_, ns)| ns)
     }
 }
 
@@ -105,8 +102,6 @@ pub struct Settings {
     pub transport: Transport,
     /// CPU time charged.
     pub charge: CpuCharge,
-    /// Nanoseconds since 1970 at virtual time 0.
-    pub epoch_ns: u64,
     /// Limits of the trial.
     pub limits: Limits,
     /// Ends the trial when it is raised.
@@ -119,8 +114,6 @@ pub struct Settings {
     pub scratch: PathBuf,
     /// Directory for the guest's memory: on tmpfs, or it will be written to a disk.
     pub memory_directory: PathBuf,
-    /// Bytes of content that each disk may hold in memory.
-    pub content_memory_bytes: u64,
 }
 
 impl Settings {
@@ -133,7 +126,6 @@ impl Settings {
             cpu: None,
             transport: Transport::Bells,
             charge: CpuCharge::default(),
-            epoch_ns: EPOCH_NS,
             limits: Limits {
                 wall: Duration::from_secs(3600),
                 spin: Duration::from_secs(60),
@@ -144,17 +136,19 @@ impl Settings {
             keep_origins: false,
             scratch: scratch.to_path_buf(),
             memory_directory: PathBuf::from("/dev/shm"),
-            content_memory_bytes: 256 << 20,
         }
     }
 
     pub(crate) fn keeping(&self) -> Keeping {
-        Keeping { memory_bytes: self.content_memory_bytes, directory: self.scratch.clone() }
+        Keeping { memory_bytes: CONTENT_BYTES, directory: self.scratch.clone() }
     }
 }
 
+/// Bytes of content that each disk may hold in memory.
+const CONTENT_BYTES: u64 = 256 << 20;
+
 /// 2026-01-01 00:00 UTC: the time of day at which every guest starts.
-pub const EPOCH_NS: u64 = 1_767_225_600 * 1_000_000_000;
+const EPOCH_NS: u64 = 1_767_225_600 * 1_000_000_000;
 
 /// A disk of a trial.
 #[derive(Debug)]
@@ -324,6 +318,11 @@ pub fn run_replacing(
     let records = site.written(RECORDS)?;
     let origins = site.written(ORIGINS)?;
     let console = site.read_console()?;
+    let end = match halt {
+        Halt::Gone => of_exit(exit.status, said.exit, &console),
+        Halt::Ended(end) => end,
+        fault => End::Fault(fault.to_string()),
+    };
     let disk = |(port, role): (Port, String)| {
         let parts = port.disk.into_parts();
         DiskOutcome { role, evidence: parts.model.evidence(), parts }
@@ -333,7 +332,7 @@ pub fn run_replacing(
     let cost = HostCost { wall: started.elapsed(), guest_cpu: exit.cpu, controller_cpu, start };
     let Notes { fingerprint, events, heard } = notes;
     Ok(Outcome {
-        end: judge(halt, exit.status, said.exit, &console),
+        end,
         output: said.output,
         heard,
         log: said.log,
@@ -409,12 +408,11 @@ impl Site {
         let settings = &trial.settings;
         let measured = trial.disks.len();
         let notes = Notes { events: settings.keep_events.then(Vec::new), ..Notes::default() };
-        let (epoch_ns, limits) = (settings.epoch_ns, settings.limits);
-        let stop = settings.stop.clone();
+        let (limits, stop) = (settings.limits, settings.stop.clone());
         let scene = Scene {
             listener: listen(directory, "t").map_err(failed("listen for the guest"))?,
             clock: SharedClock::new(settings.transport).map_err(failed("make the shared clock"))?,
-            epoch_ns,
+            epoch_ns: EPOCH_NS,
             ports: ports(trial, directory)?,
             measured,
             mailbox: Mailbox { port: measured + 1, reader: Reader::default() },
@@ -423,8 +421,8 @@ impl Site {
             notes,
         };
         let console = self.console.try_clone().map_err(failed("open the guest's console"))?;
-        let launch = Launch { directory, arguments: &arguments, console };
-        let process = GuestProcess::start(launch).map_err(failed("start the guest"))?;
+        let process = GuestProcess::start(directory, &arguments, console);
+        let process = process.map_err(failed("start the guest"))?;
         Ok((process, scene))
     }
 

@@ -64,33 +64,24 @@ pub struct OrderedDisk {
     pub rotational: bool,
 }
 
-/// Kind of a frame from the guest.
+/// Kind of a frame from the guest, with its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The guest's first program runs; the first frame, empty.
-    Started,
+    Started = 4,
     /// Part of the command's standard output.
-    Output,
+    Output = 1,
     /// Part of its standard error.
-    Log,
+    Log = 2,
     /// Its exit status, as decimal digits; the last frame.
-    Exit,
+    Exit = 3,
 }
 
 impl Kind {
-    fn number(self) -> u64 {
-        match self {
-            Self::Started => 4,
-            Self::Output => 1,
-            Self::Log => 2,
-            Self::Exit => 3,
-        }
-    }
-
     fn from_number(number: u64) -> Option<Self> {
         [Self::Started, Self::Output, Self::Log, Self::Exit]
             .into_iter()
-            .find(|kind| kind.number() == number)
+            .find(|kind| *kind as u64 == number)
     }
 }
 
@@ -113,7 +104,7 @@ fn decode_header(bytes: &[u8]) -> Option<[u64; 3]> {
 /// Header of a frame.
 #[must_use]
 pub fn saying_header(kind: Kind, bytes: u64) -> [u8; HEADER_BYTES] {
-    encode_header([SAYING_MAGIC, kind.number(), bytes])
+    encode_header([SAYING_MAGIC, kind as u64, bytes])
 }
 
 /// Byte ranges of order and input in the mailbox.

@@ -1,12 +1,13 @@
 //! One disk's connection to the guest: what the driver has set up so far, and its ring.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
 
 use crate::disk::{Disk, DiskFault};
 use crate::fingerprint::Event;
-use crate::link::{CallLink, DiskLink, DiskMessage, LinkFault};
+use crate::link::{DiskLink, DiskMessage, LinkFault};
 use crate::mapped::{MappedMemory, RegionFault, RegionPlan};
 use crate::ring::{Ring, RingFault, RingLayout};
 use crate::vhost::{self, Request, RingAddresses};
@@ -55,7 +56,7 @@ pub struct Port {
     /// True if the driver rings a bell instead of sending kicks, and is called the same way.
     pub rings: bool,
     /// The socket on which the driver is called, once it is there.
-    pub call: Option<CallLink>,
+    pub call: Option<File>,
     memory: MappedMemory,
     size: u16,
     base: u16,
@@ -183,7 +184,8 @@ impl Port {
     ///
     /// [`PortFault`].
     pub fn call(&mut self) -> Result<(), PortFault> {
-        Ok(self.call.as_mut().ok_or(PortFault::Order("request"))?.call(0)?)
+        let socket = self.call.as_mut().ok_or(PortFault::Order("request"))?;
+        Ok(socket.write_all(&vhost::call(0)).map_err(LinkFault::from)?)
     }
 
     /// Takes the driver's answer to a call.
@@ -192,7 +194,9 @@ impl Port {
     ///
     /// [`PortFault`].
     pub fn take_answer(&mut self) -> Result<(), PortFault> {
-        Ok(self.call.as_mut().ok_or(PortFault::Order("answer"))?.answer()?)
+        let socket = self.call.as_mut().ok_or(PortFault::Order("answer"))?;
+        let mut answer = [0; vhost::HEADER_BYTES + 8];
+        Ok(socket.read_exact(&mut answer).map_err(LinkFault::from)?)
     }
 
     /// Handles a message that sets something up; `false` when it is not known.
@@ -219,7 +223,7 @@ impl Port {
             Request::SetCallSocket => {
                 let socket = files.into_iter().next();
                 let socket = socket.ok_or(PortFault::Order("call socket"))?;
-                self.call = Some(CallLink::new(socket));
+                self.call = Some(File::from(socket));
             }
             _ => return Ok(false),
         }

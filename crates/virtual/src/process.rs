@@ -19,18 +19,6 @@ mod tests;
 /// answers that with a segmentation fault at the next signal.
 const NO_RSEQ: &str = "glibc.pthread.rseq=0";
 
-/// The program to start.
-#[derive(Debug)]
-pub struct Launch<'a> {
-    /// Directory that the guest runs in; holds a link `linux` to its kernel and a link `memory` to
-    /// where its memory goes, so that its command line and environment are alike on every machine.
-    pub directory: &'a Path,
-    /// Arguments of the kernel.
-    pub arguments: &'a [String],
-    /// Takes what the guest prints.
-    pub console: File,
-}
-
 /// End and resource use of a guest's process.
 #[derive(Clone, Copy, Debug)]
 pub struct Exit {
@@ -57,13 +45,13 @@ pub struct GuestProcess {
 }
 
 impl GuestProcess {
-    /// Starts a guest.
+    /// Starts a guest in a directory, which holds a link `linux` to its kernel and a link `memory` to where its memory
+    /// goes, so that its command line and environment are alike on every machine. `console` takes what it prints.
     ///
     /// # Errors
     ///
     /// The system's error when the program cannot be started.
-    pub fn start(launch: Launch<'_>) -> io::Result<Self> {
-        let Launch { directory, arguments, console } = launch;
+    pub fn start(directory: &Path, arguments: &[String], console: File) -> io::Result<Self> {
         let mut command = Command::new("./linux");
         command
             .arg0("linux")

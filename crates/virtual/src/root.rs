@@ -8,7 +8,6 @@ mod needs;
 mod tree;
 
 use std::collections::BTreeSet;
-use std::fmt::Write;
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
@@ -135,12 +134,10 @@ impl RootBuilder {
             tree.add(link, Node::Link { target: target.to_owned() });
         }
         tree.add("/etc/mtab", Node::Link { target: "../proc/self/mounts".to_owned() });
-        let root = b"root:x:0:0:root:/root:/bin/sh\n".to_vec();
-        tree.add("/etc/passwd", Node::File { executable: false, bytes: root });
-        let group = b"root:x:0:\n".to_vec();
-        tree.add("/etc/group", Node::File { executable: false, bytes: group });
         let libraries = needs::system_directories();
         let mut builder = Self { tree, done: BTreeSet::new(), libraries };
+        builder.text(Path::new("/etc/passwd"), "root:x:0:0:root:/root:/bin/sh\n")?;
+        builder.text(Path::new("/etc/group"), "root:x:0:\n")?;
         builder.file(init, Path::new(RootImage::INIT))?;
         Ok(builder)
     }
@@ -181,10 +178,9 @@ impl RootBuilder {
             return self.file(from, to);
         }
         let read = |source| RootError::Read { path: from.to_path_buf(), source };
-        let mut entries = fs::read_dir(from)
-            .map_err(read)?
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(|source| RootError::Read { path: from.to_path_buf(), source })?;
+        let entries =
+            fs::read_dir(from).and_then(|entries| entries.collect::<io::Result<Vec<_>>>());
+        let mut entries = entries.map_err(read)?;
         entries.sort_by_key(fs::DirEntry::file_name);
         for entry in entries {
             if entry.path().is_file() {
@@ -292,9 +288,5 @@ fn guest_path(path: &Path) -> Result<String, RootError> {
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

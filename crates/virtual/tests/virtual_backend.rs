@@ -316,20 +316,16 @@ fn reads_per_second(backend: &VirtualBackend, model: &str) -> BTreeMap<String, f
     plan.trials.iter().map(rate).collect()
 }
 
+/// That it does not help one which sorts itself, the tests of the machine say.
 #[test]
-fn a_scheduler_helps_a_disk_that_takes_one_request_and_not_one_that_sorts_itself() {
-    let test = "a_scheduler_helps_a_disk_that_takes_one_request_and_not_one_that_sorts_itself";
+fn a_scheduler_helps_a_disk_that_takes_one_request() {
+    let test = "a_scheduler_helps_a_disk_that_takes_one_request";
     let Some(kernel) = common::lab_kernel(test) else { return };
     let scratch = tempfile::tempdir().unwrap();
     let backend = backend(kernel, scratch.path());
     let one = reads_per_second(&backend, "maxtor-6y080l0");
     for scheduler in ["mq-deadline", "bfq"] {
         assert!(one[scheduler] > 1.05 * one["none"], "{one:?}");
-    }
-    let many = reads_per_second(&backend, "sata-2tb-5400");
-    for scheduler in ["mq-deadline", "bfq"] {
-        let ratio = many[scheduler] / many["none"];
-        assert!((0.95..1.05).contains(&ratio), "{many:?}");
     }
 }
 
@@ -455,7 +451,7 @@ fn cut_with_and_without_barriers(test: &str, workload: &str) -> Option<[(CutCoun
     }
     let scratch = tempfile::tempdir().unwrap();
     let backend = backend(kernel, scratch.path());
-    let rest = format!("[trial]\npower_cut = 12\n{workload}");
+    let rest = format!("[trial]\npower_cut = 6\n{workload}");
     let mut plan = plan(&["ext4", "ext4-nojournal"], "ide-40gb-2005", &rest);
     let Some(unsafe_stack) = plan.stacks.get_mut(1) else { panic!("two stacks") };
     unsafe_stack.filesystem.kind = "ext4".to_owned();
@@ -475,7 +471,7 @@ fn power_cuts_find_the_stack_that_loses_accepted_mails() {
                     sync = \"directory\"\n[judge]\nmetric = \"delivery.ops\"\n";
     let Some([with, without]) = cut_with_and_without_barriers(test, workload) else { return };
     let (counts, record) = &with;
-    assert_eq!((counts.cuts, counts.survived), (12, 12), "{:?}", record.warnings);
+    assert_eq!((counts.cuts, counts.survived), (6, 6), "{:?}", record.warnings);
     let losses = counts.losses.unwrap();
     assert_eq!((losses.lost_files_max, losses.lost_bytes_max, losses.torn), (0, 0, 0));
     let (counts, _) = &without;

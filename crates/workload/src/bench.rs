@@ -1,6 +1,5 @@
 //! One workload now, on an existing file, device or directory, without a lab.
 
-mod curves;
 mod device;
 mod directory;
 mod raw;
@@ -70,8 +69,6 @@ pub fn bench(
     };
     result.workload = params.kind_name().to_owned();
     result.target = target.path.display().to_string();
-    result.curves = curves::of(params, &result);
-    result.surfaces = curves::surfaces(params, &result);
     Ok(result)
 }
 

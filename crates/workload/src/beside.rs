@@ -230,7 +230,6 @@ impl OwnedContext {
             scratch: self.scratch.as_deref(),
             // The background runs as long as the measured workload: the number of operations is unknown.
             acknowledged: None,
-            keep_samples: 0,
         }
     }
 }

@@ -11,7 +11,7 @@ use seekwell_model::workloads::StepOutline;
 use seekwell_model::workloads::chunk::ChunkParams;
 use seekwell_stats::{Histogram, Rng, derive_seed, seeded};
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 /// The C library's buffer of a file, `BUFSIZ` rounded to a block.
@@ -112,7 +112,7 @@ impl Letters {
 }
 
 impl Characters {
-    fn write(&self, file: &File, letters: &mut Letters, count: u64) -> io::Result<()> {
+    fn write(&self, mut file: &File, letters: &mut Letters, count: u64) -> io::Result<()> {
         let mut buffer = [0_u8; BUFFER_BYTES];
         let capacity = if self.params.unbuffered { 1 } else { BUFFER_BYTES };
         let mut filled = 0;
@@ -121,23 +121,12 @@ impl Characters {
             buffer[filled] = std::hint::black_box(letters.next());
             filled += 1;
             if filled == capacity {
-                write_all(file, &buffer[..filled])?;
+                file.write_all(&buffer[..filled])?;
                 filled = 0;
             }
         }
-        write_all(file, &buffer[..filled])
+        file.write_all(&buffer[..filled])
     }
-}
-
-fn write_all(file: &File, mut data: &[u8]) -> io::Result<()> {
-    while !data.is_empty() {
-        match rustix::io::write(file, data) {
-            Ok(written) => data = &data[written..],
-            Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(())
 }
 
 impl Step for Characters {

@@ -71,30 +71,6 @@ pub enum WorkloadError {
         /// Files and bytes of the tree.
         expected: Totals,
     },
-    /// An archive cannot be read.
-    #[error(
-        "cannot read {} as a tar archive: {source}; give a complete, uncompressed tar file",
-        .path.display()
-    )]
-    Archive {
-        /// The archive.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
-    /// An archive holds something that is not unpacked.
-    #[error(
-        "{}: entry '{entry}' {reason}; nothing was unpacked, remove it from the archive",
-        .path.display()
-    )]
-    Refused {
-        /// The archive.
-        path: PathBuf,
-        /// The entry as the archive names it.
-        entry: String,
-        /// The reason.
-        reason: String,
-    },
     /// A trace cannot be replayed.
     #[error("step {step}: {source}")]
     Replay {

@@ -118,7 +118,7 @@ impl Group {
             return Some(Warning::new(WarningCode::PartlyCached, text));
         }
         let again =
-            asking.iter().find(|job| option(job, "loops").is_some_and(|loops| loops != "1"))?;
+            asking.iter().find(|job| job.option(&["loops"]).is_some_and(|loops| loops != "1"))?;
         let text = format!(
             "the device's cache was dropped before the first loop of job {} alone, not before each",
             again.name
@@ -227,14 +227,9 @@ fn before_json(text: &str, finished: &Finished) -> String {
     format!("{before}\n{}", finished.output.text())
 }
 
-/// The value of an option, the last one as fio takes it; `None` without one.
-fn option<'j>(job: &'j FioJob, name: &str) -> Option<&'j str> {
-    job.options.iter().rev().find(|(key, _)| key == name)?.1.as_deref()
-}
-
 /// True for a job whose device's cache is dropped before it, which is fio's default.
 fn invalidates(job: &FioJob) -> bool {
-    option(job, "invalidate").is_none_or(|value| value.trim() != "0")
+    job.option(&["invalidate"]).is_none_or(|value| value.trim() != "0")
 }
 
 /// A file without a name that a program which is started inherits.

@@ -16,7 +16,6 @@ pub fn context(directory: &Path) -> StepContext<'_> {
         sector_bytes: 512,
         scratch: None,
         acknowledged: None,
-        keep_samples: 0,
     }
 }
 

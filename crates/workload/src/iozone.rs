@@ -7,7 +7,7 @@ use crate::error::WorkloadError;
 use crate::io::Place;
 use crate::outcome::StepOutcome;
 use crate::step::{Step, StepContext};
-use access::{Access, FileOfThread};
+use access::FileOfThread;
 use order::Order;
 use seekwell_engine::buffer::{Arena, ArenaShape};
 use seekwell_engine::clock::thread_cpu_ns;
@@ -174,23 +174,9 @@ impl Pass {
         let seed = derive_seed(context.seed, &label);
         let arena =
             Arena::new(shape, seed).map_err(WorkloadError::file("map the buffers for", &path))?;
-        let access = Access::of(&self.pass);
-        let file = FileOfThread::open(access, path, self.direct(), arena, record_bytes)?;
+        let file = FileOfThread::open(&self.pass, path, self.direct(), arena, record_bytes)?;
         let records = self.file.0 / self.record.0;
-        Ok((file, Order::new(&self.pass, records, self.params.stride, seed)))
-    }
-
-    /// Returns true if a thread reads in the mixed test. iozone lets each thread either read or write;
-    /// a single thread alternates.
-    fn reads(&self, thread: u32, index: u64) -> bool {
-        let percent = u64::from(self.params.mix);
-        match (self.pass.reads, self.pass.writes) {
-            (true, true) if self.params.threads == 1 => {
-                (index + 1) * percent / 100 > index * percent / 100
-            }
-            (true, true) => u64::from(thread) * 100 < percent * u64::from(self.params.threads),
-            (reads, _) => reads,
-        }
+        Ok((file, Order::new(&self.pass, records, seed)))
     }
 
     fn work(
@@ -205,13 +191,13 @@ impl Pass {
         let mut share = Share { begun_ns: MonotonicClock.now_ns(), ..Share::default() };
         share.ended_ns = share.begun_ns;
         let mut over = false;
-        for (index, record) in order.enumerate() {
+        let reads = !self.pass.writes;
+        for record in order {
             if !over && stonewall && together.finished.0.load(Ordering::Relaxed) {
                 over = true;
             }
-            let reads = self.reads(thread, index as u64);
             // A file that is written is written in full all the same: the next test needs it.
-            if (over && !self.fills_file()) || together.failed.0.load(Ordering::Relaxed) {
+            if (over && reads) || together.failed.0.load(Ordering::Relaxed) {
                 break;
             }
             if context.is_stopped() {
@@ -229,12 +215,7 @@ impl Pass {
             }
             together.finished.0.store(true, Ordering::Relaxed);
         }
-        file.close()?;
         Ok(share)
-    }
-
-    fn fills_file(&self) -> bool {
-        self.pass.writes && !self.pass.reads
     }
 
     fn count(&self, share: &mut Share, thread: u32, reads: bool, bytes: u64) {

@@ -3,7 +3,6 @@
 //! The sequence of system calls is that of `tar x`, `tar c | wc -c` and `rm -r` of GNU tar and
 //! coreutils, with the tree itself kept in memory instead of in an archive.
 
-pub mod archive;
 pub mod content;
 mod read;
 mod remove;
@@ -99,17 +98,10 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The tree: made from the seed, or read from the user's archive.
-    fn tree(&self, seed: u64) -> Result<Arc<Tree>, WorkloadError> {
-        if let Some(tree) = &self.state().tree {
-            return Ok(Arc::clone(tree));
-        }
-        let tree = Arc::new(match &self.params.tar {
-            None => Tree::seeded(&self.params, seed),
-            Some(path) => archive::scan(path)?,
-        });
-        self.state().tree = Some(Arc::clone(&tree));
-        Ok(tree)
+    /// The tree, made from the seed.
+    fn tree(&self, seed: u64) -> Arc<Tree> {
+        let tree = || Arc::new(Tree::seeded(&self.params, seed));
+        Arc::clone(self.state().tree.get_or_insert_with(tree))
     }
 
     /// The name of the next copy. It is there to be removed from now on, complete or not.

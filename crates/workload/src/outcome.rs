@@ -1,6 +1,6 @@
 //! Result of a step.
 
-use seekwell_engine::{JobResult, SingleOperation};
+use seekwell_engine::JobResult;
 use seekwell_model::warning::Warning;
 use seekwell_stats::Histogram;
 use std::collections::BTreeMap;
@@ -44,8 +44,6 @@ pub struct StepOutcome {
     pub stopped: bool,
     /// Doubts.
     pub warnings: Vec<Warning>,
-    /// Single operations, as many as the context asked for.
-    pub samples: Vec<SingleOperation>,
 }
 
 impl StepOutcome {
@@ -157,7 +155,6 @@ impl From<JobResult> for StepOutcome {
             cpu_ns: job.cpu_ns,
             elapsed_ns: job.elapsed_ns,
             clock_cost_ns: Some(job.clock.cost_ns),
-            samples: job.samples,
             stopped: job.stopped,
             ..Self::default()
         };

@@ -52,8 +52,6 @@ pub struct StepContext<'a> {
     pub scratch: Option<&'a Path>,
     /// Takes the number of acknowledged transactions after each; `None` where none wants it.
     pub acknowledged: Option<&'a dyn Acknowledged>,
-    /// Single operations to keep per thread of a measured step, the first ones; 0 is none.
-    pub keep_samples: usize,
 }
 
 /// A step for each outline.

@@ -82,7 +82,6 @@ fn pointer_blocks_are_those_of_the_arithmetic_and_of_debugfs() {
             sector_bytes: 512,
             scratch: None,
             acknowledged: None,
-            keep_samples: 0,
         };
         let mut values = Values::default();
         values.set("file_size", Value::Size(Bytes::mib(3)));

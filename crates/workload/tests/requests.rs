@@ -78,7 +78,6 @@ fn run(params: &WorkloadParams, path: &Path, checked: &File, bytes: u64) -> Vec<
         sector_bytes: 4096,
         scratch: None,
         acknowledged: None,
-        keep_samples: 0,
     };
     steps(params).into_iter().map(|mut step| step.run(&context).unwrap()).collect()
 }
@@ -138,7 +137,6 @@ fn a_smaller_device_takes_all_of_it_and_one_that_is_too_small_is_refused() {
         sector_bytes: 512,
         scratch: None,
         acknowledged: None,
-        keep_samples: 0,
     };
     let told = steps(&params(&trace, &[]))[0].run(&context).unwrap_err().to_string();
     assert_eq!(

@@ -37,7 +37,6 @@ fn context(directory: &Path) -> StepContext<'_> {
         sector_bytes: 512,
         scratch: None,
         acknowledged: None,
-        keep_samples: 0,
     }
 }
 
@@ -136,7 +135,7 @@ fn every_kind() -> Vec<(&'static str, Vec<(&'static str, Value)>)> {
         (
             "iozone",
             vec![
-                ("tests", Value::Integers((0..=12).collect())),
+                ("tests", Value::Integers(vec![0, 1, 2])),
                 ("threads", Value::Integer(2)),
                 // Else one thread may be done before the other begins.
                 ("stonewall", Value::Bool(false)),
@@ -501,7 +500,6 @@ fn a_full_filesystem_is_told_with_the_place_and_left_to_be_unmounted() {
     assert!(told.starts_with(&start) && told.ends_with(end), "{told}");
     std::fs::remove_file(small.0.join("chunk.data")).unwrap();
 
-    // A stream's last record may be cut short instead.
     let values = [("size", Value::Sizes(vec![Bytes::mib(1)])), ("threads", Value::Integer(2))];
     let told =
         steps(&params("iozone", &values))[0].run(&context(&small.0)).unwrap_err().to_string();

@@ -32,7 +32,6 @@ fn context(directory: &Path) -> StepContext<'_> {
         sector_bytes: 512,
         scratch: None,
         acknowledged: None,
-        keep_samples: 0,
     }
 }
 

@@ -1,9 +1,11 @@
-//! Lanes of test programs: in each lane one program runs at a time, the lanes run side by side. Programs that need
+//! Two lanes of test programs: in each lane one program runs at a time, the lanes run side by side. Programs that need
 //! a lab kernel come last in their lane, and wait for it.
 //!
 //! The tests that touch the machine wait most of their time, for the kernel or for a workload, and
-//! must not meet each other; beside them there is room for those that compute.
+//! must not meet each other; beside them there is room for those that compute. When none that touches the machine is
+//! left, its lane helps the other.
 
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
 use std::process::{Command, Output};
 use std::sync::{Mutex, PoisonError};
@@ -44,21 +46,40 @@ impl Desk<'_> {
     }
 }
 
-/// Runs `lanes` side by side, shows each program's output when it has ended, and counts its tests. `ready` waits for
+/// Jobs that wait, those that need the kernel last.
+type Waiting = Mutex<VecDeque<Job>>;
+
+/// Runs the jobs of the lane of the machine, in their order, beside those of the other, by their seconds in the last
+/// run with the longest first. Shows each program's output when it has ended, and counts its tests. `ready` waits for
 /// the lab kernel; a second call returns at once.
 ///
 /// # Errors
 ///
 /// When a program cannot be started, `ready` fails, or `show` cannot be written.
-pub(super) fn run<const LANES: usize>(
-    lanes: [Vec<Job>; LANES],
+pub(super) fn run(
+    [mut machine, mut aside]: [Vec<Job>; 2],
+    last: &BTreeMap<String, f64>,
     ready: &mut (dyn FnMut() -> Result<()> + Send),
     show: &mut (dyn Write + Send),
     tally: &mut Tally,
 ) -> Result<()> {
+    machine.sort_by_key(|job| job.needs_kernel);
+    let seconds = |job: &Job| last.get(&job.name).copied().unwrap_or(0.0);
+    aside.sort_by(|one, other| {
+        let by_kernel = one.needs_kernel.cmp(&other.needs_kernel);
+        by_kernel.then_with(|| seconds(other).total_cmp(&seconds(one)))
+    });
+    let [machine, aside]: [Waiting; 2] = [machine, aside].map(|jobs| Mutex::new(jobs.into()));
     let (desk, ready) = (&Mutex::new(Desk { show, tally }), &Mutex::new(ready));
+    let first = |jobs: &Waiting| jobs.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+    let shortest = |jobs: &Waiting| jobs.lock().unwrap_or_else(PoisonError::into_inner).pop_back();
+    let of_machine = || first(&machine).or_else(|| shortest(&aside));
+    let of_aside = || first(&aside);
     thread::scope(|scope| {
-        let running = lanes.map(|jobs| scope.spawn(move || one_after_another(jobs, ready, desk)));
+        let running = [
+            scope.spawn(|| one_after_another(&of_machine, ready, desk)),
+            scope.spawn(|| one_after_another(&of_aside, ready, desk)),
+        ];
         running.into_iter().try_for_each(|lane| match lane.join() {
             Ok(outcome) => outcome,
             Err(panic) => std::panic::resume_unwind(panic),
@@ -67,12 +88,11 @@ pub(super) fn run<const LANES: usize>(
 }
 
 fn one_after_another(
-    mut jobs: Vec<Job>,
+    next: &dyn Fn() -> Option<Job>,
     ready: &Mutex<&mut (dyn FnMut() -> Result<()> + Send)>,
     desk: &Mutex<Desk>,
 ) -> Result<()> {
-    jobs.sort_by_key(|job| job.needs_kernel);
-    for mut job in jobs {
+    while let Some(mut job) = next() {
         if job.needs_kernel {
             (ready.lock().unwrap_or_else(PoisonError::into_inner))()?;
         }

@@ -27,9 +27,20 @@ const WITHOUT_KERNEL: [&str; 19] = [
     "xtask",
 ];
 
-/// A program of which only one module touches the machine: room, target, and the path of that module. The other tests
-/// run a cluster in namespaces of its own, with guests.
-const SPLIT: (&str, &str, &str) = ("cli", "cluster", "disks::");
+/// Programs of `cli` of which only some tests touch the machine: target, and the modules or names of those.
+const SPLIT: [(&str, &[&str]); 3] = [
+    // The others run a cluster in namespaces of its own, with guests.
+    ("cluster", &["disks::"]),
+    ("everyday", &["capture::", "labs::", "marks::", "probe::", "screen::", "watch::"]),
+    (
+        "replicate",
+        &[
+            "the_same_lab_runs_on_a_loop_device_by_changing_the_device_alone",
+            "a_filesystem_that_the_machine_lacks_is_left_out_of_a_study",
+            "a_study_that_writes_a_disk_whole_shows_its_plan_first",
+        ],
+    ),
+];
 
 /// A test program.
 #[derive(Debug, PartialEq, Eq)]
@@ -53,8 +64,10 @@ impl Program {
         match (self.room(), self.target.as_str()) {
             // Attaches loop devices and RAM disks to measure on.
             ("bench", "agreement") | ("session", "probed") => true,
-            // Reads kept files.
-            ("cli", "kept_verdicts") => false,
+            // Read kept files, and write files for other programs.
+            ("cli", "exports" | "kept_verdicts") => false,
+            // The unit tests of the program.
+            ("cli", "seekwell") => false,
             // Draws made runs in a browser; runs guests.
             ("cli", "page" | "virtual") => false,
             // Record programs of their own, in groups and namespaces of their own.
@@ -74,16 +87,16 @@ impl Program {
     /// Its jobs: name, command, and true for tests that touch the machine. Together they run every test once.
     pub(super) fn jobs(&self) -> Vec<(Job, bool)> {
         let (name, touches) = (self.name(), self.touches_the_machine());
-        let (room, target, module) = SPLIT;
-        if (self.room(), self.target.as_str()) != (room, target) {
-            let needs_kernel = self.needs_kernel();
+        let needs_kernel = self.needs_kernel();
+        let split = SPLIT.iter().find(|(target, _)| self.room() == "cli" && self.target == *target);
+        let Some((_, parts)) = split else {
             return vec![(Job { name, command: self.command(), needs_kernel }, touches)];
-        }
+        };
         let [mut inside, mut outside] = [self.command(), self.command()];
-        inside.arg(module);
-        outside.args(["--skip", module]);
-        let part = Job { name: format!("{name} {module}"), command: inside, needs_kernel: true };
-        vec![(part, true), (Job { name, command: outside, needs_kernel: true }, false)]
+        inside.args(*parts);
+        outside.args(parts.iter().flat_map(|part| ["--skip", *part]));
+        let part = Job { name: format!("{name} on the machine"), command: inside, needs_kernel };
+        vec![(part, true), (Job { name, command: outside, needs_kernel }, false)]
     }
 
     /// The command that runs its tests, as cargo runs them.

@@ -1,6 +1,6 @@
 //! Counts what the test harness printed and what the tests skipped.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 #[cfg(test)]
@@ -27,6 +27,15 @@ pub(super) struct Tally {
 
 /// Seconds below which a phase or program has no line of its own.
 const SHOWN_FROM_S: f64 = 5.0;
+
+/// The long ones of a table of times, by name.
+pub(super) fn seconds_of(times: &str) -> BTreeMap<String, f64> {
+    let entry = |line: &str| {
+        let (seconds, name) = line.trim_start().split_once(" s  ")?;
+        Some((name.to_owned(), seconds.parse().ok()?))
+    };
+    times.lines().filter_map(entry).collect()
+}
 
 /// A test that failed, with the words of its first panic on one line.
 #[derive(Debug)]
@@ -113,23 +122,19 @@ impl Tally {
             self.failures.push(Failure { program, test, reason: String::new() });
         } else if result == "ignored" || result.starts_with("ignored, ") {
             let reason = result.strip_prefix("ignored, ").unwrap_or("ignored, no reason given");
-            self.skips.push(Skip {
-                test: test.to_owned(),
-                reason: reason.to_owned(),
-                ignored: true,
-            });
+            self.add_skip(test, reason, true);
         }
+    }
+
+    fn add_skip(&mut self, test: &str, reason: &str, ignored: bool) {
+        self.skips.push(Skip { test: test.to_owned(), reason: reason.to_owned(), ignored });
     }
 
     /// Takes in the log of skips, one `SKIPPED: <test>: <reason>` per line.
     pub(super) fn add_skips(&mut self, log: &str) {
         for line in log.lines() {
             match line.strip_prefix("SKIPPED: ").and_then(|rest| rest.split_once(": ")) {
-                Some((test, reason)) => self.skips.push(Skip {
-                    test: test.to_owned(),
-                    reason: reason.to_owned(),
-                    ignored: false,
-                }),
+                Some((test, reason)) => self.add_skip(test, reason, false),
                 None => self.fail("skip log", &format!("a line that is no skip: {line}")),
             }
         }

@@ -11,7 +11,8 @@ fn plant(root: &Path, tests: &str) {
     fs::write(root.join("Cargo.toml"), MANIFEST).unwrap();
     fs::write(root.join("src/lib.rs"), "").unwrap();
     fs::write(root.join("tests/t.rs"), tests).unwrap();
-    assert!(cargo(root, &["generate-lockfile", "--offline"]).unwrap());
+    let lock = program::cargo(root).args(["generate-lockfile", "--offline"]).status();
+    assert!(lock.unwrap().success());
 }
 
 fn run(tests: &str) -> Tally {
@@ -123,6 +124,44 @@ fn tests_in_order_are_good() {
     let tally = run("#[test] fn good() {}");
     assert_eq!(tally.to_string(), "1 passed, 0 failed, 0 skipped\n");
     assert!(tally.is_good());
+}
+
+/// Returns true if the documentation in a package's sources has an example in Rust: a fence without another language.
+fn has_examples(folder: &Path) -> bool {
+    fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).any(|path| {
+        if path.is_dir() {
+            return has_examples(&path);
+        }
+        let text = fs::read_to_string(path).unwrap_or_default();
+        let comments = text.lines().map(str::trim_start).filter_map(|line| {
+            line.strip_prefix("//!").or_else(|| line.strip_prefix("///")).map(str::trim)
+        });
+        let fences = comments.filter_map(|line| line.strip_prefix("```"));
+        let of_rust = ["", "rust", "no_run", "should_panic", "compile_fail", "ignore"];
+        let is_example =
+            |language: &str| language.split(',').next().is_some_and(|word| of_rust.contains(&word));
+        // Every other fence ends a block.
+        fences.step_by(2).any(is_example)
+    })
+}
+
+/// Looking for examples costs more than the tests of a small room: packages without one say so.
+#[test]
+fn examples_are_looked_for_where_there_are_some_and_nowhere_else() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let crates = fs::read_dir(root.join("crates")).unwrap().map(|entry| entry.unwrap().path());
+    let (mut with, mut without) = (0, 0);
+    for folder in crates.chain([root.join("xtask")]) {
+        if !folder.join("src/lib.rs").exists() {
+            continue;
+        }
+        let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+        let is_off = manifest.contains("\ndoctest = false\n");
+        let has = has_examples(&folder.join("src"));
+        assert!(has != is_off, "{}: doctest off: {is_off}, examples: {has}", folder.display());
+        *(if has { &mut with } else { &mut without }) += 1;
+    }
+    assert!(with >= 3 && without > with, "{with} with examples, {without} without");
 }
 
 #[test]

@@ -1,199 +1,127 @@
 //! The rules: name, reason and remedy of each.
 
-/// One check, with its name in `xtask/tidy.toml`, its reason and its remedy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Rule {
+/// Makes the rules of one list, so that none lacks its words.
+macro_rules! rules {
+    ($($(#[$doc:meta])* $rule:ident = $name:literal, why $why:literal, remedy $remedy:literal;)*) => {
+        /// One check, with its name in `xtask/tidy.toml`, its reason and its remedy.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Rule {
+            $($(#[$doc])* $rule,)*
+        }
+
+        impl Rule {
+            pub(super) const ALL: &[Self] = &[$(Self::$rule),*];
+
+            /// Its name, its reason and its remedy.
+            fn words(self) -> [&'static str; 3] {
+                match self {
+                    $(Self::$rule => [$name, $why, $remedy],)*
+                }
+            }
+        }
+    };
+}
+
+rules! {
     /// A Rust file that does not parse cannot be judged.
-    Syntax,
+    Syntax = "syntax",
+        why "no other rule can look at it",
+        remedy "fix the syntax";
     /// A function of more than `super::size::FUNCTION_LINES` lines.
-    FunctionLength,
+    FunctionLength = "function-length",
+        why "a reader should see the whole function at once",
+        remedy "split it where the story has chapters";
     /// A production file of more than `super::size::FILE_LINES` lines.
-    FileLength,
+    FileLength = "file-length",
+        why "a file should hold one concept",
+        remedy "move a concept, with its tests, to a file of its own";
     /// `unwrap` or `expect` in production code without a reason.
-    Unwrap,
+    Unwrap = "unwrap",
+        why "a panic tells the user neither where nor what to do",
+        remedy "return a typed error, or say why it cannot fail: #[allow(..., reason = \"...\")]";
     /// A lint switched off without a reason.
-    AllowReason,
+    AllowReason = "allow-reason",
+        why "the next reader cannot tell whether it still holds",
+        remedy "add reason = \"...\" or remove the attribute";
     /// A crate outside the workspace's lints, or a lint missing there.
-    Lints,
+    Lints = "lints",
+        why "the compiler checks only what is switched on",
+        remedy "write that entry";
     /// `missing_docs` switched off.
-    Docs,
+    Docs = "docs",
+        why "a public item without its shape, units and errors cannot be used safely",
+        remedy "document the items";
     /// A dependency against the arrows of the design.
-    Arrow,
+    Arrow = "arrow",
+        why "dependencies point one way, from cli down to model",
+        remedy "move what both need to a lower room";
     /// Printing, ending the process or reading the environment outside `cli`.
-    Door,
+    Door = "door",
+        why "a library that reaches for the terminal or the environment cannot be tested",
+        remedy "return the value and let cli do it";
     /// A `mod.rs` with more than declarations.
-    ModRs,
+    ModRs = "mod-rs",
+        why "many files bear that name and none says what it holds",
+        remedy "move the logic to a file named after its concept";
     /// A module named after no concept.
-    VagueName,
+    VagueName = "vague-name",
+        why "such a module attracts everything that has no home",
+        remedy "name it after what it holds";
     /// Unit tests inside a production file.
-    InlineTests,
+    InlineTests = "inline-tests",
+        why "a file's length must show its production code",
+        remedy "write `#[cfg(test)] mod tests;` and move the tests to the sibling file";
     /// Modules of a crate that import each other.
-    Circle,
+    Circle = "circle",
+        why "a reader cannot understand one of them without the others",
+        remedy "move what both need to a module below them";
     /// A path, tool or host of one developer's machine.
-    Workplace,
+    Workplace = "workplace",
+        why "it means nothing on any other machine",
+        remedy "say it without that name";
     /// A lock file that points anywhere but the public registry.
-    Lock,
+    Lock = "lock",
+        why "a build must not depend on one place's mirror",
+        remedy "restore the lock file with the public registry";
     /// An entry of `xtask/tidy.toml` that is wrong or fits nothing.
-    Exceptions,
+    Exceptions = "exceptions",
+        why "exceptions are worth something only while each of them is true",
+        remedy "fix or remove the entry";
     /// A phrase that a native-speaking engineer would not say, in text that people read.
-    Phrase,
+    Phrase = "phrase",
+        why "a sentence that has to be read twice is a bug",
+        remedy "rewrite the sentence in plain English";
     /// A doc comment that opens with a relative clause instead of naming the thing.
-    DocOpening,
+    DocOpening = "doc-opening",
+        why "a relative clause makes the reader wait for the noun",
+        remedy "name the thing: \"Returns the queue depth\", \"Devices with a write cache\"";
     /// The command line's parser outside `cli`.
-    Clap,
+    Clap = "clap",
+        why "a program that uses the libraries has no command line",
+        remedy "pass plain values, parse them in cli";
 }
-
-/// The words of one rule.
-pub(super) struct RuleText {
-    pub(super) rule: Rule,
-    pub(super) name: &'static str,
-    why: &'static str,
-    remedy: &'static str,
-}
-
-/// In the order of [`Rule`]'s variants, which a test checks.
-pub(super) const RULES: [RuleText; 19] = [
-    RuleText {
-        rule: Rule::Syntax,
-        name: "syntax",
-        why: "no other rule can look at it",
-        remedy: "fix the syntax",
-    },
-    RuleText {
-        rule: Rule::FunctionLength,
-        name: "function-length",
-        why: "a reader should see the whole function at once",
-        remedy: "split it where the story has chapters",
-    },
-    RuleText {
-        rule: Rule::FileLength,
-        name: "file-length",
-        why: "a file should hold one concept",
-        remedy: "move a concept, with its tests, to a file of its own",
-    },
-    RuleText {
-        rule: Rule::Unwrap,
-        name: "unwrap",
-        why: "a panic tells the user neither where nor what to do",
-        remedy: "return a typed error, or say why it cannot fail: #[allow(..., reason = \"...\")]",
-    },
-    RuleText {
-        rule: Rule::AllowReason,
-        name: "allow-reason",
-        why: "the next reader cannot tell whether it still holds",
-        remedy: "add reason = \"...\" or remove the attribute",
-    },
-    RuleText {
-        rule: Rule::Lints,
-        name: "lints",
-        why: "the compiler checks only what is switched on",
-        remedy: "write that entry",
-    },
-    RuleText {
-        rule: Rule::Docs,
-        name: "docs",
-        why: "a public item without its shape, units and errors cannot be used safely",
-        remedy: "document the items",
-    },
-    RuleText {
-        rule: Rule::Arrow,
-        name: "arrow",
-        why: "dependencies point one way, from cli down to model",
-        remedy: "move what both need to a lower room",
-    },
-    RuleText {
-        rule: Rule::Door,
-        name: "door",
-        why: "a library that reaches for the terminal or the environment cannot be tested",
-        remedy: "return the value and let cli do it",
-    },
-    RuleText {
-        rule: Rule::ModRs,
-        name: "mod-rs",
-        why: "many files bear that name and none says what it holds",
-        remedy: "move the logic to a file named after its concept",
-    },
-    RuleText {
-        rule: Rule::VagueName,
-        name: "vague-name",
-        why: "such a module attracts everything that has no home",
-        remedy: "name it after what it holds",
-    },
-    RuleText {
-        rule: Rule::InlineTests,
-        name: "inline-tests",
-        why: "a file's length must show its production code",
-        remedy: "write `#[cfg(test)] mod tests;` and move the tests to the sibling file",
-    },
-    RuleText {
-        rule: Rule::Circle,
-        name: "circle",
-        why: "a reader cannot understand one of them without the others",
-        remedy: "move what both need to a module below them",
-    },
-    RuleText {
-        rule: Rule::Workplace,
-        name: "workplace",
-        why: "it means nothing on any other machine",
-        remedy: "say it without that name",
-    },
-    RuleText {
-        rule: Rule::Lock,
-        name: "lock",
-        why: "a build must not depend on one place's mirror",
-        remedy: "restore the lock file with the public registry",
-    },
-    RuleText {
-        rule: Rule::Exceptions,
-        name: "exceptions",
-        why: "exceptions are worth something only while each of them is true",
-        remedy: "fix or remove the entry",
-    },
-    RuleText {
-        rule: Rule::Phrase,
-        name: "phrase",
-        why: "a sentence that has to be read twice is a bug",
-        remedy: "rewrite the sentence in plain English",
-    },
-    RuleText {
-        rule: Rule::DocOpening,
-        name: "doc-opening",
-        why: "a relative clause makes the reader wait for the noun",
-        remedy: "name the thing: \"Returns the queue depth\", \"Devices with a write cache\"",
-    },
-    RuleText {
-        rule: Rule::Clap,
-        name: "clap",
-        why: "a program that uses the libraries has no command line",
-        remedy: "pass plain values, parse them in cli",
-    },
-];
 
 impl Rule {
-    fn text(self) -> &'static RuleText {
-        &RULES[self as usize]
-    }
-
     /// The name used in `xtask/tidy.toml`.
     #[must_use]
     pub fn name(self) -> &'static str {
-        self.text().name
+        self.words()[0]
     }
 
     /// The damage that the rule prevents, as a fragment.
     #[must_use]
     pub fn why(self) -> &'static str {
-        self.text().why
+        self.words()[1]
     }
 
     /// The fix for a finding, as a fragment.
     #[must_use]
     pub fn remedy(self) -> &'static str {
-        self.text().remedy
+        self.words()[2]
     }
 
     pub(super) fn by_name(name: &str) -> Option<Self> {
-        RULES.iter().find(|text| text.name == name).map(|text| text.rule)
+        Self::ALL.iter().copied().find(|rule| rule.name() == name)
     }
 
     /// Returns true if an exception must state its own limit.

@@ -111,12 +111,8 @@ impl Listener {
     /// Returns three flags: standard output, standard error and the agent's end are ready.
     fn ready(&self, agent: BorrowedFd<'_>, wait: Duration) -> io::Result<[bool; 3]> {
         let mut fds = vec![PollFd::from_borrowed_fd(agent, PollFlags::IN)];
-        fds.extend(
-            self.stdout.iter().map(|fd| PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN)),
-        );
-        fds.extend(
-            self.stderr.iter().map(|fd| PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN)),
-        );
+        let pipes = self.stdout.iter().chain(&self.stderr);
+        fds.extend(pipes.map(|fd| PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN)));
         let timeout =
             Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) };
         match poll(&mut fds, Some(&timeout)) {
@@ -132,13 +128,7 @@ impl Listener {
 
     fn read_talk(&mut self) -> io::Result<()> {
         let mut buffer = [0; 4096];
-        let count = match &self.stderr {
-            Some(fd) => rustix::io::read(fd, &mut buffer)?,
-            None => 0,
-        };
-        if count == 0 {
-            self.stderr = None;
-        }
+        let count = read(&mut self.stderr, &mut buffer)?;
         self.talk.extend_from_slice(&buffer[..count]);
         let excess = self.talk.len().saturating_sub(self.keep);
         self.talk.drain(..excess);
@@ -151,13 +141,7 @@ impl Listener {
         on_message: &mut dyn FnMut(&AgentMessage),
     ) -> io::Result<()> {
         let mut buffer = vec![0; 64 << 10];
-        let count = match &self.stdout {
-            Some(fd) => rustix::io::read(fd, &mut buffer)?,
-            None => 0,
-        };
-        if count == 0 {
-            self.stdout = None;
-        }
+        let count = read(&mut self.stdout, &mut buffer)?;
         // Only what is new is searched: a record with a million operations comes in many pieces.
         for piece in buffer[..count].split_inclusive(|byte| *byte == b'\n') {
             self.line.extend_from_slice(piece);
@@ -183,6 +167,16 @@ impl Listener {
         }
         Ok(())
     }
+}
+
+/// Reads what a pipe has; one that has ended is closed.
+fn read(pipe: &mut Option<OwnedFd>, buffer: &mut [u8]) -> io::Result<usize> {
+    let Some(open) = pipe else { return Ok(0) };
+    let count = rustix::io::read(open, buffer)?;
+    if count == 0 {
+        *pipe = None;
+    }
+    Ok(count)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The block devices of a stack with the layers above them, each with the right to write to it.
 
 use super::Part;
+use super::limits::restored;
 use crate::context::{TEARDOWN, Trial};
 use crate::error::{Fault, TrialError};
 use crate::measure::Observer;
@@ -55,12 +56,6 @@ impl Device {
         self.token.identity()
     }
 
-    /// Returns true for a disk or partition that the user claimed.
-    #[must_use]
-    pub fn is_claimed(&self) -> bool {
-        matches!(self.handle, Some(DeviceHandle::Claimed { .. }))
-    }
-
     /// Returns true for a layer over other devices, or a disk in memory.
     #[must_use]
     pub fn is_layer(&self) -> bool {
@@ -107,15 +102,16 @@ impl Device {
 #[derive(Debug)]
 pub struct Attached {
     // Fields are dropped in this order.
-    journal: Option<Device>,
+    /// The device of an external journal.
+    pub(crate) journal: Option<Device>,
     /// The uppermost layer, or the plain device; `None` if the filesystem is on none.
-    data: Option<Device>,
+    pub(crate) data: Option<Device>,
     assembled: Assembled,
     /// The devices below the layers, the second devices of caches last; empty without layers.
-    members: Vec<Device>,
+    pub(crate) members: Vec<Device>,
     /// Size of the data device, or of the lab's device that the stack does not use; `None` if it is
     /// not known.
-    size: Option<Bytes>,
+    pub(crate) size: Option<Bytes>,
 }
 
 impl Attached {
@@ -137,17 +133,12 @@ impl Attached {
             let (journal, data, members) = (None, None, Vec::new());
             return Ok(Self { journal, data, assembled, members, size: unused });
         }
-        let data = match stack.uses_device() {
-            true => Some(Device::attach(trial, &request.device, None)?),
-            false => None,
-        };
-        let journal = match &request.journal {
-            None => None,
-            Some(handle) => {
-                let default = definition.journal.map(|journal| journal.default);
-                Some(Device::attach(trial, handle, stack.journal.size.or(default))?)
-            }
-        };
+        let device = stack.uses_device().then_some(&request.device);
+        let data = device.map(|handle| Device::attach(trial, handle, None)).transpose()?;
+        let default = definition.journal.map(|journal| journal.default);
+        let limit = stack.journal.size.or(default);
+        let journal = request.journal.as_ref();
+        let journal = journal.map(|handle| Device::attach(trial, handle, limit)).transpose()?;
         if stack.layers.is_empty() {
             let size = data.as_ref().map(|device| device.identity().size);
             return Ok(Self { journal, data, assembled, members: Vec::new(), size });
@@ -162,12 +153,6 @@ impl Attached {
         Ok(Self { journal, data: Some(data), assembled, members, size })
     }
 
-    /// The data device, with layers the uppermost; `None` if the filesystem is on none.
-    #[must_use]
-    pub fn data(&self) -> Option<&Device> {
-        self.data.as_ref()
-    }
-
     /// The uppermost layer.
     #[must_use]
     pub fn layer(&self) -> Option<&Device> {
@@ -178,25 +163,6 @@ impl Attached {
     #[must_use]
     pub fn path(&self) -> &Path {
         self.data.as_ref().map_or(Path::new(""), Device::path)
-    }
-
-    /// Size of the data device, or of the lab's device that the stack does not use; `None` if it is
-    /// not known.
-    #[must_use]
-    pub fn size(&self) -> Option<Bytes> {
-        self.size
-    }
-
-    /// The device of an external journal.
-    #[must_use]
-    pub fn journal(&self) -> Option<&Device> {
-        self.journal.as_ref()
-    }
-
-    /// The devices below the layers; empty without layers.
-    #[must_use]
-    pub fn members(&self) -> &[Device] {
-        &self.members
     }
 
     /// The data device, then the journal's.
@@ -255,12 +221,7 @@ impl Part<Trial<'_, '_>> for Attached {
         });
         drop(self);
         let freed = trial.stage(TEARDOWN, |trial| {
-            let restored = trial.undo.restore_where(Target::ends_with_devices)?;
-            if restored.problems.is_empty() {
-                Ok(())
-            } else {
-                Err(Fault::NotRestored(restored.problems))
-            }
+            restored(trial.undo.restore_where(Target::ends_with_devices)?)
         });
         sound.and(layers).and(images).and(freed)
     }
@@ -298,15 +259,13 @@ fn layered(
         Lower::Devices(data)
     };
     let top = assembled.bring_up(&trial.system, &mut trial.undo, layers, how, lower, fast);
-    let device =
-        top.map_err(Fault::from).map(|token| Device { token, _loop_device: None, handle: None });
     trial.record.in_force.layers.clone_from(&assembled.commands);
-    match device {
-        Ok(device) => Ok((device, assembled)),
-        Err(fault) => {
+    match top {
+        Ok(token) => Ok((Device { token, _loop_device: None, handle: None }, assembled)),
+        Err(error) => {
             // The first fault is the one to tell.
             let _ = assembled.take_down(&trial.system);
-            Err(fault)
+            Err(error.into())
         }
     }
 }

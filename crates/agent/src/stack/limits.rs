@@ -37,9 +37,9 @@ impl Memory {
             (MemoryLimit::Quarter, None) | (MemoryLimit::Unlimited, _) => return Ok(()),
         };
         let group = memory::limit(&trial.system, &request.run, limit, &mut trial.undo)?;
-        in_force.memory_limit = Some(group.limit());
-        in_force.memory_cgroup = Some(group.version().word().to_owned());
-        if group.version() == CgroupVersion::V1 {
+        in_force.memory_limit = Some(group.limit);
+        in_force.memory_cgroup = Some(group.version.word().to_owned());
+        if group.version == CgroupVersion::V1 {
             let text = "the memory limit is a version 1 cgroup, which does not limit write-back";
             trial.record.add_warning(Warning::new(WarningCode::MemoryV1, text));
         }
@@ -89,9 +89,9 @@ impl Queues {
         let wanted = Wanted::new(&stack.device.settings, &stack.scheduler, &request.defaults);
         // The settings that the lab asks of the data device are not asked of the journal's.
         let plain = Wanted::new(&Default::default(), &stack.scheduler, &request.defaults);
-        let journal = attached.journal().map(|device| (device, &plain));
-        let plain = attached.data().filter(|device| !device.is_layer());
-        let data: Vec<&Device> = attached.members().iter().chain(plain).collect();
+        let journal = attached.journal.as_ref().map(|device| (device, &plain));
+        let plain = attached.data.as_ref().filter(|device| !device.is_layer());
+        let data: Vec<&Device> = attached.members.iter().chain(plain).collect();
         for (device, wanted) in data.into_iter().map(|device| (device, &wanted)).chain(journal) {
             let said = queue::apply(&trial.system, device.name(), wanted, &mut trial.undo)?;
             trial.record.warnings.extend(said);
@@ -105,10 +105,9 @@ impl Queues {
             trial.record.warnings.extend(said);
         }
         let in_force = |device: &Device| in_force(trial, device);
-        let data = attached.data().map(in_force).transpose()?.unwrap_or_default();
-        let journal = attached.journal().map(in_force).transpose()?;
-        let members: Result<_, _> = attached.members().iter().map(in_force).collect();
-        let members = members?;
+        let data = attached.data.as_ref().map(in_force).transpose()?.unwrap_or_default();
+        let journal = attached.journal.as_ref().map(in_force).transpose()?;
+        let members = attached.members.iter().map(in_force).collect::<Result<_, _>>()?;
         self.sector_bytes = data.queue.logical_block_bytes.unwrap_or(self.sector_bytes);
         trial.record.in_force.device = data;
         trial.record.in_force.journal = journal;
@@ -152,6 +151,6 @@ impl Part<Trial<'_, '_>> for Queues {
     }
 }
 
-fn restored(done: Restored) -> Result<(), Fault> {
+pub(super) fn restored(done: Restored) -> Result<(), Fault> {
     if done.problems.is_empty() { Ok(()) } else { Err(Fault::NotRestored(done.problems)) }
 }

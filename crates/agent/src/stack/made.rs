@@ -19,12 +19,6 @@ pub struct Made<'d> {
 }
 
 impl<'d> Made<'d> {
-    /// A filesystem that an earlier trial part made.
-    #[must_use]
-    pub fn already(definition: &'static FilesystemDefinition, devices: &'d Attached) -> Self {
-        Self { definition, devices }
-    }
-
     /// Makes the filesystem as a step of its own.
     ///
     /// # Errors
@@ -39,16 +33,15 @@ impl<'d> Made<'d> {
             let stack = &trial.request.stack;
             let body = || {
                 // A filesystem in memory or on another machine is not made.
-                let Some(data) = devices.data() else { return Ok(vec![]) };
-                let made = filesystem::make(
+                let Some(data) = &devices.data else { return Ok(vec![]) };
+                Ok(filesystem::make(
                     &trial.system,
                     definition,
                     &stack.filesystem,
                     &stack.journal,
                     data.token(),
-                    devices.journal().map(Device::token),
-                )?;
-                Ok(made.commands)
+                    devices.journal.as_ref().map(Device::token),
+                )?)
             };
             let (step, commands) =
                 observer.housekeeping("mkfs", body, Some(&mut || devices.flush()))?;
@@ -64,24 +57,25 @@ impl<'d> Made<'d> {
     /// When the options of the stack do not go together.
     pub fn plan(&self, trial: &Trial<'_, '_>, above: Above) -> Result<MountPlan, Fault> {
         let (stack, work) = (&trial.request.stack, &trial.request.work);
-        let journal = self.devices.journal().map(Device::path);
+        let journal = self.devices.journal.as_ref().map(Device::path);
         let mut options =
             filesystem::mount_options(self.definition, &stack.filesystem, &stack.journal, journal)?;
         if self.definition.is_in_memory {
             let size = self.memory_size(trial).map(|size| format!("size={size}"));
             options.splice(0..0, size);
         }
-        let device = match self.devices.data() {
+        let device = match &self.devices.data {
             Some(device) => device.path(),
             None => Path::new(self.definition.name),
         };
-        Ok(MountPlan::new(self.definition, device, options, work, above))
+        let (definition, device) = (self.definition, device.to_owned());
+        Ok(MountPlan { definition, device, options, base: work.clone(), above })
     }
 
     /// Bytes of a filesystem in memory: as many as the device has, and no more than half of the memory,
     /// so that the workload keeps the other half. `None` is the kernel's choice.
     fn memory_size(&self, trial: &Trial<'_, '_>) -> Option<u64> {
-        let device = self.devices.size().map(|size| size.0);
+        let device = self.devices.size.map(|size| size.0);
         let memory = trial.record.in_force.memory_limit.or(trial.request.ram);
         device.into_iter().chain(memory.map(|memory| memory.0 / 2)).min()
     }
@@ -120,7 +114,7 @@ impl<'d> Made<'d> {
             return Ok(None);
         }
         trial.step(name, |trial| {
-            let journal = self.devices.journal().map(Device::path);
+            let journal = self.devices.journal.as_ref().map(Device::path);
             let device = self.devices.path();
             let (system, definition) = (&trial.system, self.definition);
             let body = || Ok(filesystem::fsck(system, definition, checker, device, journal)?);

@@ -1,32 +1,26 @@
 //! The mounted filesystem of a stack, and everything that happens to it after the workload: write-back
-//! of the layer in memory, unmount, check, simulated crash.
+//! of the layer in memory, unmount, check.
 
 use super::Part;
 use super::attached::Device;
 use super::made::Made;
 use crate::context::Trial;
-use crate::crash::{self, Crash};
 use crate::error::{Fault, TrialError};
 use crate::mount::{self, Above, Mount};
-use seekwell_host::filesystem::{self, Checked};
+use seekwell_host::filesystem;
 use seekwell_host::nfs::{self, Place};
 use seekwell_host::trial_directory::TrialDirectory;
 use seekwell_model::agent::TrialPart;
-use seekwell_model::filesystems::names_of;
 use seekwell_model::record::StepRecord;
 use seekwell_model::stack::{Filesystem, Nfs};
 use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_model::workloads::WRITE_BACK_STEP;
 
-/// Mounting, and checking, after a simulated crash.
-const MOUNT_TORN: &str = "mount_torn";
-const FSCK_TORN: &str = "fsck_torn";
-
 /// A mounted stack.
 #[derive(Debug)]
 pub struct Mounted<'d> {
     made: Made<'d>,
-    mount: Mount,
+    pub(crate) mount: Mount,
 }
 
 impl<'d> Mounted<'d> {
@@ -56,7 +50,9 @@ impl<'d> Mounted<'d> {
             let plan = made.plan(trial, above)?;
             let described = filesystem.nfs.as_ref().map(nfs::described);
             trial.record.in_force.layers.extend(described.into_iter().flatten());
-            let mount = timed_mount("mount", plan, made, trial)?;
+            let observer = made.devices.observer(trial.origin_ns);
+            let (step, mount) = observer.housekeeping("mount", || Ok(plan.mount()?), None)?;
+            trial.record.add_step(step);
             Ok(Self { made, mount })
         })
     }
@@ -72,7 +68,7 @@ impl<'d> Mounted<'d> {
                 &trial.system,
                 self.made.definition,
                 devices.path(),
-                devices.journal().map(Device::path),
+                devices.journal.as_ref().map(Device::path),
                 Some(self.mount.filesystem().as_path()),
             )?;
             let in_force = &mut trial.record.in_force;
@@ -81,12 +77,6 @@ impl<'d> Mounted<'d> {
             in_force.mount = found.mount;
             Ok(())
         })
-    }
-
-    /// The mount itself.
-    #[must_use]
-    pub fn mount_mut(&mut self) -> &mut Mount {
-        &mut self.mount
     }
 
     /// Writes the layer in memory to the device; the last writing step is durable only then.
@@ -136,17 +126,10 @@ impl Part<Trial<'_, '_>> for Mounted<'_> {
             return Ok(());
         }
         if trial.request.settings.fsck {
-            let damage = |found: &Checked| {
-                let words = beginning(&found.output);
-                format!("'{}' found damage after a clean unmount: {words}", found.command)
-            };
-            let clean = check("fsck", WarningCode::FsckDamage, damage, made, trial)?;
+            let clean = check(made, trial)?;
             if !clean && trial.request.part == TrialPart::Survey && !made.repair(trial)? {
                 trial.record.add_warning(not_repaired());
             }
-        }
-        if trial.request.settings.fsck_torn {
-            crash_and_check(made, trial)?;
         }
         Ok(())
     }
@@ -161,92 +144,18 @@ fn server_unknown(filesystem: &Filesystem) -> Warning {
     Warning::new(WarningCode::ServerUnknown, text)
 }
 
-/// Mounts, and adds a step of this name.
-fn timed_mount(
-    name: &str,
-    plan: mount::MountPlan,
-    made: Made<'_>,
-    trial: &mut Trial<'_, '_>,
-) -> Result<Mount, Fault> {
-    let observer = made.devices.observer(trial.origin_ns);
-    let (step, mount) = observer.housekeeping(name, || Ok(plan.mount()?), None)?;
-    trial.record.add_step(step);
-    Ok(mount)
-}
-
 /// Damage that the checker could not repair.
 pub(crate) fn not_repaired() -> Warning {
     Warning::new(WarningCode::FilesystemLost, "its checker does not repair it")
 }
 
 /// Checks the filesystem; damage is a warning. Returns true if there is none.
-fn check(
-    step: &'static str,
-    code: WarningCode,
-    words: impl FnOnce(&Checked) -> String,
-    made: Made<'_>,
-    trial: &mut Trial<'_, '_>,
-) -> Result<bool, TrialError> {
-    let damaged = made.check(step, trial)?.filter(|found| !found.clean);
+fn check(made: Made<'_>, trial: &mut Trial<'_, '_>) -> Result<bool, TrialError> {
+    let damaged = made.check("fsck", trial)?.filter(|found| !found.clean);
     if let Some(found) = &damaged {
-        trial.record.add_warning(Warning::new(code, words(found)));
+        let beginning: String = found.output.chars().take(500).collect();
+        let text = format!("'{}' found damage after a clean unmount: {beginning}", found.command);
+        trial.record.add_warning(Warning::new(WarningCode::FsckDamage, text));
     }
     Ok(damaged.is_none())
-}
-
-/// Ends the filesystem during writes, then times the mount that recovers it, and its check.
-fn crash_and_check(made: Made<'_>, trial: &mut Trial<'_, '_>) -> Result<(), TrialError> {
-    let name = made.definition.name;
-    if made.definition.journal.is_none() {
-        trial.record.add_warning(not_crashed(name, Crash::NoJournal));
-        return Ok(());
-    }
-    let crashed = trial.stage(MOUNT_TORN, |trial| {
-        let mount = made.plan(trial, Above::default())?.mount()?;
-        let crashed = crash::crash(&mount.filesystem())
-            .map_err(Fault::io("end the filesystem during writes"))?;
-        mount.unmount()?;
-        Ok(crashed)
-    })?;
-    if crashed != Crash::Down {
-        trial.record.add_warning(not_crashed(name, crashed));
-        return Ok(());
-    }
-    trial.step(MOUNT_TORN, |trial| {
-        let plan = made.plan(trial, Above::default())?;
-        timed_mount(MOUNT_TORN, plan, made, trial)?.unmount()?;
-        Ok(())
-    })?;
-    let damage = |found: &Checked| {
-        let words = beginning(&found.output);
-        format!(
-            "'{}' found damage after a simulated crash and the mount that recovers from it: {words}",
-            found.command
-        )
-    };
-    check(FSCK_TORN, WarningCode::FsckTornDamage, damage, made, trial).map(drop)
-}
-
-/// The beginning of a program's output.
-fn beginning(output: &str) -> String {
-    output.chars().take(500).collect()
-}
-
-/// The reason why no crash was simulated.
-fn not_crashed(filesystem: &str, crash: Crash) -> Warning {
-    let able = names_of(|one| one.journal.is_some() && one.has_shutdown);
-    let elsewhere = format!("use it on {able}, or cut the power on the virtual backend");
-    let (why, remedy) = match crash {
-        Crash::Full => (
-            "it has no room for another file",
-            "use a larger device, or leave fsck_torn out".to_owned(),
-        ),
-        Crash::NoJournal => (
-            "it has no journal, so unmounting would write the data that a crash would lose",
-            elsewhere,
-        ),
-        Crash::Unknown | Crash::Down => ("this kernel cannot end it during writes", elsewhere),
-    };
-    let text = format!("the crash of {filesystem} could not be simulated: {why}");
-    Warning::new(WarningCode::NotTorn, text).with_remedy(remedy)
 }

@@ -1,19 +1,13 @@
-//! The timeline, the block events and the SMART readings of a trial.
+//! The timeline and the block events of a trial.
 
 use super::Part;
 use super::attached::Attached;
 use crate::context::Trial;
 use crate::error::{Fault, TrialError};
-use seekwell_host::sysfs::System;
-use seekwell_model::record::SmartReading;
 use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_observe::block_events::{self, BlockEventOptions, BlockEventStream};
 use seekwell_observe::timeline::{Timeline, TimelineOptions};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-/// A disk that does not answer smartctl by then is unknown.
-const SMART: Duration = Duration::from_secs(20);
 
 /// Observation of the devices while the stack is up.
 #[derive(Debug)]
@@ -21,7 +15,6 @@ pub struct Observed {
     /// `None` if the filesystem is on no device of this machine.
     timeline: Option<Timeline>,
     events: Option<BlockEventStream>,
-    disk: PathBuf,
 }
 
 impl Observed {
@@ -30,33 +23,27 @@ impl Observed {
     /// # Errors
     /// When the kernel has no counters for a device.
     pub fn start(trial: &Trial<'_, '_>, attached: &Attached) -> Result<Self, Fault> {
-        let disk = attached.path().to_owned();
-        let Some(data) = attached.data() else {
-            return Ok(Self { timeline: None, events: None, disk });
+        let Some(data) = &attached.data else {
+            return Ok(Self { timeline: None, events: None });
         };
         let options = TimelineOptions {
             root: PathBuf::from("/"),
             device: data.name().to_owned(),
-            journal: attached.journal().map(|journal| journal.name().to_owned()),
+            journal: attached.journal.as_ref().map(|journal| journal.name().to_owned()),
             interval: trial.request.settings.sample_interval.to_duration(),
             origin_ns: trial.origin_ns,
         };
         let timeline = Some(Timeline::start(&options)?);
-        Ok(Self { timeline, events: None, disk })
+        Ok(Self { timeline, events: None })
     }
 
-    /// Starts the stream of block events if the lab asks for it, and reads SMART data of a claimed
-    /// disk.
+    /// Starts the stream of block events if the lab asks for it.
     ///
     /// # Errors
     /// When tracefs is missing or refuses the stream.
-    pub fn look_closer(
-        &mut self,
-        trial: &mut Trial<'_, '_>,
-        attached: &Attached,
-    ) -> Result<(), Fault> {
+    pub fn look_closer(&mut self, trial: &Trial<'_, '_>, attached: &Attached) -> Result<(), Fault> {
         let request = trial.request;
-        let Some(data) = attached.data() else { return Ok(()) };
+        let Some(data) = &attached.data else { return Ok(()) };
         if request.settings.block_events {
             let device = block_events::DeviceNumber::read(Path::new("/"), data.name())?;
             let instance = block_events::instance_name(&request.run, request.trial);
@@ -64,10 +51,6 @@ impl Observed {
             let _ = block_events::remove_instance(&instance);
             let options = BlockEventOptions::new(instance, device, trial.origin_ns);
             self.events = Some(BlockEventStream::start(&options)?);
-        }
-        if data.is_claimed() {
-            let before = smart(&trial.system, &self.disk);
-            trial.record.smart = Some(SmartReading { before, after: None });
         }
         Ok(())
     }
@@ -78,7 +61,7 @@ impl Part<Trial<'_, '_>> for Observed {
 
     /// Puts everything that was seen into the record. What was lost is a warning.
     fn take_down(self, trial: &mut Trial<'_, '_>) -> Result<(), TrialError> {
-        let Self { timeline, events, disk } = self;
+        let Self { timeline, events } = self;
         let record = &mut trial.record;
         if let Some(seen) = timeline.map(Timeline::stop) {
             record.timeline = seen.device;
@@ -93,15 +76,6 @@ impl Part<Trial<'_, '_>> for Observed {
                 record.add_warning(Warning::new(WarningCode::NoBlockEvents, text));
             }
         }
-        if let Some(reading) = &mut record.smart {
-            reading.after = smart(&trial.system, &disk);
-        }
         Ok(())
     }
-}
-
-/// SMART data of a disk; `None` is unknown.
-fn smart(system: &System, disk: &Path) -> Option<serde_json::Value> {
-    let program = system.program("smartctl")?;
-    seekwell_observe::smart::read_smart(&program, disk, SMART).ok()?
 }

@@ -1,7 +1,6 @@
 //! A stack on which a workload can run: a mounted filesystem or a raw device.
 
 use super::attached::Attached;
-use super::mounted::Mounted;
 use crate::context::Trial;
 use crate::error::Fault;
 use crate::measure::Observer;
@@ -19,9 +18,6 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Single operations kept per thread, about 100 MB of a record: a longer step keeps its first ones.
-const MOST_SINGLE_IOS: usize = 1_000_000;
-
 /// Steps of virtual trials begin at a multiple of this time. What comes before takes a few microseconds more or less
 /// from build to build.
 const TICK_NS: u64 = 10_000_000;
@@ -36,7 +32,7 @@ fn sleep_until_tick() {
 
 /// The target of the workload's operations.
 #[derive(Debug)]
-enum Target<'s> {
+pub(crate) enum Target<'s> {
     Filesystem(&'s mut Mount),
     Raw(File),
 }
@@ -54,16 +50,6 @@ pub struct Ready<'s> {
 }
 
 impl<'s> Ready<'s> {
-    /// A stack with a mounted filesystem.
-    pub fn mounted(
-        trial: &Trial<'s, '_>,
-        devices: &'s Attached,
-        mounted: &'s mut Mounted<'_>,
-        sector_bytes: u32,
-    ) -> Self {
-        Self::new(trial, devices, Target::Filesystem(mounted.mount_mut()), sector_bytes)
-    }
-
     /// A stack without a filesystem.
     ///
     /// # Errors
@@ -73,11 +59,12 @@ impl<'s> Ready<'s> {
         devices: &'s Attached,
         sector_bytes: u32,
     ) -> Result<Self, Fault> {
-        let file = devices.data().ok_or(Fault::NoDevice)?.token().open(false)?;
+        let file = devices.data.as_ref().ok_or(Fault::NoDevice)?.token().open(false)?;
         Ok(Self::new(trial, devices, Target::Raw(file), sector_bytes))
     }
 
-    fn new(
+    /// A stack whose target is ready.
+    pub(crate) fn new(
         trial: &Trial<'s, '_>,
         devices: &'s Attached,
         target: Target<'s>,
@@ -142,7 +129,6 @@ impl<'s> Ready<'s> {
             Target::Filesystem(_) => None,
             Target::Raw(file) => Some(file),
         };
-        let single_ios = self.request.settings.single_ios;
         StepContext {
             directory,
             device: self.devices.path(),
@@ -150,11 +136,10 @@ impl<'s> Ready<'s> {
             raw: device_file.is_some(),
             seed: self.request.seed,
             stop: None,
-            device_bytes: self.devices.size().unwrap_or_default().0,
+            device_bytes: self.devices.size.unwrap_or_default().0,
             sector_bytes: self.sector_bytes,
             scratch: None,
             acknowledged: self.acknowledged.as_ref().map(|rows| rows as &dyn Acknowledged),
-            keep_samples: if single_ios { MOST_SINGLE_IOS } else { 0 },
         }
     }
 

@@ -1,4 +1,4 @@
-//! `mail` beside GNU tar, `wc -c` and `rm`: the same archive, the same files.
+//! `mail` beside GNU tar, `wc -c` and `rm`: the same files.
 
 use crate::place::Place;
 use crate::seek_fio::params;
@@ -9,14 +9,6 @@ use std::path::PathBuf;
 
 pub const GROUP: Group = Group {
     rows: &[
-        Row {
-            name: "mail-unpack",
-            ours: "mail, tar = ARCHIVE of `scale = 0.02`, step unpack",
-            original: "tar -x --no-same-owner --no-same-permissions -f ARCHIVE",
-            metric: "files/s",
-            note: "",
-            asked: Asked::Within,
-        },
         Row {
             name: "mail-read",
             ours: "mail, counter = \"pipe\", step read_directory",
@@ -47,6 +39,7 @@ const AS_OURS: &str = "--no-same-owner --no-same-permissions";
 
 struct Mail<'p> {
     place: &'p Place,
+    scale: f64,
     archive: PathBuf,
     files: u64,
     bytes: u64,
@@ -63,7 +56,7 @@ fn sides(place: &Place) -> Box<dyn Sides + '_> {
     std::fs::remove_dir_all(&tree).unwrap();
     steps_of::sync(&place.directory);
     let files = unpacked.ops;
-    Box::new(Mail { place, archive, files, bytes: unpacked.app_bytes_written })
+    Box::new(Mail { place, scale, archive, files, bytes: unpacked.app_bytes_written })
 }
 
 impl Mail<'_> {
@@ -80,18 +73,17 @@ impl Drop for Mail<'_> {
 }
 
 impl Sides for Mail<'_> {
-    fn ours(&mut self, round: u64) -> Vec<Side> {
-        let archive = Value::Text(self.archive.display().to_string());
+    fn ours(&mut self, _round: u64) -> Vec<Side> {
         let fields = [
-            ("tar", archive),
+            ("scale", Value::Number(self.scale)),
             ("counter", Value::Text("pipe".to_owned())),
             ("steps", Value::List(["read_directory", "remove"].map(str::to_owned).to_vec())),
         ];
         let mut steps = steps_of::of(&params("mail", &fields));
-        let unpacked = steps_of::run(&mut steps, "unpack", self.place, round);
+        steps_of::run(&mut steps, "unpack", self.place, 1);
         steps_of::sync(&self.place.directory);
-        let read = steps_of::run(&mut steps, "read_directory", self.place, round);
-        let removed = steps_of::run(&mut steps, "remove", self.place, round);
+        let read = steps_of::run(&mut steps, "read_directory", self.place, 1);
+        let removed = steps_of::run(&mut steps, "remove", self.place, 1);
         steps_of::sync(&self.place.directory);
         let side = |step: &StepOutcome, bytes| Side {
             ops: step.ops,
@@ -100,7 +92,6 @@ impl Sides for Mail<'_> {
         };
         let counted = read.app_bytes_read as f64;
         vec![
-            side(&unpacked, unpacked.app_bytes_written),
             Side {
                 value: counted * 1e9 / read.elapsed_ns as f64,
                 ..side(&read, read.app_bytes_read)
@@ -113,7 +104,7 @@ impl Sides for Mail<'_> {
         let folder = self.place.directory.join("tar");
         std::fs::create_dir(&folder).unwrap();
         let (archive, shown) = (self.archive.display(), folder.display());
-        let (unpack_ns, _) = steps_of::timed(&format!("tar -x {AS_OURS} -f {archive} -C {shown}"));
+        steps_of::timed(&format!("tar -x {AS_OURS} -f {archive} -C {shown}"));
         steps_of::sync(&self.place.directory);
         let (read_ns, counted) =
             steps_of::timed(&format!("tar -c -f - {shown} 2>/dev/null | wc -c"));
@@ -121,7 +112,7 @@ impl Sides for Mail<'_> {
         assert!(counted >= self.bytes as f64);
         let (remove_ns, _) = steps_of::timed(&format!("rm -r {shown}"));
         steps_of::sync(&self.place.directory);
-        let [unpack, read, remove] = [unpack_ns, read_ns, remove_ns].map(|ns| self.side(ns));
-        vec![unpack, Side { value: counted * 1e9 / read_ns, ..read }, remove]
+        let [read, remove] = [read_ns, remove_ns].map(|ns| self.side(ns));
+        vec![Side { value: counted * 1e9 / read_ns, ..read }, remove]
     }
 }

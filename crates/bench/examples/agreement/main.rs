@@ -8,7 +8,7 @@
 //! group are steps of the same runs. A pair is as many runs of both sides as the group says, in
 //! the order ours, original, original, ours: what drifts meanwhile meets both alike. Raw values go
 //! to `FOLDER/ROW.csv`, with `--continue` behind the pairs that are there; the table of all rows
-//! goes to `FILE` as Markdown. `--quick` makes two pairs of a tenth of the work and fails when
+//! goes to `FILE` as Markdown. `--quick` makes one pair of a tenth of the work and fails when
 //! operations or bytes of the two sides differ: that needs no quiet machine. It needs root, for
 //! block devices and mounts in a mount namespace of its own.
 
@@ -204,7 +204,7 @@ fn arguments() -> Arguments {
     while let Some(word) = given.next() {
         let mut next = || given.next().unwrap();
         match word.as_str() {
-            "--quick" => (found.quick, found.pairs) = (true, 2),
+            "--quick" => (found.quick, found.pairs) = (true, 1),
             "--pairs" => found.pairs = next().parse().unwrap(),
             "--seconds" => found.seconds = next().parse().unwrap(),
             "--continue" => found.continues = true,

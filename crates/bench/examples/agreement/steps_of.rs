@@ -21,7 +21,6 @@ pub fn run(steps: &mut [Box<dyn Step>], name: &str, place: &Place, round: u64) -
         sector_bytes: 512,
         scratch: None,
         acknowledged: None,
-        keep_samples: 0,
     };
     step.run(&context).unwrap()
 }

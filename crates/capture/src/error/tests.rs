@@ -7,8 +7,8 @@ fn where_there_is_no_capture_the_way_by_strace_is_named() {
     let all = [
         CaptureError::NotBuilt,
         CaptureError::Architecture,
-        CaptureError::Btf { problem: "it is not there" },
-        CaptureError::Kernel { name: "task_struct.files".to_owned() },
+        CaptureError::Btf("it is not there"),
+        CaptureError::Kernel("task_struct.files".to_owned()),
         refused(ErrorKind::PermissionDenied),
         refused(ErrorKind::InvalidInput),
     ];

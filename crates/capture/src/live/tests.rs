@@ -1,14 +1,18 @@
 use super::*;
+use seekwell_trace::calls::CallId;
 
 #[test]
 fn a_step_has_its_calls_and_the_next_one_begins_at_zero() {
     let mut counting = Counting::new();
-    let call = |name| CallId::named(name).unwrap();
+    let call = |name, file: Option<u32>, process| Event {
+        file: file.map(FileId),
+        ..Event::new(0, process, process, CallId::named(name).unwrap())
+    };
     for nth in 0..20 {
-        counting.call(call("pread64"), Some(FileId(nth % 10)), 7);
+        counting.add(&call("pread64", Some(nth % 10), 7));
     }
-    counting.call(call("fsync"), None, 8);
-    counting.call(call("read"), Some(FileId(3)), 8);
+    counting.add(&call("fsync", None, 8));
+    counting.add(&call("read", Some(3), 8));
     let path = |file: FileId| (file.0 == 3).then_some("/srv/db");
     let live = counting.take(path, |process| (process == 7).then_some("db"));
     assert_eq!(live.calls, [("read", 21), ("sync", 1)]);

@@ -104,7 +104,6 @@ impl Resolver {
         }
         let Some(id) = CallId::numbered(PAGE_FAULT) else { return Ok(()) };
         let (cpu_ns, waited_ns) = self.take_carried(record.thread);
-        self.write_again(Some(mapping.file), writer);
         let offset = mapping.offset.saturating_add(record.address - start) & !(PAGE - 1);
         let event = Event {
             file: Some(mapping.file),

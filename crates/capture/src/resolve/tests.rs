@@ -84,7 +84,7 @@ fn the_time_of_the_recording_itself_is_no_computing() {
     let mut writer = TraceWriter::create(folder.path(), &meta, Limits::default()).unwrap();
     let mut resolver = Resolver::new(10, std::process::id(), Vec::new());
     for around_ns in [0, 2, 9] {
-        resolver.set_around(around_ns);
+        resolver.around_ns = around_ns;
         resolver.add(call("fsync", 0, [3, 0, 0, 0, 0, 0]), &mut writer).unwrap();
     }
     writer.finish(&meta).unwrap();

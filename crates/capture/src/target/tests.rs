@@ -38,5 +38,5 @@ fn an_output_in_memory_is_allowed_whatever_the_process_has_open_there() {
     assert_eq!(checked_paths(&options).unwrap(), [""; 0]);
     // A directory that is traced by its name stays apart from the output.
     let options = Options { paths: vec![shared.path().to_owned()], ..options };
-    assert!(matches!(checked_paths(&options), Err(CaptureError::OutputInside { .. })));
+    assert!(matches!(checked_paths(&options), Err(CaptureError::OutputRecorded { .. })));
 }

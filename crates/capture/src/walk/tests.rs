@@ -1,13 +1,15 @@
 use super::*;
 use seekwell_testing::soon;
 use seekwell_trace::meta::Meta;
-use seekwell_trace::{Limits, Trace};
+use seekwell_trace::{Limits, Trace, TraceWriter};
 
 /// The entries of a tree by their names, and its description.
 fn walked(root: &Path, output: &Path, stop: bool) -> (Vec<(String, InitialEntry)>, Vec<Tree>) {
     let meta = Meta::new("test");
     let mut writer = TraceWriter::create(output, &meta, Limits::default()).unwrap();
-    let trees = walk(&[root.to_owned()], output, &AtomicBool::new(stop), &mut writer).unwrap();
+    let stop = AtomicBool::new(stop);
+    let roots = [root.to_owned()];
+    let trees = visit(&roots, output, &stop, &mut |entry| Ok(writer.initial(entry)?)).unwrap();
     writer.finish(&meta).unwrap();
     let mut entries = Vec::new();
     let each = |entry: InitialEntry| {

@@ -8,16 +8,13 @@ use std::path::PathBuf;
 pub enum DeviceCommand {
     /// List the modelled devices
     List,
-    /// Show the behaviour of one: seeks, bandwidth, latency over size and depth, writes
+    /// Show where the numbers of one come from, and published figures next to its own
     Show {
         /// Name of the device, NAME@BUS for one of its buses, or path of a device file
         name: String,
     },
     /// Serve a modelled device in real time, as a block device of this machine, until Ctrl-C
     Serve(DeviceServeArgs),
-    /// Compare a run on a device file with the same lab on the device itself, and keep the error in the
-    /// file
-    Compare(DeviceCompareArgs),
     /// Check that a probed file can be given to others
     Check(DeviceCheckArgs),
     /// Learn how a disk or card behaves, and write a device file that models it
@@ -28,20 +25,6 @@ pub enum DeviceCommand {
     Release(super::ReleaseArgs),
     /// Run the experiments of published studies, and compare the results with the published ones
     Replicate(super::ReplicateArgs),
-}
-
-/// Arguments of `device compare`.
-#[derive(Args, Debug)]
-pub struct DeviceCompareArgs {
-    /// Device file of your own; a line for this comparison is added to it
-    pub file: PathBuf,
-    /// Run file of the prediction, on the virtual backend
-    pub predicted: PathBuf,
-    /// Run file of the same lab on the device
-    pub real: PathBuf,
-    /// Only show the comparison
-    #[arg(long)]
-    pub dry_run: bool,
 }
 
 /// Arguments of `device check`.

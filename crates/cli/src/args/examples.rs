@@ -129,7 +129,6 @@ Exit status: 0 winner or tie, 4 inconclusive, 1 error or stopped, 3 refused for 
 Examples:
   seekwell report demo.seekwell        the same as at the end of the run
   seekwell report demo.seekwell --all  also the table, evidence and warnings
-  seekwell report old.seekwell new.seekwell  what changed from run to run
   seekwell report demo.seekwell --html demo.html
   seekwell report demo.seekwell --json | jq .verdict
 
@@ -170,7 +169,6 @@ Examples:
   seekwell trace requests db.trace     the block requests of the longest syncs
   seekwell trace filter db.trace --from 10s --to 20s -o slow.trace
   seekwell trace import strace log -o db.trace
-  seekwell trace merge day-1.trace day-2.trace -o both.trace
 == trace requests
 Examples:
   seekwell trace requests db.trace                     the ten longest syncs
@@ -283,11 +281,10 @@ Exit status: 0 nothing lost, 5 synced data lost or the filesystem damaged, 1 err
 == device
 Examples:
   seekwell device list                      modelled devices
-  seekwell device show wd-raptor-wd740gd    seeks, bandwidth, latency, writes
+  seekwell device show wd-raptor-wd740gd    its numbers and their sources
   sudo seekwell device probe /dev/sdb -o mine.toml
   seekwell device replicate --quick         published studies on the models
   seekwell device check mine.toml again.toml
-  seekwell device compare mine.toml predicted.seekwell real.seekwell
 == device check
 Examples:
   sudo seekwell device probe /dev/sdb -o mine.toml
@@ -305,7 +302,7 @@ Examples:
   sudo seekwell device probe /dev/sdb -o mine.toml   only reads; minutes
   sudo seekwell device probe /dev/sdb --write        destroys its content
   seekwell device probe --model wd-raptor-wd740gd    the same on a model
-  seekwell device show mine.toml                     what the model does
+  seekwell device show mine.toml                     what was found
 
 No other process should use the disk meanwhile.
 == kernel calibrate
@@ -324,7 +321,7 @@ Examples:
   seekwell bench stream . --write --append --size 512B --sync fsync    a log
 == bench sweep
 Examples:
-  seekwell bench sweep /dev/sdb            a chart and a table
+  seekwell bench sweep /dev/sdb
   seekwell bench sweep /dev/sdb --json
 == bench seekrw
 Examples:

@@ -58,13 +58,6 @@ pub struct CaptureArgs {
     /// End when the trace has this size
     #[arg(long, value_name = "SIZE", value_parser = super::some_trace, help_heading = super::MORE)]
     pub max_size: Option<Bytes>,
-    /// Write parts of this size, each a trace in a folder of its own: DIR/part-000001 and so on
-    #[arg(long, value_name = "SIZE", value_parser = super::some_trace, help_heading = super::MORE)]
-    pub rotate: Option<Bytes>,
-    /// Keep this many of the newest parts and remove the others
-    #[arg(long, value_name = "N", requires = "rotate", default_value_t = 10, help_heading = super::MORE,
-          value_parser = clap::value_parser!(u32).range(1..))]
-    pub keep: u32,
 }
 
 /// Actions on traces.
@@ -78,8 +71,6 @@ pub enum TraceCommand {
     Filter(TraceFilterArgs),
     /// Make a trace from the records of another program
     Import(TraceImportArgs),
-    /// Merge traces: the parts of a long one, or several of one machine
-    Merge(TraceMergeArgs),
 }
 
 /// Arguments of `trace info`.
@@ -138,17 +129,6 @@ pub enum TraceFormat {
     Blktrace,
     /// Text of `blkparse -i DEVICE`
     Blkparse,
-}
-
-/// Arguments of `trace merge`.
-#[derive(Args, Debug)]
-pub struct TraceMergeArgs {
-    /// Folders of the traces
-    #[arg(required = true, num_args = 2.., value_name = "TRACE")]
-    pub traces: Vec<PathBuf>,
-    /// Folder of the trace to write; it must not exist or be empty
-    #[arg(short, long, value_name = "DIR")]
-    pub output: PathBuf,
 }
 
 /// Arguments of `trace filter`.

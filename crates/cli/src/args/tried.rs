@@ -47,11 +47,6 @@ pub struct TryArgs {
 }
 
 impl TryArgs {
-    /// The options of a session; `stop` ends the wait for another run.
-    pub fn options(&self, stop: &Arc<AtomicBool>) -> Options {
-        Options { wait: self.run.wait.then(|| waiting(stop)), ..self.at.options() }
-    }
-
     /// The question that the words ask.
     pub fn tried(&self) -> Tried {
         // A scratch device that takes the place of the lab's has a size of its own.
@@ -81,6 +76,13 @@ pub struct RunAtOnceArgs {
     /// Print a line per trial even on a terminal
     #[arg(long)]
     pub no_screen: bool,
+}
+
+impl RunAtOnceArgs {
+    /// The options of a session; `stop` ends the wait for another run.
+    pub fn options(&self, at: &BackendArgs, stop: &Arc<AtomicBool>) -> Options {
+        Options { wait: self.wait.then(|| waiting(stop)), ..at.options() }
+    }
 }
 
 /// I/O schedulers that `advise` compares by default.
@@ -123,11 +125,6 @@ pub struct AdviseArgs {
 }
 
 impl AdviseArgs {
-    /// The options of a session; `stop` ends the wait for another run.
-    pub fn options(&self, stop: &Arc<AtomicBool>) -> Options {
-        Options { wait: self.run.wait.then(|| waiting(stop)), ..self.at.options() }
-    }
-
     /// The question; its trace has an absolute path, since a lab names one.
     pub fn advised(&self) -> std::io::Result<Advised> {
         Ok(Advised {

@@ -23,7 +23,7 @@ pub fn run(session: &Session, arguments: &AdviseArgs) -> Result<Exit, Failure> {
         let trace = arguments.trace.display();
         Failure::Error(format!("cannot find {trace}: {source}; give the folder of a trace"))
     })?;
-    let options = arguments.options(&run::stop_while(arguments.run.wait)?);
+    let options = arguments.run.options(&arguments.at, &run::stop_while(arguments.run.wait)?);
     let advice = advised.advise()?;
     terminal::talk(&terminal::harmless(&advice.sentences.join("\n")));
     let Some(text) = &advice.lab else { return Ok(Exit::Done) };
@@ -70,9 +70,8 @@ fn again(arguments: &AdviseArgs, options: &Options, time: Nanos) -> String {
 
 /// The fidelity of the least faithful replay.
 fn faithful(path: &Path) -> Result<String, Failure> {
-    let file = RunFile::open(path).map_err(|error| Failure::from_error(&error))?;
     // Whole records: those of a text keep the judged metrics alone.
-    let view = report::view(&file)?;
+    let view = report::view(&RunFile::open(path)?)?;
     let metric = "replay.fidelity";
     let shares: Vec<f64> =
         view.records.iter().filter_map(|(_, record)| record.metric(metric)).collect();

@@ -12,7 +12,8 @@ use seekwell_recordings::info::Summary;
 use seekwell_report::{Asked, atlas_lines, shell_word};
 use seekwell_session::Session;
 use seekwell_session::atlas::{
-    AtlasDevice, DEVICES, LOADS, NEAR, device, like, load, loads, nearest, own_lab, probed_on,
+    AtlasDevice, DEVICES, KeptOut, LOADS, NEAR, device, kept_out, like, load, loads, nearest,
+    own_lab, probed_on,
 };
 use seekwell_spec::draft::Question;
 use seekwell_spec::nearest as nearest_name;
@@ -59,21 +60,20 @@ pub fn run(session: &Session, arguments: &AskArgs) -> Result<Exit, Failure> {
             Recorded { load: None, sentence } => return Ok(unanswered(&sentence, trace, device)),
         },
     };
-    let Some(entry) = entries.iter().find(|one| one.load == load && one.device == device.model)
+    let Some(entry) = entries.iter().find(|one| one.load == load && one.device == device.name())
     else {
         let Some(likeness) = likeness else { return Ok(missing(load, device)) };
-        let why = format!("{likeness} The atlas has no run of {load} on {}.", device.model);
+        let why = format!("{likeness} The atlas has no run of {load} on {}.", device.name());
         return Ok(unanswered(&why, trace, device));
     };
     if arguments.json {
-        let text = atlas_lines(std::slice::from_ref(entry))
-            .map_err(|error| Failure::from_error(&error))?;
-        terminal::data(text.trim_end());
+        terminal::data(atlas_lines(std::slice::from_ref(entry))?.trim_end());
         return Ok(Exit::Done);
     }
     let asked = Asked {
         entry,
-        title: file.title(),
+        title: &device.made_of(file.title()),
+        model: &device.made_of(device.model),
         size: device.size,
         start: device.start,
         load: &meant(known.is_some().then_some(&*of), load),
@@ -100,8 +100,7 @@ struct Recorded {
 /// The load of the atlas that a recording is most like.
 fn recorded(path: &Path) -> Result<Recorded, Failure> {
     foreign::confine(&Reach::default().reading(path));
-    let summary = Trace::open(path).and_then(|trace| Summary::of(&trace));
-    let summary = summary.map_err(|error| Failure::from_error(&error))?;
+    let summary = Summary::of(&Trace::open(path)?)?;
     let shape = summary.shape.ok_or_else(|| {
         Failure::Error(format!(
             "{} has no reads, writes or names of files, so that no load is like it",
@@ -118,7 +117,7 @@ fn recorded(path: &Path) -> Result<Recorded, Failure> {
          common); next is {next}, {farther:.2}."
     );
     Ok(match *distance <= NEAR {
-        true => Recorded { load: Some(load), sentence },
+        true => Recorded { load: Some(load), sentence: format!("{sentence} {}", held(load)) },
         false => Recorded {
             load: None,
             sentence: format!(
@@ -126,6 +125,26 @@ fn recorded(path: &Path) -> Result<Recorded, Failure> {
             ),
         },
     })
+}
+
+/// Says that an answer's bound is the load's, and how picks for recordings held.
+fn held(load: &str) -> String {
+    let tried = match kept_out(load) {
+        None => "no pick of this load was tried on another recording".to_owned(),
+        Some(KeptOut { picks, held, worst }) => {
+            let worst = match held == picks {
+                true => String::new(),
+                false => format!(", the worst {:.0} %", worst * 100.0),
+            };
+            format!(
+                "of {picks} picks for other programs most like {load}, {held} cost at most 2 % more than the best for \
+                 the program{worst}"
+            )
+        }
+    };
+    format!(
+        "The bound below is the load's, not your recording's: {tried}. The last commands try yours."
+    )
 }
 
 /// Says why there is no answer for a recording, and the commands that find one.

@@ -30,7 +30,7 @@ const CELLS: &str = include_str!("../../../../atlas/cells.jsonl");
 /// # Errors
 /// When it is damaged, which the tests rule out.
 pub fn entries() -> Result<Vec<Entry>, Failure> {
-    atlas_entries(CELLS).map_err(|error| Failure::from_error(&error))
+    Ok(atlas_entries(CELLS)?)
 }
 
 /// Runs an action on the atlas.
@@ -98,11 +98,11 @@ fn make(session: &Session, arguments: &AtlasRunArgs) -> Result<Exit, Failure> {
     let mut entries = kept(&table, arguments.kept)?;
     let loads: Vec<&str> = arguments.loads.iter().filter_map(|word| load(word)).collect();
     let models: Vec<&str> =
-        arguments.devices.iter().filter_map(|word| Some(device(word)?.model)).collect();
+        arguments.devices.iter().filter_map(|word| Some(device(word)?.name())).collect();
     let is_asked = |asked: &[&str], name: &str| asked.is_empty() || asked.contains(&name);
     for (name, _) in LOADS.iter().filter(|(name, _)| is_asked(&loads, name)) {
-        for one in DEVICES.iter().filter(|one| is_asked(&models, one.model)) {
-            let path = runs.join(format!("{name}.{}.seekwell", one.model));
+        for one in DEVICES.iter().filter(|one| is_asked(&models, one.name())) {
+            let path = runs.join(format!("{name}.{}.seekwell", one.name()));
             if arguments.kept && !path.is_file() {
                 continue;
             }
@@ -112,8 +112,7 @@ fn make(session: &Session, arguments: &AtlasRunArgs) -> Result<Exit, Failure> {
             } else if planned.standing(&path)? != Standing::Complete {
                 continue;
             }
-            let file = RunFile::open(&path).map_err(|error| Failure::from_error(&error))?;
-            let entry = Entry::of(&report::view(&file)?);
+            let entry = Entry::of(&report::view(&RunFile::open(&path)?)?);
             entries.retain(|old| (&old.load, &old.device) != (&entry.load, &entry.device));
             entries.push(entry);
             write(&table, &mut entries)?;
@@ -134,7 +133,7 @@ fn make(session: &Session, arguments: &AtlasRunArgs) -> Result<Exit, Failure> {
 fn kept(table: &Path, anew: bool) -> Result<Vec<Entry>, Failure> {
     match std::fs::read_to_string(table) {
         _ if anew => Ok(Vec::new()),
-        Ok(text) => atlas_entries(&text).map_err(|error| Failure::from_error(&error)),
+        Ok(text) => Ok(atlas_entries(&text)?),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(Failure::Error(format!("cannot read {}: {error}", table.display()))),
     }
@@ -144,12 +143,48 @@ fn kept(table: &Path, anew: bool) -> Result<Vec<Entry>, Failure> {
 fn write(table: &Path, entries: &mut [Entry]) -> Result<(), Failure> {
     let place = |entry: &Entry| {
         let load = LOADS.iter().position(|(name, _)| *name == entry.load);
-        (load, DEVICES.iter().position(|one| one.model == entry.device))
+        (load, DEVICES.iter().position(|one| one.name() == entry.device))
     };
     entries.sort_by_key(place);
-    let text = atlas_lines(entries).map_err(|error| Failure::from_error(&error))?;
-    std::fs::write(table, text)
+    std::fs::write(table, atlas_lines(entries)?)
         .map_err(|error| Failure::Error(format!("cannot write {}: {error}", table.display())))
+}
+
+/// Cells that can be drawn: those of the kernel, model, load and guest of today.
+fn drawn_from<'a>(
+    session: &Session,
+    entries: &'a [Entry],
+    jobs: Option<usize>,
+) -> Result<Vec<(&'a Entry, &'a Cell)>, Failure> {
+    let mut drawn = Vec::new();
+    let (mut others, mut unplanned) = (0, Vec::new());
+    for entry in entries {
+        match planned_again(session, entry, jobs) {
+            Ok(planned) if is_current(&planned, entry)? => {
+                drawn.extend(entry.cells.iter().map(|cell| (entry, cell)));
+            }
+            Ok(_) => others += 1,
+            Err(error) => unplanned.push(error),
+        }
+    }
+    if others > 0 {
+        terminal::talk(&format!(
+            "{others} of {} runs are of another kernel, model, load or guest and not drawn from: seekwell atlas check \
+             --changed makes them anew",
+            entries.len()
+        ));
+    }
+    // Arrays need a kernel with their layers.
+    let without = unplanned.len();
+    match unplanned.into_iter().next() {
+        Some(error) if drawn.is_empty() => return Err(error),
+        Some(_) => terminal::talk(&format!(
+            "{without} of {} runs are not drawn from, for want of their kernel: seekwell kernel build --set layers",
+            entries.len()
+        )),
+        None => {}
+    }
+    Ok(drawn)
 }
 
 /// Runs cells again and compares them.
@@ -168,21 +203,10 @@ fn check(session: &Session, arguments: &AtlasCheckArgs) -> Result<Exit, Failure>
             ))
         })?);
     }
-    let mut rest = Vec::new();
-    let mut others = 0;
-    for entry in entries.iter().filter(|_| arguments.random.is_some()) {
-        match is_current(&planned_again(session, entry, arguments.jobs)?, entry)? {
-            true => rest.extend(entry.cells.iter().map(|cell| (entry, cell))),
-            false => others += 1,
-        }
-    }
-    if others > 0 {
-        terminal::talk(&format!(
-            "{others} of {} runs are of another kernel, model, load or guest and not drawn from: seekwell atlas check \
-             --changed makes them anew",
-            entries.len()
-        ));
-    }
+    let mut rest = match arguments.random {
+        Some(_) => drawn_from(session, &entries, arguments.jobs)?,
+        None => Vec::new(),
+    };
     for _ in 0..arguments.random.unwrap_or(0).min(rest.len()) {
         let drawn = RandomState::new().build_hasher().finish() as usize % rest.len();
         chosen.push(rest.swap_remove(drawn));
@@ -301,8 +325,7 @@ fn changed(
         runs += 1;
         let path = folder.path().join(format!("{runs}.seekwell"));
         run::complete(planned, &path)?;
-        let file = RunFile::open(&path).map_err(|error| Failure::from_error(&error))?;
-        let now = Entry::of(&report::view(&file)?);
+        let now = Entry::of(&report::view(&RunFile::open(&path)?)?);
         let others = entry.moved_to(&now);
         moved += others.len();
         flipped += usize::from(entry.pick != now.pick);
@@ -330,16 +353,18 @@ fn changed(
 }
 
 /// Kind of a device in a table; the model where the atlas has none.
-fn kind(model: &str) -> String {
-    device(model).map_or(model, |device| device.kind).to_owned()
+fn kind(name: &str) -> String {
+    device(name).map_or(name, |device| device.kind).to_owned()
 }
 
 /// Writes the site.
 fn publish(session: &Session, arguments: &PublishArgs) -> Result<Exit, Failure> {
     let devices = session.devices()?;
-    let title = |model: &str| devices.get(model).map(|file| file.title().to_owned());
-    let pages = seekwell_report::site(&entries()?, &title, &kind)
-        .map_err(|error| Failure::from_error(&error))?;
+    let title = |name: &str| {
+        let device = device(name)?;
+        Some(device.made_of(devices.get(device.model)?.title()))
+    };
+    let pages = seekwell_report::site(&entries()?, &title, &kind)?;
     let directory = &arguments.directory;
     std::fs::create_dir_all(directory)
         .map_err(|error| Failure::Error(format!("cannot make {}: {error}", directory.display())))?;

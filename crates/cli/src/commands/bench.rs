@@ -5,8 +5,6 @@ use crate::failure::{Exit, Failure};
 use crate::{stop, terminal};
 use clap::ArgMatches;
 use seekwell_host::guard::{self, Context, Purpose, WriteToken};
-use seekwell_host::refusal::Refusal;
-use seekwell_model::bench::BenchResult;
 use seekwell_model::units::Bytes;
 use seekwell_model::warning::Warning;
 use seekwell_model::workloads::{WorkloadKind, WorkloadParams, workload_kind};
@@ -54,17 +52,21 @@ fn bench(
     // In a directory everything is written to a new folder, which no file of anybody is in.
     let opens = writes && !path.is_dir();
     let token = opens.then(|| open_for_writing(machine, path)).transpose()?;
-    let writable = token.map(|token: WriteToken| token.open(false)).transpose();
-    let writable = writable.map_err(|error| Failure::from_host(&error))?;
+    let writable = token.map(|token: WriteToken| token.open(false)).transpose()?;
     let target = BenchTarget { path, writable: writable.as_ref(), length: used(&params) };
     let busy = busy(path);
     let result = seekwell_workload::bench::bench(&params, target, seed, Some(Arc::clone(&stop)));
     if stop.load(Ordering::Relaxed) {
         return Err(Failure::Error("stopped; nothing was kept".to_owned()));
     }
-    let mut result = result.map_err(|error| Failure::from_error(&error))?;
+    let mut result = result?;
     result.warnings.splice(0..0, busy);
-    show(&result, matches)
+    if matches.get_flag("json") {
+        terminal::json(&result)?;
+    } else {
+        terminal::data(&seekwell_report::bench_text(&result));
+    }
+    Ok(Exit::Done)
 }
 
 /// Time that a target is observed before it is measured.
@@ -93,22 +95,8 @@ fn used(params: &WorkloadParams) -> Option<Bytes> {
     }
 }
 
-fn show(result: &BenchResult, matches: &ArgMatches) -> Result<Exit, Failure> {
-    if matches.get_flag("json") {
-        let text =
-            serde_json::to_string_pretty(result).map_err(|error| Failure::from_error(&error))?;
-        terminal::data(&text);
-    } else {
-        terminal::data(&seekwell_report::bench_text(result));
-    }
-    Ok(Exit::Done)
-}
-
 /// Opens a target for writing when the guard lets it pass: a claimed device, never a file.
 fn open_for_writing(machine: &Machine, target: &Path) -> Result<WriteToken, Failure> {
-    let refused = |refusal: Refusal| Failure::from_refusal(&refusal);
     let context = Context { claims: machine.claims(), run_file: None };
-    let verified =
-        guard::check(&machine.system, target, Purpose::Write, &context).map_err(refused)?;
-    verified.permit().map_err(refused)
+    Ok(guard::check(&machine.system, target, Purpose::Write, &context)?.permit()?)
 }

@@ -1,12 +1,12 @@
 //! `seekwell capture`: records a live load.
 
 use crate::args::CaptureArgs;
-use crate::failure::{Exit, Failure};
+use crate::failure::{Exit, Failure, chain};
 use crate::progress::child::ScreenProcess;
 use crate::progress::recording::Recording;
 use crate::{screen, stop, terminal};
 use seekwell_capture::{
-    CaptureError, Captured, Command, Ended, Environment, Live, Options, Rotate, Step, Target,
+    CaptureError, Captured, Command, Ended, Environment, Live, Options, Step, Target,
 };
 use seekwell_model::units::Nanos;
 use std::ffi::{CString, OsStr, OsString};
@@ -27,10 +27,6 @@ pub fn run(arguments: &CaptureArgs) -> Result<Exit, Failure> {
         walk: !arguments.no_walk,
         anonymize: arguments.anonymize,
         max_bytes: arguments.max_size.map(|size| size.0),
-        rotate: arguments.rotate.map(|size| Rotate {
-            bytes: size.0,
-            keep: usize::try_from(arguments.keep).unwrap_or(usize::MAX),
-        }),
         ..Options::new(arguments.output.clone(), target(arguments)?)
     };
     let captured = recorded(&options, &stop).map_err(failure)?;
@@ -82,7 +78,7 @@ fn say(options: &Options, step: Step<'_>) {
 }
 
 fn failure(error: CaptureError) -> Failure {
-    if error.is_refusal() { Failure::from_refusal(&error) } else { Failure::from_error(&error) }
+    if error.is_refusal() { Failure::Refused(chain(&error)) } else { error.into() }
 }
 
 fn target(arguments: &CaptureArgs) -> Result<Target, Failure> {
@@ -185,7 +181,6 @@ fn home(user: u32) -> Option<String> {
 fn told(options: &Options, captured: &Captured) -> String {
     let trace = options.output.display();
     let is_command = matches!(options.target, Target::Command(_));
-    let in_parts = options.rotate.is_some();
     let seconds = captured.duration.as_secs_f64();
     let mut text = format!("wrote {trace}: {} events in {seconds:.2} s", captured.events);
     if captured.lost.is_empty() {
@@ -211,8 +206,7 @@ fn told(options: &Options, captured: &Captured) -> String {
     if let Some(status) = captured.status.filter(|status| !status.success()) {
         text.push_str(&format!("the command ended with {status}\n"));
     }
-    let part = if in_parts { "/part-…" } else { "" };
-    text.push_str(&format!("see what kind of load it is: seekwell trace info {trace}{part}\n"));
+    text.push_str(&format!("see what kind of load it is: seekwell trace info {trace}\n"));
     text
 }
 

@@ -19,15 +19,13 @@ pub fn claim(machine: &Machine, arguments: &ClaimArgs) -> Result<Exit, Failure> 
         return claim_export(from, arguments);
     }
     let system = &machine.system;
-    let card = claim::describe(system, &arguments.device, None)
-        .map_err(|error| Failure::from_host(&error))?;
+    let card = claim::describe(system, &arguments.device, None)?;
     terminal::talk(&terminal::harmless(&text(&card)));
     if let Some(refusal) = &card.refusal {
-        return Err(Failure::from_refusal(refusal));
+        return Err(Failure::from_error(refusal));
     }
     let answer = answer(arguments, &card.question())?;
-    claim::confirm(system, &machine.claims(), &card, &answer)
-        .map_err(|error| Failure::from_host(&error))?;
+    claim::confirm(system, &machine.claims(), &card, &answer)?;
     terminal::talk(&format!(
         "claimed: labs may now destroy everything on {}; undo it with: seekwell release {}",
         arguments.device.display(),
@@ -62,7 +60,7 @@ fn of_server(device: &Path) -> Option<&str> {
 
 /// Shows what is in the directory of a server, asks for its name, and puts the claim into it.
 fn claim_export(from: &str, arguments: &ClaimArgs) -> Result<Exit, Failure> {
-    let card = ExportCard::of(from).map_err(|error| Failure::from_host(&error))?;
+    let card = ExportCard::of(from)?;
     let claimed =
         card.claim.as_ref().map_or("no".to_owned(), |claim| format!("on {}", claim.machine));
     terminal::talk(&terminal::harmless(&format!(
@@ -71,10 +69,10 @@ fn claim_export(from: &str, arguments: &ClaimArgs) -> Result<Exit, Failure> {
         card.content(),
     )));
     if let Some(refusal) = card.refusal() {
-        return Err(Failure::from_refusal(&refusal));
+        return Err(refusal.into());
     }
     let answer = answer(arguments, &format!("the name '{}'", terminal::harmless(card.word())))?;
-    card.confirm(&answer).map_err(|error| Failure::from_host(&error))?;
+    card.confirm(&answer)?;
     terminal::talk(&format!("claimed {from}; undo it with: seekwell release {from}"));
     Ok(Exit::Done)
 }
@@ -84,8 +82,7 @@ fn release_export(from: &str, arguments: &ReleaseArgs) -> Result<Exit, Failure> 
         let text = "nothing in the directory of a server is restored; leave --restore out";
         return Err(Failure::Usage(text.to_owned()));
     }
-    let released = export_claim::release(from).map_err(|error| Failure::from_host(&error))?;
-    terminal::talk(&match released {
+    terminal::talk(&match export_claim::release(from)? {
         Some(_) => format!("released {from}"),
         None => format!("{from} was not claimed"),
     });
@@ -119,20 +116,18 @@ pub fn release(machine: &Machine, arguments: &ReleaseArgs) -> Result<Exit, Failu
     if arguments.restore {
         return restore(machine, arguments);
     }
-    let released = claim::release(&machine.system, &machine.claims(), &arguments.device)
-        .map_err(|error| Failure::from_host(&error))?;
-    match released {
-        Some(_) => terminal::talk(&format!("released {}", arguments.device.display())),
-        None => terminal::talk(&format!("{} was not claimed", arguments.device.display())),
-    }
+    let device = arguments.device.display();
+    terminal::talk(&match claim::release(&machine.system, &machine.claims(), &arguments.device)? {
+        Some(_) => format!("released {device}"),
+        None => format!("{device} was not claimed"),
+    });
     Ok(Exit::Done)
 }
 
 /// Takes a claim back and restores what was there before, as far as that is safe.
 fn restore(machine: &Machine, arguments: &ReleaseArgs) -> Result<Exit, Failure> {
     let (system, claims) = (&machine.system, machine.claims());
-    let contents = claim::release_and_restore(system, &claims, &arguments.device)
-        .map_err(|error| Failure::from_host(&error))?;
+    let contents = claim::release_and_restore(system, &claims, &arguments.device)?;
     let device = arguments.device.display();
     terminal::talk(&match contents {
         None => format!("{device} was not claimed"),

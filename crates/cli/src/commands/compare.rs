@@ -9,11 +9,11 @@ use seekwell_model::comparison::{RunComparison, Threshold};
 use seekwell_model::plan::Plan;
 use seekwell_runner::compare::{self, Side, Wanted};
 use seekwell_runner::records::Records;
-use seekwell_store::{RunFile, StoreError};
+use seekwell_store::RunFile;
 use std::path::{Path, PathBuf};
 
 /// A run file, read.
-pub struct Run {
+struct Run {
     name: String,
     plan: Plan,
     records: Records,
@@ -24,28 +24,24 @@ pub struct Run {
 
 impl Run {
     /// Reads a run file.
-    ///
-    /// # Errors
-    /// When it is none, is damaged or was changed.
-    pub fn read(path: &Path) -> Result<Self, Failure> {
-        let wrong = |error: StoreError| Failure::from_error(&error);
-        let file = RunFile::open(path).map_err(wrong)?;
-        let records = file.intact_records().map_err(wrong)?;
+    fn read(path: &Path) -> Result<Self, Failure> {
+        let file = RunFile::open(path)?;
+        let records = file.intact_records()?;
         Ok(Self {
             name: path.display().to_string(),
-            plan: file.plan().map_err(wrong)?,
+            plan: file.plan()?,
             records: records
                 .into_iter()
                 .map(|(trial, record)| (trial.index, (trial, record)))
                 .collect(),
-            backend: file.backend().map_err(wrong)?,
-            environment: file.environment().map_err(wrong)?,
-            tool: file.tool().map_err(wrong)?,
+            backend: file.backend()?,
+            environment: file.environment()?,
+            tool: file.tool()?,
         })
     }
 
     /// The run as one side of a comparison.
-    pub fn side(&self) -> Side<'_> {
+    fn side(&self) -> Side<'_> {
         Side {
             name: &self.name,
             plan: &self.plan,
@@ -73,16 +69,13 @@ pub fn run(arguments: &CompareArgs) -> Result<Exit, Failure> {
     let after: Vec<Side<'_>> = second.iter().map(Run::side).collect();
     let wanted =
         Wanted { fail_above: arguments.fail_above, reference: arguments.reference.as_deref() };
-    let found =
-        compare::compare(&before, &after, &wanted).map_err(|error| Failure::from_error(&error))?;
+    let found = compare::compare(&before, &after, &wanted)?;
     if let Some(path) = &arguments.markdown {
         let text = seekwell_report::compare_markdown(&found);
         output::write(path, Kind::Markdown, text.as_bytes(), false)?;
     }
     if arguments.json {
-        let text =
-            serde_json::to_string_pretty(&found).map_err(|error| Failure::from_error(&error))?;
-        terminal::data(&text);
+        terminal::json(&found)?;
     } else {
         let text = seekwell_report::compare_text(&found, terminal::width(), terminal::colour());
         terminal::data(&text);

@@ -27,9 +27,7 @@ pub fn run(arguments: &ExtractArgs) -> Result<Exit, Failure> {
     let page = String::from_utf8_lossy(&page);
     let bytes = seekwell_report::extract(&page)
         .map_err(|error| wrong(report, "extract a run file from", &error))?;
-    let run = RunFile::from_bytes(report, &bytes).map_err(|error| Failure::from_error(&error))?;
-    let found = run.verify().and_then(|found| found.refuse_changed(report));
-    found.map_err(|error| Failure::from_error(&error))?;
+    RunFile::from_bytes(report, &bytes)?.verify()?.refuse_changed(report)?;
     output::create(&output, Kind::RunFile, &bytes)?;
     Ok(Exit::Done)
 }

@@ -8,7 +8,7 @@ use seekwell_model::record::Status;
 use seekwell_model::units::Nanos;
 use seekwell_session::{Amounts, LabText, Options, Seen, Session};
 use seekwell_spec::draft::{self, Answers, Frugality, QUESTIONS, Question};
-use std::io::{BufRead, IsTerminal, StdinLock, Write, stdin};
+use std::io::{BufRead, IsTerminal, Stderr, StdinLock, Write, stderr, stdin};
 use std::path::Path;
 
 /// Image of the trial that is measured.
@@ -23,7 +23,10 @@ pub fn run(session: &Session, arguments: &InitArgs) -> Result<Exit, Failure> {
     let name = lab_name(path)?;
     // Before six questions are answered for nothing.
     if path.symlink_metadata().is_ok() {
-        return Err(exists(path));
+        return Err(Failure::Error(format!(
+            "{} exists and is not overwritten; name another file or remove it",
+            path.display()
+        )));
     }
     let given = [
         &arguments.runs, &arguments.device, &arguments.filesystems, &arguments.vary,
@@ -143,11 +146,11 @@ pub struct Asker<R, W> {
     defaults: bool,
 }
 
-impl Asker<StdinLock<'static>, terminal::Talk> {
+impl Asker<StdinLock<'static>, Stderr> {
     /// One on standard input and standard error.
     pub fn new() -> Self {
         let again = stdin().is_terminal();
-        Self { input: stdin().lock(), output: terminal::Talk, again, defaults: false }
+        Self { input: stdin().lock(), output: stderr(), again, defaults: false }
     }
 }
 
@@ -230,13 +233,6 @@ fn lab_name(path: &Path) -> Result<String, Failure> {
         return Err(Failure::Usage(text));
     }
     Ok(stem.to_owned())
-}
-
-fn exists(path: &Path) -> Failure {
-    Failure::Error(format!(
-        "{} exists and is not overwritten; name another file or remove it",
-        path.display()
-    ))
 }
 
 #[cfg(test)]

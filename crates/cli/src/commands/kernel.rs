@@ -38,7 +38,7 @@ fn build(machine: &Machine, arguments: &KernelBuildArgs) -> Result<Exit, Failure
     let built = kernel::build(&plan, cache(machine)?, &mut |progress| {
         show.show(&progress);
     });
-    let kernel = built.map_err(|error| Failure::from_error(&error))?;
+    let kernel = built?;
     let how = if show.compiled {
         format!("built in {} s", begun.elapsed().as_secs())
     } else {
@@ -50,7 +50,7 @@ fn build(machine: &Machine, arguments: &KernelBuildArgs) -> Result<Exit, Failure
 }
 
 fn list(machine: &Machine) -> Result<Exit, Failure> {
-    let kernels = kernel::list(cache(machine)?).map_err(|error| Failure::from_error(&error))?;
+    let kernels = kernel::list(cache(machine)?)?;
     if kernels.is_empty() {
         terminal::talk("no lab kernel found; build one: seekwell kernel build");
     } else {

@@ -22,10 +22,8 @@ pub fn run(session: &Session, arguments: &PlanArgs) -> Result<Exit, Failure> {
         return Ok(checked.map(|()| Exit::Done)?);
     }
     if arguments.json {
-        let text =
-            serde_json::to_string_pretty(plan).map_err(|error| Failure::from_error(&error))?;
         // Without the effects on the machine: the plan still counts as not seen.
-        terminal::data(&text);
+        terminal::json(plan)?;
     } else {
         show(&planned)?;
         // An ordinary user cannot keep the note; then a run as root shows the plan once more.

@@ -33,7 +33,7 @@ pub fn run(session: &Session, arguments: &ProbeArgs) -> Result<Exit, Failure> {
     if let Some(disturbance) = opened.target().disturbance() {
         terminal::talk(&format!("warning: {disturbance}"));
     }
-    let (learned, accuracy) = probed.map_err(|error| Failure::from_error(&error))?;
+    let (learned, accuracy) = probed?;
     let took_s = (opened.target().now_ns() - begun_ns) / 1_000_000_000;
     terminal::talk(learned.summary(&accuracy).trim_end());
     terminal::talk(&format!("{:<22}{took_s} s", "time of the device"));
@@ -213,11 +213,11 @@ fn opened(
     let opened = if arguments.write {
         let claims = session.machine().claims();
         let context = Context { claims, run_file: arguments.output.clone() };
-        let disk = ProbedWrites::open(system, path, &context).map_err(|error| refused(&error))?;
+        let disk = ProbedWrites::open(system, path, &context).map_err(refused)?;
         warn_of(disk.scheduler());
         Opened::Writes(Box::new(disk))
     } else {
-        let disk = ProbedDevice::open(system, path).map_err(|error| Failure::from_error(&error))?;
+        let disk = ProbedDevice::open(system, path)?;
         warn_of(disk.scheduler());
         Opened::Reads(Box::new(disk))
     };
@@ -235,10 +235,10 @@ fn warn_of(scheduler: Option<&str>) {
 }
 
 /// A device that the guard refuses ends the command as it ends a run.
-fn refused(error: &ProbedError) -> Failure {
+fn refused(error: ProbedError) -> Failure {
     match error {
-        ProbedError::Refused(refusal) => Failure::from_refusal(refusal),
-        ProbedError::Host(error) => Failure::from_host(error),
-        other => Failure::from_error(other),
+        ProbedError::Refused(refusal) => refusal.into(),
+        ProbedError::Host(error) => error.into(),
+        other => other.into(),
     }
 }

@@ -18,8 +18,7 @@ pub fn run(arguments: &RepairArgs) -> Result<Exit, Failure> {
         PathBuf::from(format!("{name}-repaired.seekwell"))
     });
     foreign::confine(&Reach::default().reading_database(&arguments.run).writing(&target));
-    let done = RunFile::repair(&arguments.run, &target);
-    let done = done.map_err(|error| Failure::from_error(&error))?;
+    let done = RunFile::repair(&arguments.run, &target)?;
     for lost in &done.lost {
         terminal::talk(&format!("lost: {lost}"));
     }

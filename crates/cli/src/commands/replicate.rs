@@ -74,9 +74,7 @@ fn show(arguments: &ReplicateArgs, found: &Replication) -> Result<Exit, Failure>
         markdown(path, arguments, found)?;
     }
     if arguments.json {
-        let text =
-            serde_json::to_string_pretty(found).map_err(|error| Failure::from_error(&error))?;
-        terminal::data(&text);
+        terminal::json(found)?;
     } else if arguments.markdown.is_none() {
         terminal::data(&seekwell_report::replication_text(
             found,

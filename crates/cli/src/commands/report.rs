@@ -1,7 +1,6 @@
-//! `seekwell report`: a run again, on the terminal, as HTML, Markdown, CSV, JSON or Parquet; or several runs over time.
+//! `seekwell report`: a run again, on the terminal, as HTML, Markdown, CSV, JSON or Parquet.
 
 mod light;
-mod over_time;
 
 use crate::args::{ApplyForm, ReportArgs};
 use crate::failure::{Exit, Failure};
@@ -28,9 +27,6 @@ use std::path::Path;
 pub fn run(arguments: &ReportArgs) -> Result<Exit, Failure> {
     let outputs = [&arguments.html, &arguments.csv, &arguments.markdown];
     let mut reach = Reach::default().reading_database(&arguments.run);
-    for run in &arguments.later {
-        reach = reach.reading_database(run);
-    }
     for file in outputs.into_iter().flatten() {
         reach = reach.writing(file);
     }
@@ -39,10 +35,7 @@ pub fn run(arguments: &ReportArgs) -> Result<Exit, Failure> {
         reach = reach.reading(folder).writing(&folder.join("table"));
     }
     foreign::confine(&reach);
-    if !arguments.later.is_empty() {
-        return over_time::run(arguments);
-    }
-    let file = RunFile::open(&arguments.run).map_err(|error| Failure::from_error(&error))?;
+    let file = RunFile::open(&arguments.run)?;
     // A page has latencies and events in the run file that is inside.
     let with_metrics: Lightener<'_> = &|plan, _| Light::with_metrics(plan);
     let light: Lightener<'_> = if arguments.csv.is_some() { with_metrics } else { &Light::of };
@@ -77,8 +70,7 @@ pub fn refuse_changed(file: &RunFile, view: &RunView) -> Result<(), Failure> {
     if parts.is_empty() {
         return Ok(());
     }
-    let changed = StoreError::Changed { path: file.path().to_owned(), parts };
-    Err(Failure::from_error(&changed))
+    Err(StoreError::Changed { path: file.path().to_owned(), parts }.into())
 }
 
 fn apply(view: &RunView, form: ApplyForm, run: &Path) -> Result<Exit, Failure> {
@@ -160,7 +152,6 @@ fn page(
     arguments: &ReportArgs,
 ) -> Result<(), Failure> {
     refuse_run(path, arguments)?;
-    let wrong = |error: seekwell_store::StoreError| Failure::from_error(&error);
     let name = arguments.run.file_name().unwrap_or_default().to_string_lossy();
     if !seekwell_report::has_program() {
         terminal::talk(
@@ -168,19 +159,21 @@ fn page(
              charts, filters and two stacks side by side",
         );
     }
-    let write = |inside, run: RefCell<&mut dyn Read>| {
+    let write = |inside, run: RefCell<&mut dyn Read>| -> Result<(), Failure> {
         let page = HtmlPage::of(view, trials, &name, inside);
         let content = Content {
             head: page.head().as_bytes(),
             write: &|out| page.write(&mut **run.borrow_mut(), out),
         };
-        output::write_piecewise(path, Kind::Page, &content, arguments.force)
+        output::piecewise(path, Kind::Page, &content, arguments.force)?;
+        terminal::talk(&format!("wrote {}", path.display()));
+        Ok(())
     };
     if arguments.lean {
-        let bytes = file.bytes_without_series().map_err(wrong)?;
+        let bytes = file.bytes_without_series()?;
         return write(Inside::WithoutTimelines(bytes.len() as u64), RefCell::new(&mut &*bytes));
     }
-    file.with_bytes(|run, bytes| write(Inside::Whole(bytes), RefCell::new(run))).map_err(wrong)?
+    file.with_bytes(|run, bytes| write(Inside::Whole(bytes), RefCell::new(run)))?
 }
 
 /// Everything a report shows of a run; of a run without a verdict what may be said before its end.
@@ -222,9 +215,8 @@ fn view_of(
     light: Option<Lightener<'_>>,
     mut eye: Option<Eye<'_>>,
 ) -> Result<RunView, Failure> {
-    let wrong = |error: seekwell_store::StoreError| Failure::from_error(&error);
-    let plan = file.plan().map_err(wrong)?;
-    let stored = file.verdict().map_err(wrong)?;
+    let plan = file.plan()?;
+    let stored = file.verdict()?;
     let is_over = stored.is_some();
     // Everything is judged again where the file's method is an earlier one.
     let todays = stored.as_ref().filter(|verdict| verdict.method >= METHOD);
@@ -245,7 +237,7 @@ fn view_of(
         (outcome, record)
     };
     // One copy of the records at a time: a run of 100,000 trials fills gigabytes.
-    let (taken, found) = file.verified(&wanted, &mut take).map_err(wrong)?;
+    let (taken, found) = file.verified(&wanted, &mut take)?;
     let mut warnings = integrity(&found);
     let (outcomes, records): (Outcomes, Vec<_>) = taken
         .into_iter()
@@ -269,10 +261,10 @@ fn view_of(
     warnings.extend(judge::dependent_rounds(&verdict));
     Ok(RunView {
         warnings,
-        why: file.why().map_err(wrong)?,
-        host_ns: file.host_ns().map_err(wrong)?,
-        backend: file.backend().map_err(wrong)?,
-        environment: file.environment().map_err(wrong)?,
+        why: file.why()?,
+        host_ns: file.host_ns()?,
+        backend: file.backend()?,
+        environment: file.environment()?,
         plan,
         records,
         verdict,
@@ -386,8 +378,7 @@ fn write(path: &Path, kind: Kind, text: &str, arguments: &ReportArgs) -> Result<
 
 /// Refuses the run file as an output.
 fn refuse_run(path: &Path, arguments: &ReportArgs) -> Result<(), Failure> {
-    let mut runs = arguments.later.iter().chain([&arguments.run]);
-    if runs.any(|run| is_same_file(path, run)) {
+    if is_same_file(path, &arguments.run) {
         let text = format!("{} is the run file itself; name another file", path.display());
         return Err(Failure::Usage(text));
     }

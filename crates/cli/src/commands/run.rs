@@ -2,7 +2,6 @@
 
 use crate::args::RunArgs;
 use crate::commands::deadline::Deadline;
-use crate::commands::ranges::{self, Base};
 use crate::commands::report::Print;
 use crate::commands::{plan, report};
 use crate::failure::{Exit, Failure};
@@ -31,7 +30,6 @@ pub fn run(session: &Session, arguments: &RunArgs) -> Result<Exit, Failure> {
     let options = arguments.options(&stop);
     let mut deadline = arguments.longest().map(|time| Deadline::new(Instant::now(), time));
     let (path, planned) = planned(session, arguments, &options)?;
-    let bounds = if arguments.ranges { ranges::bounds(&planned)? } else { Vec::new() };
     let mut is_over = |event: &Event<'_>| {
         deadline.as_mut().is_some_and(|deadline| deadline.is_over(event, Instant::now()))
     };
@@ -48,14 +46,7 @@ pub fn run(session: &Session, arguments: &RunArgs) -> Result<Exit, Failure> {
         }
         Finished::Stopped(path) => return Err(interrupted(&path, &options)),
     }
-    let verdict = conclude(&path, arguments.json)?;
-    match &arguments.lab {
-        Some(lab) if arguments.ranges => {
-            let base = Base { lab, path: &path, options: &options, verdict };
-            ranges::run(session, &base, &bounds, arguments.resume)
-        }
-        _ => Ok(verdict),
-    }
+    conclude(&path, arguments.json)
 }
 
 /// The flag that an interrupt raises, if the run waits for others; else one that stays down.
@@ -99,7 +90,7 @@ pub fn show_unseen(planned: &Planned, path: &Path) -> Result<Option<Failure>, Fa
 /// # Errors
 /// When the file cannot be read or was changed, or every trial failed.
 pub fn conclude(path: &Path, json: bool) -> Result<Exit, Failure> {
-    let file = RunFile::open(path).map_err(|error| Failure::from_error(&error))?;
+    let file = RunFile::open(path)?;
     let view = report::view_as_text(&file)?;
     terminal::talk(&format!("run file: {}", path.display()));
     report::print(&file, &view, path, Print { json, all: false })?;
@@ -112,7 +103,10 @@ pub fn conclude(path: &Path, json: bool) -> Result<Exit, Failure> {
         let text = "every trial failed, so there is nothing to judge; the reasons are above";
         return Err(Failure::Error(text.to_owned()));
     }
-    Ok(exit_of(view.verdict.kind))
+    Ok(match view.verdict.kind {
+        VerdictKind::Winner | VerdictKind::Tie => Exit::Done,
+        VerdictKind::Unresolved => Exit::NotResolved,
+    })
 }
 
 /// Runs the trials of a plan, or what is missing of an interrupted run, and shows progress. A run
@@ -184,14 +178,6 @@ pub fn execute(
     Ok(finished?)
 }
 
-/// Exit code of a verdict.
-fn exit_of(kind: VerdictKind) -> Exit {
-    match kind {
-        VerdictKind::Winner | VerdictKind::Tie => Exit::Done,
-        VerdictKind::Unresolved => Exit::NotResolved,
-    }
-}
-
 /// The message of a run with these options that was stopped.
 pub fn interrupted(path: &Path, options: &Options) -> Failure {
     let kept = || -> Result<_, StoreError> {
@@ -200,7 +186,7 @@ pub fn interrupted(path: &Path, options: &Options) -> Failure {
     };
     let (trials, plan) = match kept() {
         Ok(kept) => kept,
-        Err(error) => return Failure::from_error(&error),
+        Err(error) => return error.into(),
     };
     let saved = match trials {
         0 => "no trial was complete".to_owned(),
@@ -217,10 +203,8 @@ pub fn interrupted(path: &Path, options: &Options) -> Failure {
 /// # Errors
 /// When the file cannot be read.
 pub fn continuing(path: &Path) -> Result<String, Failure> {
-    let file = RunFile::open(path).map_err(|error| Failure::from_error(&error))?;
-    let plan = file.plan().map_err(|error| Failure::from_error(&error))?;
-    let environment = file.environment().map_err(|error| Failure::from_error(&error))?;
-    Ok(continuing_plan(path, &plan, &environment))
+    let file = RunFile::open(path)?;
+    Ok(continuing_plan(path, &file.plan()?, &file.environment()?))
 }
 
 /// The command that continues a run of this plan and environment.

@@ -1,8 +1,7 @@
 //! `seekwell trace`: reads traces.
 
 use crate::args::{
-    TraceCommand, TraceFilterArgs, TraceFormat, TraceImportArgs, TraceInfoArgs, TraceMergeArgs,
-    TraceRequestsArgs,
+    TraceCommand, TraceFilterArgs, TraceFormat, TraceImportArgs, TraceInfoArgs, TraceRequestsArgs,
 };
 use crate::failure::{Exit, Failure};
 use crate::{foreign, terminal};
@@ -11,7 +10,6 @@ use seekwell_recordings::caused::{self, Wanted};
 use seekwell_recordings::filter::Filter;
 use seekwell_recordings::import::{self, Imported};
 use seekwell_recordings::info::{Summary, text};
-use seekwell_recordings::merge;
 use seekwell_trace::calls::{CALLS, CallId};
 use seekwell_trace::{Trace, TraceError};
 use std::os::unix::fs::DirBuilderExt;
@@ -27,18 +25,14 @@ pub fn run(command: &TraceCommand) -> Result<Exit, Failure> {
         TraceCommand::Requests(arguments) => requests(arguments),
         TraceCommand::Filter(arguments) => filter(arguments),
         TraceCommand::Import(arguments) => import(arguments),
-        TraceCommand::Merge(arguments) => merge(arguments),
     }
 }
 
 fn info(arguments: &TraceInfoArgs) -> Result<Exit, Failure> {
     foreign::confine(&Reach::default().reading(&arguments.trace));
-    let trace = Trace::open(&arguments.trace).map_err(|error| Failure::from_error(&error))?;
-    let summary = Summary::of(&trace).map_err(|error| Failure::from_error(&error))?;
+    let summary = Summary::of(&Trace::open(&arguments.trace)?)?;
     if arguments.json {
-        let json = serde_json::to_string_pretty(&summary)
-            .map_err(|error| Failure::Error(format!("cannot write JSON: {error}")))?;
-        terminal::data(&json);
+        terminal::json(&summary)?;
     } else {
         let text = terminal::harmless(&text(&summary));
         terminal::data(&terminal::fitted(&text, 0, terminal::columns()));
@@ -55,13 +49,9 @@ fn requests(arguments: &TraceRequestsArgs) -> Result<Exit, Failure> {
         longest: usize::try_from(arguments.longest).unwrap_or(usize::MAX),
     };
     foreign::confine(&Reach::default().reading(&arguments.trace));
-    let found = Trace::open(&arguments.trace)
-        .and_then(|trace| caused::caused(&trace, &wanted))
-        .map_err(|error| Failure::from_error(&error))?;
+    let found = caused::caused(&Trace::open(&arguments.trace)?, &wanted)?;
     if arguments.json {
-        let json = serde_json::to_string_pretty(&found)
-            .map_err(|error| Failure::Error(format!("cannot write JSON: {error}")))?;
-        terminal::data(&json);
+        terminal::json(&found)?;
     } else {
         let text = terminal::harmless(&caused::text(&found));
         terminal::data(&terminal::fitted(&text, 0, terminal::columns()));
@@ -145,20 +135,6 @@ fn import(arguments: &TraceImportArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn merge(arguments: &TraceMergeArgs) -> Result<Exit, Failure> {
-    let reach = arguments.traces.iter().fold(Reach::default(), |reach, trace| reach.reading(trace));
-    let (traces, events) = filling(reach, &arguments.output, || {
-        let opened = arguments.traces.iter().map(|trace| Trace::open(trace));
-        let traces = opened.collect::<Result<Vec<Trace>, _>>()?;
-        let events = merge::merge(&traces, &arguments.output)?;
-        Ok((traces, events))
-    })?;
-    let output = arguments.output.display();
-    terminal::talk(&terminal::harmless(&format!("wrote {output}: {events} events")));
-    traces.iter().for_each(tell_losses);
-    Ok(Exit::Done)
-}
-
 /// Does work that reads some files or folders and fills another, with no power over any other. A folder that is made
 /// for it goes when the work fails.
 fn filling<T>(
@@ -175,6 +151,6 @@ fn filling<T>(
             // What half an import left; all of it was made here.
             let _ = std::fs::remove_dir_all(folder);
         }
-        Failure::from_error(&error)
+        error.into()
     })
 }

@@ -20,7 +20,8 @@ use std::time::Instant;
 pub fn run(session: &Session, arguments: &TryArgs) -> Result<Exit, Failure> {
     let mut deadline = Deadline::new(Instant::now(), arguments.time);
     let path = arguments.output.clone().unwrap_or_else(|| free_name("try"));
-    let mut options = arguments.options(&run::stop_while(arguments.run.wait)?);
+    let stop = run::stop_while(arguments.run.wait)?;
+    let mut options = arguments.run.options(&arguments.at, &stop);
     let mut tried = arguments.tried().found()?;
     tried.check(|name| session.machine().find(name).is_some())?;
     if options.backend != "host" {

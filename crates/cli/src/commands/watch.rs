@@ -32,8 +32,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// # Errors
 /// When it is no block device, or the recording cannot be written.
 pub fn run(machine: &Machine, arguments: &WatchArgs) -> Result<Exit, Failure> {
-    let watched = Watched::find(Path::new("/"), &arguments.device)
-        .map_err(|error| Failure::from_error(&error))?;
+    let watched = Watched::find(Path::new("/"), &arguments.device)?;
     let stop = stop::flag()?;
     let recorder = arguments
         .record
@@ -73,7 +72,7 @@ impl Watch {
     ) -> Result<Self, Failure> {
         let interval = arguments.interval.to_duration();
         let mut events = match arguments.counters_only {
-            true => Events::none("counters only, as requested"),
+            true => Events::None("counters only, as requested".to_owned()),
             false => Events::open(&watched, origin_ns),
         };
         let options = TimelineOptions {
@@ -83,7 +82,7 @@ impl Watch {
             interval,
             origin_ns,
         };
-        let live = Live::start(&options).map_err(|error| Failure::from_error(&error))?;
+        let live = Live::start(&options)?;
         events.wait();
         let mut seen = Seen::new(watched, keep_events);
         seen.note = events.note();
@@ -104,8 +103,7 @@ impl Watch {
         self.due_ns += (missed + 1) * interval_ns;
         let batch = self.events.batch();
         self.seen.note = self.events.note();
-        let sample = self.live.sample().map_err(|error| Failure::from_error(&error))?;
-        Ok(sample.map(|sample| self.seen.add(sample, batch)).is_some())
+        Ok(self.live.sample()?.map(|sample| self.seen.add(sample, batch)).is_some())
     }
 
     fn finish(self) -> (Seen, u64) {

@@ -19,9 +19,8 @@ use std::sync::atomic::AtomicBool;
 pub fn run(session: &Session, arguments: &WhyArgs) -> Result<Exit, Failure> {
     let path = &arguments.run;
     let options = {
-        let file = RunFile::open(path).map_err(|error| Failure::from_error(&error))?;
-        let environment = file.environment().map_err(|error| Failure::from_error(&error))?;
-        options(&environment, arguments)?
+        let file = RunFile::open(path)?;
+        options(&file.environment()?, arguments)?
     };
     let stop = machine::stop_on_interrupt()?;
     let planned = session.reopen(path, &options)?;
@@ -81,13 +80,10 @@ fn options(environment: &Value, arguments: &WhyArgs) -> Result<Options, Failure>
 
 fn show(found: &Why, arguments: &WhyArgs) -> Result<Exit, Failure> {
     if arguments.json {
-        let text =
-            serde_json::to_string_pretty(found).map_err(|error| Failure::from_error(&error))?;
-        terminal::data(&text);
+        terminal::json(found)?;
         return Ok(Exit::Done);
     }
-    let file = RunFile::open(&arguments.run).map_err(|error| Failure::from_error(&error))?;
-    let view = report::view_as_text(&file)?;
+    let view = report::view_as_text(&RunFile::open(&arguments.run)?)?;
     terminal::data(&seekwell_report::why_text(&view, terminal::width()));
     Ok(Exit::Done)
 }

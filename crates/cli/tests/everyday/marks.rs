@@ -211,7 +211,7 @@ fn on(device: &mut toml::Table, place: &str, size: Option<&str>) {
 }
 
 /// Runs the first round of a lab, and returns the run; `Err` with the reason why this machine cannot.
-fn run(here: &Path, place: &str) -> Result<Value, String> {
+pub(super) fn run(here: &Path, place: &str) -> Result<Value, String> {
     let mut command = seekwell(here);
     command.args(["run", "small.toml", "--no-screen", "-o", "small.seekwell", "--place", place]);
     if place == "host" {

@@ -235,7 +235,7 @@ fn a_run_and_a_try_fit_the_terminal() {
     std::fs::write(place.join("lab.toml"), LAB).unwrap();
     let run = ["run", "lab.toml", "--no-screen"];
     let tried = ["try", "touch {dir}/x", "--fs", "ext2", "--sched", "none,mq-deadline", "--size"];
-    let tried = [&tried[..], &["64MiB", "--for", "4s", "--no-screen"]].concat();
+    let tried = [&tried[..], &["64MiB", "--for", "2s", "--no-screen"]].concat();
     for (columns, words) in [
         (80, &run[..]),
         (100, &tried[..]),
@@ -322,7 +322,7 @@ type = \"ext2\"
 choose = [\"none\", \"mq-deadline\"]
 [[workload]]
 kind = \"command\"
-run = \"sleep 0.3; touch {dir}/x\"
+run = \"sleep 0.05; touch {dir}/x\"
 [judge]
 metric = \"command.elapsed\"
 rounds = 6

@@ -4,10 +4,14 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// Longest wait for a chosen moment, also on an emulated machine; a run that never gets there has failed.
 const MOMENT: Duration = Duration::from_secs(600);
+
+/// Between two looks at the processes: short against the shortest program that is waited for.
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
@@ -180,6 +184,7 @@ impl Run {
                 ended.is_none() && begun.elapsed() < MOMENT,
                 "no {name} was seen ({ended:?}):\n{talk}"
             );
+            sleep(LOOK_AGAIN);
         }
     }
 
@@ -191,6 +196,7 @@ impl Run {
         let runs = |pid: u32| works(pid, |name| name.starts_with(prefix));
         while below(self.child.id()).into_iter().any(runs) {
             assert!(begun.elapsed() < MOMENT, "{prefix} does not end");
+            sleep(LOOK_AGAIN);
         }
     }
 

@@ -33,10 +33,10 @@ fn resuming_a_run_that_was_never_begun_begins_it() {
 }
 
 /// A loop device, detached also when the test fails.
-pub(super) struct Attached(pub(super) String);
+struct Attached(String);
 
 impl Attached {
-    pub(super) fn to(image: &Path) -> Self {
+    fn to(image: &Path) -> Self {
         let output = Command::new("losetup").args(["--find", "--show"]).arg(image).output();
         Self(String::from_utf8(output.unwrap().stdout).unwrap().trim().to_owned())
     }
@@ -100,7 +100,7 @@ fn a_refused_disk_is_one_error_before_the_first_trial_and_leaves_no_file() {
 }
 
 /// The program with a folder of claims and notes of its own.
-pub(super) fn with_own_state(directory: &Path, words: &[&str]) -> Output {
+fn with_own_state(directory: &Path, words: &[&str]) -> Output {
     std::fs::create_dir_all(directory.join("state")).unwrap();
     let script = "mount --make-rprivate / && mount --bind state /var/lib && exec \"$@\"";
     Command::new("unshare")
@@ -123,7 +123,7 @@ fn every_command_that_writes_a_disk_whole_shows_its_plan_first() {
     let disk = Attached::to(&image);
     let claim = with_own_state(directory.path(), &["claim", &disk.0, "--confirm", "131072"]);
     assert!(claim.status.success(), "{}", talk(&claim));
-    let stack = ["--fs", "ext4", "--sched", "none,mq-deadline", "--for", "5s"];
+    let stack = ["--fs", "ext4", "--sched", "none,mq-deadline", "--for", "3s"];
     let tried = |work: &str| {
         let words = [&["try", work, "--device", &disk.0][..], &stack].concat();
         with_own_state(directory.path(), &words)
@@ -188,7 +188,7 @@ fn a_command_is_tried_without_a_lab_and_the_lab_is_left_to_change() {
     let Some(_alone) = can_run(test, &["mkfs.ext4"]) else { return };
     let directory = tempfile::tempdir().unwrap();
     let tried = |work: &str| {
-        let words = ["--fs", "ext4", "--sched", "none,mq-deadline", "--for", "10s"];
+        let words = ["--fs", "ext4", "--sched", "none,mq-deadline", "--for", "4s"];
         seekwell(directory.path())
             .args(["try", work, "--device", "ram:64MiB"])
             .args(words)

@@ -31,6 +31,7 @@ choose = ["mq-deadline"]
 [[workload]]
 kind = "mail"
 files = 100
+steps = []
 [judge]
 metric = "unpack.elapsed_durable"
 rounds = 6
@@ -239,6 +240,7 @@ choose = ["none"]
 [[workload]]
 kind = "mail"
 files = 40
+steps = []
 [judge]
 metric = "unpack.elapsed"
 method = "rounds"
@@ -298,6 +300,7 @@ tunables = { low_latency = "0" }
 [[workload]]
 kind = "mail"
 files = 20
+steps = ["read_archive"]
 [judge]
 metric = "read_archive.elapsed"
 rounds = 6

@@ -246,7 +246,7 @@ fn a_second_run_waits_and_is_then_refused() {
     let Some(_alone) = can_run(test, &["mkfs.ext4"]) else { return };
     let directory = tempfile::tempdir().unwrap();
     let long = SMALL_LAB.replace(
-        "[[workload]]\nkind = \"mail\"\nfiles = 50",
+        "[[workload]]\nkind = \"mail\"\nfiles = 50\nsteps = []",
         "[[workload]]\nkind = \"command\"\nrun = \"sleep 30\"",
     );
     let long = long.replace("unpack.elapsed_durable", "command.elapsed");
@@ -273,7 +273,7 @@ fn what_a_command_leaves_running_is_ended_with_its_step() {
     let Some(_alone) = can_run(test, &["mkfs.ext4"]) else { return };
     let directory = tempfile::tempdir().unwrap();
     let lab = SMALL_LAB.replace(
-        "[[workload]]\nkind = \"mail\"\nfiles = 50",
+        "[[workload]]\nkind = \"mail\"\nfiles = 50\nsteps = []",
         "[[workload]]\nkind = \"command\"\nrun = \"setsid sleep 900 >/dev/null 2>&1 & sleep 0.1\"",
     );
     let lab = lab.replace("unpack.elapsed_durable", "command.elapsed");
@@ -289,7 +289,7 @@ fn a_run_of_failed_trials_alone_is_an_error_and_keeps_what_failed() {
     let Some(_alone) = can_run(test, &["mkfs.ext4"]) else { return };
     let directory = tempfile::tempdir().unwrap();
     let lab = SMALL_LAB.replace(
-        "[[workload]]\nkind = \"mail\"\nfiles = 50",
+        "[[workload]]\nkind = \"mail\"\nfiles = 50\nsteps = []",
         "[[workload]]\nkind = \"command\"\nrun = \"exit 7\"",
     );
     let lab = lab.replace("unpack.elapsed_durable", "command.elapsed");

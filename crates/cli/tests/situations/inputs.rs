@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
-const READERS: [(&str, &[&str]); 17] = [
+const READERS: [(&str, &[&str]); 16] = [
     ("report", &["report", "IN", "--json"]),
     ("verify", &["verify", "IN"]),
     ("repair", &["repair", "IN", "-o", "new"]),
@@ -21,7 +21,6 @@ const READERS: [(&str, &[&str]); 17] = [
     ("merge", &["merge", "IN", "run.seekwell", "-o", "new"]),
     ("merge with", &["merge", "run.seekwell", "IN", "-o", "new"]),
     ("show", &["device", "show", "./IN"]),
-    ("model", &["device", "compare", "IN", "run.seekwell", "run.seekwell", "--dry-run"]),
     ("run", &["run", "IN"]),
     ("job", &["bench", "fio", "data", "--job-file", "IN"]),
 ];

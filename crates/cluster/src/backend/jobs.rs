@@ -79,8 +79,11 @@ impl Cluster {
             return Ok(());
         }
         if self.barren >= super::MOST_BARREN {
-            let words = self.spool.last_words();
-            return Err(ClusterError::Barren { submissions: self.barren, words });
+            return Err(ClusterError::Workers(format!(
+                "the workers of {} jobs ended without a result; the last words of one: {}",
+                self.barren,
+                self.spool.last_words()
+            )));
         }
         // Workers of a job that is over are gone; what they had is wanted by the next ones.
         for (index, task) in taken {

@@ -438,7 +438,7 @@ fn trials_go_out_together_once_their_time_is_known() {
     let plan = some_work().plan;
     let mut sizes = Vec::new();
     for index in 0..400 {
-        if !spool.path_of_done(index).exists() && cluster.ready.is_none() {
+        if !spool.is_delivered(index) && cluster.ready.is_none() {
             sizes.push(takes_and_delivers(&spool, 1_000_000_000).trials.len());
         }
         assert_eq!(cluster.run(&plan, &trial(index), &mut |_| {}).unwrap(), record(index));
@@ -464,7 +464,7 @@ fn shares_stay_until_the_run_has_kept_them() {
     shares.into_iter().for_each(|share| cluster.shares.adopt(share));
     cluster.announce(&[0, 1, 2, 3, 4, 5].map(trial));
     (0..2).for_each(|_| drop(takes_and_delivers(&spool, 5)));
-    let there = || [0, 2, 4].map(|index| spool.path_of_done(index).exists());
+    let there = || [0, 2, 4].map(|index| spool.is_delivered(index));
     let run = |cluster: &mut Cluster, index| {
         cluster.run(&plan, &trial(index), &mut |_| {}).unwrap();
         (cluster.holds_last(), there())

@@ -60,7 +60,7 @@ impl Spool {
             made => made.map_err(wrong)?,
         }
         let other = self
-            .write(&draft.join(&writer.task), writer)
+            .write(&draft.join(&writer.task), writer, true)
             .and_then(|()| self.put_lock(&draft, writer));
         // There if the disk is another worker's.
         remove(&draft)?;

@@ -11,14 +11,6 @@ use serde::{Deserialize, Serialize};
 /// Digits of the checksum before a line.
 const SUM_DIGITS: usize = 16;
 
-/// First line.
-#[derive(Serialize, Deserialize)]
-struct Offer {
-    /// Number of the work that the share belongs to.
-    work: u64,
-    share: Share,
-}
-
 /// The result of one trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Line {
@@ -33,12 +25,14 @@ pub struct Line {
 }
 
 /// A share with the results that it has so far.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sheet {
+    /// Number of the work that the share belongs to.
     pub(crate) work: u64,
     /// The share.
     pub share: Share,
-    /// One for each trial at most.
+    /// One for each trial at most. They are behind the first line of the file, which has the rest.
+    #[serde(skip)]
     pub lines: Vec<Line>,
 }
 
@@ -56,8 +50,7 @@ impl Sheet {
 
     /// The text of the file.
     pub(crate) fn text(&self) -> serde_json::Result<Vec<u8>> {
-        let offer = Offer { work: self.work, share: self.share.clone() };
-        let mut text = serde_json::to_vec(&offer)?;
+        let mut text = serde_json::to_vec(self)?;
         for line in &self.lines {
             text.extend(line.text(self.work)?);
         }
@@ -67,15 +60,15 @@ impl Sheet {
     /// Reads the text of a file.
     pub(crate) fn read(text: &[u8]) -> serde_json::Result<Self> {
         let mut parts = text.split(|byte| *byte == b'\n');
-        let Offer { work, share } = serde_json::from_slice(parts.next().unwrap_or_default())?;
-        let mut lines: Vec<Line> = Vec::new();
+        let mut sheet: Self = serde_json::from_slice(parts.next().unwrap_or_default())?;
+        let work = sheet.work;
         for line in parts.filter_map(|line| Line::read(line, work)) {
-            let is_wanted = share.trials.iter().any(|trial| trial.index == line.trial);
-            if is_wanted && lines.iter().all(|before| before.trial != line.trial) {
-                lines.push(line);
+            let is_wanted = sheet.share.trials.iter().any(|trial| trial.index == line.trial);
+            if is_wanted && sheet.lines.iter().all(|before| before.trial != line.trial) {
+                sheet.lines.push(line);
             }
         }
-        Ok(Self { work, share, lines })
+        Ok(sheet)
     }
 }
 

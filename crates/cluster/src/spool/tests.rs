@@ -159,12 +159,12 @@ fn a_delivered_share_that_is_torn_runs_again_in_the_next_session() {
     let first = spool(&folder);
     first.deliver(&delivery(&first, 0, "a")).unwrap();
     first.deliver(&delivery(&first, 1, "a")).unwrap();
-    fs::write(first.path_of_done(0), "").unwrap();
+    let path = first.folder.join(DONE).join(name(0));
+    fs::write(&path, "").unwrap();
     let message = first.delivered(&share(0)).unwrap_err().to_string();
-    let path = first.path_of_done(0);
     assert!(message.starts_with(&format!("{} is damaged: ", path.display())), "{message}");
     assert_eq!(spool(&folder).left().unwrap(), [share(1)]);
-    assert!(!first.path_of_done(0).exists());
+    assert!(!path.exists());
 }
 
 #[test]

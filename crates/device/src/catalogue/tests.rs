@@ -77,3 +77,52 @@ fn numbers_are_changed_behind_the_name() {
     assert!(refused("flash.open_units=0").contains("flash.open_units"));
     assert!(find(&devices, "no-such-disk,flash.open_units=1").unwrap().is_none());
 }
+
+#[test]
+fn a_device_is_shown_with_what_it_presents_and_its_origins() {
+    let text = r#"
+name = "fixed"
+title = "Fixed latency"
+kind = "fixed"
+[presented]
+sectors = 2097152
+physical_block = 4096
+queue_depth = 4
+max_request_kib = 128
+[fixed]
+read_latency_us = 100
+write_latency_us = 50
+mb_per_s = 512
+parallel = 4
+[sources]
+presented = "test"
+fixed = "test"
+[ranges]
+"fixed.parallel" = [1, 8]
+"#;
+    insta::assert_snapshot!(origins(&load(text).unwrap()), @r#"
+    fixed
+    Fixed latency
+
+      capacity         1 GiB
+      blocks           512 logical, 4096 physical
+      queue depth      4
+      longest request  128 KiB
+      write cache      write through
+
+    Where the values come from
+      fixed: test
+      presented: test
+
+    Values
+      fixed.mb_per_s: 512
+      fixed.parallel: 4, 1 to 8
+      fixed.read_latency_us: 100
+      fixed.write_latency_us: 50
+      kind: "fixed"
+      presented.max_request_kib: 128
+      presented.physical_block: 4096
+      presented.queue_depth: 4
+      presented.sectors: 2097152
+    "#);
+}

@@ -159,6 +159,8 @@ fn values_are_what_decides_and_nothing_that_is_only_said() {
     let retold = load(&FIXED.replace("title = \"", "title = \"another ")).unwrap();
     assert_ne!(retold.title(), file.title());
     assert_eq!(retold.values(), values);
+    let earlier = load(&format!("{FIXED}[[compared]]\nlab = \"mail\"\nmedian = 1.1\n")).unwrap();
+    assert_eq!(earlier.values(), values);
     assert_ne!(file.with("fixed.parallel", 4.0).unwrap().values(), values);
     let on_two = crate::catalogue().unwrap()["cf-duracell-300x"].clone();
     assert_ne!(on_two.on_bus("usb2-reader").unwrap().values(), on_two.values());

@@ -1,13 +1,13 @@
 //! The card as a device: one request at a time, over a bus, with what the translation makes of it.
 
-use seekwell_model::laws::{Law, LawSet};
+use seekwell_model::laws::Law;
 
 use super::FlashParameters;
 use super::translation::{Shape, Translation, Work};
 use crate::bus::Link;
 use crate::clock::ns;
 use crate::evidence::{Evidence, FlashEvidence};
-use crate::front::{Device, Front, Lawful, whole};
+use crate::front::{Device, Front, Rule, whole};
 use crate::model::{Geometry, Lba, LostRange, LostWrites, Operation, Request, SectorRange};
 
 /// Times in nanoseconds.
@@ -237,6 +237,22 @@ impl Card {
 }
 
 impl Device for Card {
+    const LAWS: &'static [Rule<Self>] = &[
+        (Law::Cells, |_| true, |it| it.times.read_page = 0),
+        (Law::Program, |_| true, |it| it.times.program_page = 0),
+        (Law::Collect, |_| true, |it| (it.times.copy_page, it.times.erase) = (0, 0)),
+        (Law::Mapping, |it| it.times.unit_change > 0, |it| it.times.unit_change = 0),
+        (Law::Bus, |it| it.link.moves(), |it| it.link.drop_transfer()),
+        (
+            Law::Overhead,
+            |_| true,
+            |it| {
+                it.link.drop_commands();
+                (it.times.read_command, it.times.write_command) = (0, 0);
+            },
+        ),
+    ];
+
     // One request at a time is in order anyway.
     const HOLDS_CONFLICTS: bool = false;
 
@@ -310,34 +326,5 @@ impl Device for Card {
             wear: blocks.wear(),
             rated_erases: self.rated_erases,
         });
-    }
-}
-
-impl Lawful for Card {
-    fn laws_in_force(&self) -> LawSet {
-        let always = [Law::Cells, Law::Program, Law::Collect, Law::Overhead];
-        LawSet::from_iter(always)
-            .with(Law::Mapping, self.times.unit_change > 0)
-            .with(Law::Bus, self.link.moves())
-    }
-
-    fn take_away(&mut self, laws: LawSet) {
-        let Self { times, link, .. } = self;
-        link.switch_off(laws);
-        if laws.contains(Law::Cells) {
-            times.read_page = 0;
-        }
-        if laws.contains(Law::Program) {
-            times.program_page = 0;
-        }
-        if laws.contains(Law::Collect) {
-            (times.copy_page, times.erase) = (0, 0);
-        }
-        if laws.contains(Law::Mapping) {
-            times.unit_change = 0;
-        }
-        if laws.contains(Law::Overhead) {
-            (times.read_command, times.write_command) = (0, 0);
-        }
     }
 }

@@ -1,20 +1,20 @@
 //! The disk as a whole: electronics, bus, buffer and arm, driven by events in virtual time.
 
-mod laws;
-
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 
 use rand_core::{Rng as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use seekwell_model::laws::Law;
 
 use super::mechanics::{Arm, Cursor, Mechanics};
+use super::seek::SeekCurve;
 use super::segments::Segments;
 use super::{BufferParameters, OverheadParameters, RotatingParameters};
 use crate::bus::Link;
 use crate::clock::ns;
 use crate::evidence::{Evidence, RotatingEvidence};
-use crate::front::{Agenda, Device, Durability, Front};
+use crate::front::{Agenda, Device, Durability, Front, Rule};
 use crate::model::{Geometry, Lba, LostWrites, Operation, Request, SectorRange};
 use crate::volatile::{Pieces, Volatile, lost, tidy};
 
@@ -378,7 +378,38 @@ impl Disk {
     }
 }
 
+const FREE: Cost = Cost { after_read_ns: 0, after_write_ns: 0 };
+
 impl Device for Disk {
+    /// Layout and skews stay those of the whole disk.
+    const LAWS: &'static [Rule<Self>] = &[
+        (Law::Seek, |_| true, |it| it.mechanics.seek = SeekCurve::NONE),
+        (
+            Law::Settle,
+            |_| true,
+            |Self { mechanics, .. }| {
+                mechanics.head_switch_ns = 0;
+                mechanics.read_settle_ns = 0;
+                mechanics.write_settle_ns = 0;
+                mechanics.write_track_settle_ns = 0;
+            },
+        ),
+        (Law::Rotation, |_| true, |it| it.mechanics.waits = false),
+        (Law::Transfer, |_| true, |it| it.mechanics.transfers = false),
+        (
+            Law::Overhead,
+            |_| true,
+            |Self { link, times, .. }| {
+                link.drop_commands();
+                (times.read_hit, times.read_miss) = (FREE, FREE);
+                (times.write, times.write_through) = (FREE, FREE);
+                (times.read_sequential_ns, times.write_sequential_ns) = (None, None);
+            },
+        ),
+        (Law::Flush, |_| true, |it| it.times.flush_waits = false),
+        (Law::Bus, |it| it.link.moves(), |it| it.link.drop_transfer()),
+    ];
+
     fn front(&self) -> &Front {
         &self.front
     }

@@ -15,9 +15,11 @@ pub struct Zone {
     /// First sector.
     pub first_lba: u64,
     /// Sectors that have an address.
-    pub(crate) sectors: u64,
-    pub(crate) first_cylinder: u32,
-    pub(crate) cylinders: u32,
+    pub sectors: u64,
+    /// Its first cylinder.
+    pub first_cylinder: u32,
+    /// Its cylinders.
+    pub cylinders: u32,
     /// Sectors of 512 bytes on a track.
     pub sectors_per_track: u32,
     /// By how many sectors the first sector of a track lags behind that of the track before it in the cylinder.
@@ -70,31 +72,19 @@ impl ZoneParameters {
         within("rotating.layout.zones (cylinders)", self.cylinders.into(), 1.0, MOST)?;
         let key = "rotating.layout.zones (sectors per track)";
         within(key, self.sectors_per_track.into(), 4.0, 1e6)?;
-        within(
-            "rotating.layout.zone (first_cylinder)",
-            self.first_cylinder.unwrap_or(0).into(),
-            0.0,
-            MOST,
-        )?;
+        let first = self.first_cylinder.unwrap_or(0);
+        within("rotating.layout.zone (first_cylinder)", first.into(), 0.0, MOST)?;
         let per_track = f64::from(self.sectors_per_track - 1);
         for skew in [self.track_skew_sectors, self.cylinder_skew_sectors].into_iter().flatten() {
             within("rotating.layout.zone (skew)", skew.into(), 0.0, per_track)?;
         }
         let part = self.spare_every_cylinders.unwrap_or(self.cylinders);
-        within(
-            "rotating.layout.zone (spare_every_cylinders)",
-            part.into(),
-            1.0,
-            self.cylinders.into(),
-        )?;
+        let key = "rotating.layout.zone (spare_every_cylinders)";
+        within(key, part.into(), 1.0, self.cylinders.into())?;
         let per_cylinder = f64::from(heads) * f64::from(self.sectors_per_track);
         let spares = self.spare_sectors as f64 + self.slips.len() as f64;
-        within(
-            "rotating.layout.zone (spare_sectors)",
-            spares,
-            0.0,
-            per_cylinder * f64::from(part) - 1.0,
-        )?;
+        let most = per_cylinder * f64::from(part) - 1.0;
+        within("rotating.layout.zone (spare_sectors)", spares, 0.0, most)?;
         let front = self.unused_front_sectors as f64;
         let most = per_cylinder * f64::from(self.cylinders) - spares - 1.0;
         within("rotating.layout.zone (unused_front_sectors)", front, 0.0, most)?;
@@ -197,10 +187,6 @@ impl Layout {
     /// Sectors of all zones together.
     pub(crate) fn sectors(&self) -> u64 {
         self.zones.last().map_or(0, |zone| zone.first_lba + zone.sectors)
-    }
-
-    pub(crate) fn cylinders(&self) -> u32 {
-        self.zones.last().map_or(0, |zone| zone.first_cylinder + zone.cylinders)
     }
 
     /// Returns the place of `lba`, which must be on the disk.

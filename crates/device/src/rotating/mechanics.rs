@@ -98,18 +98,11 @@ impl Mechanics {
         if self.waits { self.layout.turn_ns } else { 0 }
     }
 
-    /// From the arm's place at `at_ns` to the first bit of `lba`; a write may not start before `data_ns`.
-    pub(crate) fn approach(
-        &self,
-        from: Arm,
-        at_ns: u64,
-        lba: u64,
-        write: bool,
-        data_ns: u64,
-    ) -> Approach {
+    /// From the arm's place at `at_ns` to the first bit of `lba`.
+    pub(crate) fn approach(&self, from: Arm, at_ns: u64, lba: u64, write: bool) -> Approach {
         let place = self.layout.place(lba);
         let move_ns = self.move_ns(from, &place, write);
-        let settled = (at_ns + move_ns).max(data_ns);
+        let settled = at_ns + move_ns;
         let continues = self.next == Some(lba);
         let wait_ns = if continues { 0 } else { self.wait_ns(settled, place.angle_ns) };
         Approach {
@@ -196,7 +189,7 @@ impl Mechanics {
     /// Time at which `lba` begins to pass, behind `count` sectors of one track from `place` on that end at `end_ns`.
     fn next_piece_ns(&self, place: &Place, count: u64, end_ns: u64, lba: u64, write: bool) -> u64 {
         let arm = Arm { cylinder: place.cylinder, head: place.head };
-        let approach = self.approach(arm, end_ns, lba, write, 0);
+        let approach = self.approach(arm, end_ns, lba, write);
         if self.transfers {
             return approach.at_ns;
         }

@@ -138,8 +138,6 @@ impl Segments {
     }
 
     pub(crate) fn clear(&mut self) {
-        for segment in &mut self.list {
-            *segment = Segment::default();
-        }
+        self.list.fill(Segment::default());
     }
 }

@@ -151,16 +151,12 @@ impl Disk {
                 let from = self.segments.held_until(end.saturating_sub(1));
                 if from >= end && from + self.times.read_ahead.div_ceil(2) <= wanted {
                     self.read_from(now_ns, from, from, wanted);
-                    self.note_must_seen();
+                    if let Motion::Reading(stream) = &mut self.motion {
+                        stream.must_ns = None;
+                    }
                 }
             }
             _ => {}
-        }
-    }
-
-    fn note_must_seen(&mut self) {
-        if let Motion::Reading(stream) = &mut self.motion {
-            stream.must_ns = None;
         }
     }
 
@@ -248,7 +244,7 @@ impl Disk {
                 Choice::Read(index) => (self.now.waiting[index].request.lba.0, false),
                 Choice::Write(start) | Choice::Destage(start) => (start, true),
             };
-            self.mechanics.approach(arm, now_ns, lba, write, 0).at_ns
+            self.mechanics.approach(arm, now_ns, lba, write).at_ns
         };
         choices.into_iter().min_by_key(reach)
     }
@@ -321,16 +317,9 @@ impl Disk {
         let limit = if segment.is_some() { limit } else { must };
         let must_ns = self.mechanics.end_ns(cursor, must, false);
         let limit_ns = self.mechanics.end_ns(cursor, limit, false);
-        let must_left = Some(must_ns);
-        self.motion = Motion::Reading(Stream {
-            segment,
-            cursor,
-            must,
-            must_ns: must_left,
-            limit,
-            limit_ns,
-            before,
-        });
+        let until = Some(must_ns);
+        let stream = Stream { segment, cursor, must, must_ns: until, limit, limit_ns, before };
+        self.motion = Motion::Reading(stream);
         self.seen.transfer_ns += must_ns - cursor.at_ns;
         (self.mechanics.end_ns(cursor, start + 1, false), must_ns)
     }
@@ -342,7 +331,7 @@ impl Disk {
             return None;
         }
         let place = self.mechanics.layout.place(cursor.lba);
-        let waited_ns = self.mechanics.approach(self.arm, now_ns, cursor.lba, false, 0).wait_ns;
+        let waited_ns = self.mechanics.approach(self.arm, now_ns, cursor.lba, false).wait_ns;
         let per_track = u64::from(place.sectors_per_track);
         let passed = waited_ns * per_track / self.mechanics.layout.turn_ns;
         let before = passed.min(place.sector.into()).min(cursor.lba);
@@ -352,7 +341,7 @@ impl Disk {
 
     /// Moves the arm to `lba` and counts what that took.
     fn travel(&mut self, now_ns: u64, lba: u64, write: bool) -> Cursor {
-        let approach = self.mechanics.approach(self.arm, now_ns, lba, write, 0);
+        let approach = self.mechanics.approach(self.arm, now_ns, lba, write);
         self.seen.seeks += u64::from(approach.cylinders > 0);
         self.seen.seek_cylinders += u64::from(approach.cylinders);
         self.seen.seek_ns += approach.move_ns;

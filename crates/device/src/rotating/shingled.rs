@@ -18,7 +18,7 @@ use crate::clock::ns;
 use crate::error::{DeviceError, within};
 use crate::evidence::Evidence;
 use crate::extents::ExtentMap;
-use crate::front::{Device, Front, Lawful};
+use crate::front::{Device, Front};
 use crate::model::{
     Completion, Geometry, Lba, LostRange, LostWrites, Model as _, Operation, Request, SectorRange,
 };
@@ -448,9 +448,8 @@ impl Device for Shingled {
     fn add_evidence(&self, totals: &mut Evidence) {
         totals.rotating = self.disk.evidence().rotating;
     }
-}
 
-impl Lawful for Shingled {
+    /// Those of the mechanics, and its own.
     fn laws_in_force(&self) -> LawSet {
         self.disk.laws_in_force().with(Law::Shingling, true)
     }

@@ -100,7 +100,7 @@ impl Naive {
         let overhead = if write { 70_000 } else { 150_000 };
         let understood = now + BUS_COMMAND + overhead;
         let begin = understood + if write { sectors * BUS_SECTOR } else { 0 };
-        let first = self.mechanics.approach(self.arm, begin, start, write, 0).at_ns;
+        let first = self.mechanics.approach(self.arm, begin, start, write).at_ns;
         let cursor = Cursor { lba: start, at_ns: first };
         let passed = self.mechanics.end_ns(cursor, end, write);
         self.arm = self.mechanics.arm_at(end - 1);
@@ -146,12 +146,12 @@ proptest! {
         let mut expected = Vec::new();
         let mut next = waiting.remove(0);
         loop {
-            let cursor = Cursor { lba: next.1, at_ns: mechanics.approach(arm, now, next.1, false, 0).at_ns };
+            let cursor = Cursor { lba: next.1, at_ns: mechanics.approach(arm, now, next.1, false).at_ns };
             now = mechanics.end_ns(cursor, next.1 + 1, false);
             arm = mechanics.arm_at(next.1);
             expected.push((next.0, now + BUS_SECTOR));
             let ready = |id: u64| id * (BUS_COMMAND + 150_000) <= now;
-            let reach = |lba: u64| mechanics.approach(arm, now, lba, false, 0).at_ns;
+            let reach = |lba: u64| mechanics.approach(arm, now, lba, false).at_ns;
             let candidates = (0..waiting.len()).filter(|index| ready(waiting[*index].0));
             let Some(index) = candidates.min_by_key(|index| reach(waiting[*index].1)) else { break };
             next = waiting.remove(index);
@@ -359,7 +359,7 @@ fn a_read_that_stops_reading_ahead_starts_from_the_track_under_the_head() {
             model.submit(0, request(1, Operation::Read, 0, 1)).unwrap();
             let first = wait_for(&mut *model, 1)[0];
             let begun_ns =
-                mechanics.approach(Arm::default(), BUS_COMMAND + 150_000, 0, false, 0).at_ns;
+                mechanics.approach(Arm::default(), BUS_COMMAND + 150_000, 0, false).at_ns;
             let cursor = Cursor { lba: 0, at_ns: begun_ns };
             let (track_end_ns, end_ns) =
                 (mechanics.end_ns(cursor, 64, false), mechanics.end_ns(cursor, 81, false));
@@ -370,7 +370,7 @@ fn a_read_that_stops_reading_ahead_starts_from_the_track_under_the_head() {
             let head = u32::from(stopped_ns >= track_end_ns);
             (from_first, from_second) = (from_first + (1 - head), from_second + head);
             let arm = Arm { cylinder: 0, head };
-            let arrived_ns = mechanics.approach(arm, stopped_ns, target, false, 0).at_ns;
+            let arrived_ns = mechanics.approach(arm, stopped_ns, target, false).at_ns;
             let passed_ns =
                 mechanics.end_ns(Cursor { lba: target, at_ns: arrived_ns }, target + 1, false);
             assert_eq!(

@@ -57,8 +57,9 @@ struct Suspended {
 pub(super) struct Die {
     running: Option<Running>,
     suspended: Option<Suspended>,
-    reads: VecDeque<Reading>,
-    programs: VecDeque<Programming>,
+    /// Those that wait.
+    pub(super) reads: VecDeque<Reading>,
+    pub(super) waiting: VecDeque<Programming>,
 }
 
 /// Rules of suspending.
@@ -70,18 +71,10 @@ pub(super) struct Suspension {
 }
 
 impl Die {
-    pub(super) fn queue_read(&mut self, reading: Reading) {
-        self.reads.push_back(reading);
-    }
-
-    pub(super) fn queue_program(&mut self, programming: Programming) {
-        self.programs.push_back(programming);
-    }
-
     /// Returns true if no program is running, suspended or waiting.
     pub(super) fn takes_program(&self) -> bool {
         let programs = matches!(&self.running, Some(Running { work: Work::Program(_), .. }));
-        !programs && self.suspended.is_none() && self.programs.is_empty()
+        !programs && self.suspended.is_none() && self.waiting.is_empty()
     }
 
     /// Returns the end of the current operation.
@@ -116,14 +109,6 @@ impl Die {
         self.running.is_none()
     }
 
-    pub(super) fn next_read(&mut self) -> Option<Reading> {
-        self.reads.pop_front()
-    }
-
-    pub(super) fn next_program(&mut self) -> Option<Programming> {
-        self.programs.pop_front()
-    }
-
     /// Resumes the suspended operation; returns false if there is none.
     pub(super) fn resume(&mut self, now_ns: u64) -> bool {
         let Some(Suspended { programming, left_ns, suspensions }) = self.suspended.take() else {
@@ -148,6 +133,6 @@ impl Die {
             Work::Read(_) => None,
         });
         let suspended = self.suspended.iter().map(|suspended| &suspended.programming);
-        running.chain(suspended).chain(&self.programs)
+        running.chain(suspended).chain(&self.waiting)
     }
 }

@@ -1,11 +1,10 @@
 //! The disk as a whole: controller, link, buffer, channels and dies, driven by events in virtual time.
 
-mod laws;
-
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use rand_core::{Rng as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use seekwell_model::laws::Law;
 
 use super::die::{Die, Programming, Reading, Suspension, Work};
 use super::ftl::Ftl;
@@ -14,7 +13,7 @@ use super::{SlcParameters, SsdParameters};
 use crate::bus::Link;
 use crate::clock::{Rate, ns};
 use crate::evidence::{Evidence, FlashEvidence};
-use crate::front::{Agenda, Device, Durability, Front, settled};
+use crate::front::{Agenda, Device, Durability, Front, Rule, settled};
 use crate::model::{Geometry, LostWrites, Operation};
 use crate::volatile::{Volatile, lost, tidy};
 
@@ -258,7 +257,7 @@ impl Drive {
         self.seen.buffer_hits += u64::from(pages.is_empty());
         self.seen.pages_read += pages.len() as u64;
         for ((die, _), reading) in pages {
-            self.dies[die as usize].queue_read(reading);
+            self.dies[die as usize].reads.push_back(reading);
             self.feed(now_ns, die);
         }
         if at_once > 0 {
@@ -423,7 +422,8 @@ impl Drive {
         let programmed = (copies + per_stripe) * unit_sectors * 512;
         let throttled = self.heat.as_mut().map(|heat| heat.program_ns(now_ns, programmed, dies));
         let cells_ns = cells_ns.max(throttled.unwrap_or(0));
-        self.dies[die as usize].queue_program(Programming { units, pieces, sectors, cells_ns });
+        let programming = Programming { units, pieces, sectors, cells_ns };
+        self.dies[die as usize].waiting.push_back(programming);
         self.feed(now_ns, die);
     }
 
@@ -441,11 +441,11 @@ impl Drive {
         if !die.is_idle() {
             return;
         }
-        if let Some(reading) = die.next_read() {
+        if let Some(reading) = die.reads.pop_front() {
             die.run(Work::Read(reading), ready_ns + reading.cells_ns);
         } else if die.resume(now_ns) {
             // The suspended operation continues with its remaining time.
-        } else if let Some(programming) = die.next_program() {
+        } else if let Some(programming) = die.waiting.pop_front() {
             let bytes = programming.sectors * 512;
             let sent_ns = now_ns.max(self.channel_free_ns[channel]) + self.times.channel_ns(bytes);
             self.channel_free_ns[channel] = sent_ns;
@@ -569,6 +569,49 @@ fn precondition(ftl: &mut Ftl, times: f64, seed: u64) {
 }
 
 impl Device for Drive {
+    const LAWS: &'static [Rule<Self>] = &[
+        (
+            Law::Cells,
+            |_| true,
+            |Self { times, .. }| {
+                (times.read_page_ns, times.read_mean_ns) = (0, 0);
+                times.read_more_ns.clear();
+            },
+        ),
+        (
+            Law::Program,
+            |_| true,
+            |it| {
+                it.times.program_ns = 0;
+                it.slc.iter_mut().for_each(|slc| slc.program_ns = 0);
+            },
+        ),
+        (Law::Collect, |_| true, |it| it.times.collect = Collecting::default()),
+        (Law::Channel, |_| true, |it| it.times.channel = None),
+        (
+            Law::Overhead,
+            |_| true,
+            |Self { link, times, .. }| {
+                link.drop_commands();
+                (times.read_command_ns, times.write_command_ns) = (0, 0);
+            },
+        ),
+        (
+            Law::FastCells,
+            |it| it.slc.is_some(),
+            |it| {
+                it.slc.iter_mut().for_each(|slc| slc.capacity_units = u64::MAX);
+            },
+        ),
+        (Law::Heat, |it| it.heat.is_some(), |it| it.heat = None),
+        (Law::Bus, |it| it.link.moves(), |it| it.link.drop_transfer()),
+        (
+            Law::Flush,
+            |it| it.flush_waits || it.times.flush_ns > 0,
+            |it| (it.flush_waits, it.times.flush_ns) = (false, 0),
+        ),
+    ];
+
     fn front(&self) -> &Front {
         &self.front
     }

@@ -1,6 +1,6 @@
-use crate::draw::{Load, Places, Trial};
 use crate::file::Parameters;
 use crate::model::{Completion, Lba, LostWrites, Model, Operation, Request};
+use crate::trial::{Load, Places, Trial};
 use crate::{build, catalogue, load};
 
 /// One channel, one die, one plane; pages of one unit; a buffer of four units. All costs differ.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use seekwell_device::{DeviceFile, build, draw, load};
+use seekwell_device::{DeviceFile, build, load};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../devices")
@@ -47,19 +47,6 @@ fn every_range_can_be_used_at_both_ends() {
                 assert!(changed.is_ok(), "{} with {key} = {end}: {:?}", file.name(), changed.err());
             }
         }
-    }
-}
-
-#[test]
-fn every_file_can_be_drawn() {
-    for file in all() {
-        let text = draw(&file);
-        assert!(text.starts_with(file.name()), "{text}");
-        assert!(text.contains("random reads: mean latency in ms"), "{text}");
-        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
-        let rotates = build(&file, 1).geometry().rotational;
-        assert_eq!(text.contains("seek time"), rotates, "{text}");
-        assert_eq!(text.contains("write cliff"), !file.is_abstract(), "{text}");
     }
 }
 

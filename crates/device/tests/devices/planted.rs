@@ -165,13 +165,13 @@ impl Model for Broken {
 
 /// The violations that random scripts find in `rounds` runs on a device with this fault.
 fn found(fault: Fault, rounds: u32) -> Vec<Violation> {
-    let text = small::disk(true, 8, 512);
+    let file = load(&small::disk(true, 8, 512)).unwrap();
     let mut runner = TestRunner::deterministic();
     let mut violations = Vec::new();
     for round in 0..rounds {
         let steps = proptest::collection::vec(step(), 20..60);
         let steps = steps.new_tree(&mut runner).unwrap().current();
-        let mut model = Broken::new(build(&load(&text).unwrap(), round.into()), fault);
+        let mut model = Broken::new(build(&file, round.into()), fault);
         let mut run = Run::new(&mut model);
         let outcome = run.play(&steps, &[]).and_then(|()| match round % 2 {
             0 => run.finish(),

@@ -29,8 +29,9 @@ pub fn step() -> impl Strategy<Value = Step> {
 }
 
 fn device(index: usize, seed: u64) -> (&'static str, Box<dyn Model>) {
-    let (name, text) = small::all().swap_remove(index % small::all().len());
-    (name, build(&load(&text).unwrap(), seed))
+    let files = small::files();
+    let (name, file) = &files[index % files.len()];
+    (*name, build(file, seed))
 }
 
 proptest! {

@@ -1,5 +1,17 @@
 //! Devices small enough that random scripts meet themselves: one of each kind, and the variants that matter.
 
+use std::sync::OnceLock;
+
+use seekwell_device::{DeviceFile, load};
+
+/// Name and file of each, read once.
+pub fn files() -> &'static [(&'static str, DeviceFile)] {
+    static FILES: OnceLock<Vec<(&str, DeviceFile)>> = OnceLock::new();
+    FILES.get_or_init(|| {
+        all().into_iter().map(|(name, text)| (name, load(&text).unwrap())).collect()
+    })
+}
+
 /// Name and device file.
 pub fn all() -> Vec<(&'static str, String)> {
     vec![

@@ -3,11 +3,12 @@
 //! blocks is left out: it has an oracle of its own, and scripts are too short for it.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use seekwell_device::{Operation, Request, build, load};
+use seekwell_device::{DeviceFile, Operation, Request, build, load};
 
 use crate::harness::{Run, Step};
 use crate::promises::step;
@@ -510,7 +511,10 @@ impl<'s> Account<'s> {
 
 /// When the model and the account say that each request is done.
 fn both(protected: bool, steps: &[Step], fault: Fault) -> (Vec<u64>, Vec<u64>) {
-    let mut model = build(&load(&text(protected)).unwrap(), 1);
+    static FILES: OnceLock<[DeviceFile; 2]> = OnceLock::new();
+    let files =
+        FILES.get_or_init(|| [false, true].map(|protected| load(&text(protected)).unwrap()));
+    let mut model = build(&files[usize::from(protected)], 1);
     let mut run = Run::new(&mut *model);
     run.play(steps, &[]).unwrap();
     run.finish().unwrap();

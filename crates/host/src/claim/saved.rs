@@ -43,8 +43,7 @@ fn pieces(device: &Device, size: u64) -> Vec<Piece> {
     };
     add(0, size);
     for part in device.partitions() {
-        let number = |name: &str| part.attribute(name).and_then(|text| text.parse::<u64>().ok());
-        if let (Some(start), Some(sectors)) = (number("start"), number("size")) {
+        if let Some((start, sectors)) = part.range() {
             add(start * 512, (start + sectors) * 512);
         }
     }
@@ -56,8 +55,7 @@ fn pieces(device: &Device, size: u64) -> Vec<Piece> {
 /// # Errors
 /// When the device cannot be read or the copy cannot be written.
 pub(super) fn save(system: &System, copy: &Path, node: &Path, device: &Device) -> Result<()> {
-    let sectors = device.attribute("size").and_then(|text| text.parse::<u64>().ok());
-    let pieces = pieces(device, sectors.unwrap_or_default() * 512);
+    let pieces = pieces(device, device.numeric("size").unwrap_or_default() * 512);
     let mut bytes = Vec::new();
     let mut kept = Vec::new();
     for piece in pieces {
@@ -144,5 +142,5 @@ impl Saved {
 }
 
 fn encoding(copy: &Path, error: impl Into<std::io::Error>) -> Error {
-    Error::io("decode the copy", copy)(error.into())
+    Error::io("decode the copy", copy)(error)
 }

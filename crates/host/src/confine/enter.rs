@@ -18,31 +18,21 @@ use std::os::fd::{AsRawFd, RawFd};
 /// A step of the confinement, in words for its failure.
 type Step = &'static str;
 
-/// Words of each step; a message names one by its position.
-const STEPS: [Step; 11] = [
-    "make a mount namespace (this needs root)",
-    "set nosuid and nodev on all mounts (this needs Linux 5.12)",
-    "keep a directory of /dev",
-    "make a /dev",
-    "fill the new /dev",
-    "mount the new /dev",
-    "mount a /proc",
-    "show the directory as /mnt",
-    "make the settings of the kernel read-only",
-    "drop capabilities",
-    "hide the folder of Seekwell",
-];
-const NAMESPACE: usize = 0;
-const FLAGS: usize = 1;
-const KEEP: usize = 2;
-const MAKE: usize = 3;
-const FILL: usize = 4;
-const SHOW_DEV: usize = 5;
-const PROC: usize = 6;
-const MNT: usize = 7;
-const SETTINGS: usize = 8;
-const CAPABILITIES: usize = 9;
-const HIDE: usize = 10;
+const NAMESPACE: Step = "make a mount namespace (this needs root)";
+const FLAGS: Step = "set nosuid and nodev on all mounts (this needs Linux 5.12)";
+const KEEP: Step = "keep a directory of /dev";
+const MAKE: Step = "make a /dev";
+const FILL: Step = "fill the new /dev";
+const SHOW_DEV: Step = "mount the new /dev";
+const PROC: Step = "mount a /proc";
+const MNT: Step = "show the directory as /mnt";
+const SETTINGS: Step = "make the settings of the kernel read-only";
+const CAPABILITIES: Step = "drop capabilities";
+const HIDE: Step = "hide the folder of Seekwell";
+
+/// A message names a step by its position.
+const STEPS: [Step; 11] =
+    [NAMESPACE, FLAGS, KEEP, MAKE, FILL, SHOW_DEV, PROC, MNT, SETTINGS, CAPABILITIES, HIDE];
 
 /// A message to the parent: position of the failed step or [`ENTERED`], then the time.
 pub(super) const MESSAGE_BYTES: usize = 9;
@@ -79,37 +69,30 @@ const KEPT: [(&CStr, &CStr); 4] = [
 const SETTINGS_OF_THE_MACHINE: [&CStr; 5] =
     [c"/proc/sys", c"/proc/sysrq-trigger", c"/proc/irq", c"/proc/bus", c"/sys"];
 
+/// A copy of a mount, and its copy with all mounts below it.
+const TREE: OpenTreeFlags = OpenTreeFlags::OPEN_TREE_CLONE.union(OpenTreeFlags::OPEN_TREE_CLOEXEC);
+const WHOLE_TREE: OpenTreeFlags = TREE.union(OpenTreeFlags::AT_RECURSIVE);
+
 /// Highest capability number that a kernel could have.
 const CAPABILITY_BITS: u32 = 64;
 
-/// Everything that the steps need.
-pub(super) struct Plan {
-    confinement: Confinement,
-}
-
 /// Failed step and its cause.
-type Failure = (usize, io::Error);
+type Failure = (Step, io::Error);
 
-fn at(step: usize) -> impl Fn(Errno) -> Failure {
+fn at(step: Step) -> impl Fn(Errno) -> Failure {
     move |errno| (step, errno.into())
 }
 
-impl Plan {
-    pub(super) fn new(confinement: Confinement) -> Self {
-        Self { confinement }
-    }
-
+impl Confinement {
     /// Takes every step in order.
     pub(super) fn enter(&self) -> Result<(), Failure> {
-        let confinement = &self.confinement;
         // A program locks memory for io_uring by its limit, without the capability to pass it.
         let unlimited = Rlimit { current: None, maximum: None };
         let _ = rustix::process::setrlimit(Resource::Memlock, unlimited);
-        if confinement.separate {
+        if self.separate {
             self.separate()?;
         }
-        drop_capabilities(confinement.kept, confinement.drop_bounding)
-            .map_err(|error| (CAPABILITIES, error))
+        drop_capabilities(self.kept, self.drop_bounding).map_err(|error| (CAPABILITIES, error))
     }
 
     fn separate(&self) -> Result<(), Failure> {
@@ -119,20 +102,19 @@ impl Plan {
         // outside is not kept busy from in here.
         let slave = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
         mount_change(c"/", slave).map_err(at(NAMESPACE))?;
-        let clone = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
         let mut kept: [Option<OwnedFd>; KEPT.len()] = [const { None }; KEPT.len()];
         for (place, (path, _)) in kept.iter_mut().zip(KEPT) {
-            *place = match open_tree(CWD, path, clone) {
+            *place = match open_tree(CWD, path, TREE) {
                 Err(Errno::NOENT) => None,
                 tree => Some(tree.map_err(at(KEEP))?),
             };
         }
-        if let Some(hidden) = &self.confinement.hidden {
+        if let Some(hidden) = &self.hidden {
             hide(hidden).map_err(at(HIDE))?;
         }
         without_devices().map_err(at(FLAGS))?;
-        let shown = match &self.confinement.shown {
-            Some(path) => Some(open_tree(CWD, path.as_c_str(), clone).map_err(at(MNT))?),
+        let shown = match &self.shown {
+            Some(path) => Some(open_tree(CWD, path.as_c_str(), TREE).map_err(at(MNT))?),
             None => None,
         };
         self.dev(&kept)?;
@@ -146,12 +128,7 @@ impl Plan {
 
     /// Puts a `/dev` with the devices of the trial alone over the machine's.
     fn dev(&self, kept: &[Option<OwnedFd>]) -> Result<(), Failure> {
-        let context = fsopen(c"tmpfs", FsOpenFlags::FSOPEN_CLOEXEC).map_err(at(MAKE))?;
-        fsconfig_set_string(context.as_fd(), c"mode", c"755").map_err(at(MAKE))?;
-        fsconfig_create(context.as_fd()).map_err(at(MAKE))?;
-        let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
-        let dev = fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes)
-            .map_err(at(MAKE))?;
+        let dev = tmpfs(c"755").map_err(at(MAKE))?;
         let mask = rustix::process::umask(Mode::empty());
         let filled = self.fill(dev.as_fd());
         rustix::process::umask(mask);
@@ -177,7 +154,7 @@ impl Plan {
         for (_, name) in KEPT {
             rustix::fs::mkdirat(dev, name, Mode::from_raw_mode(0o1777))?;
         }
-        for node in &self.confinement.nodes {
+        for node in &self.nodes {
             for folder in &node.folders {
                 match rustix::fs::mkdirat(dev, folder.as_c_str(), Mode::from_raw_mode(0o755)) {
                     Ok(()) | Err(Errno::EXIST) => {}
@@ -204,18 +181,11 @@ fn hide(hidden: &Hidden) -> Result<(), Errno> {
         return Err(last_errno());
     }
     let here = CStr::from_bytes_until_nul(&here).map_err(|_| Errno::NAMETOOLONG)?;
-    let tree = OpenTreeFlags::OPEN_TREE_CLONE
-        | OpenTreeFlags::OPEN_TREE_CLOEXEC
-        | OpenTreeFlags::AT_RECURSIVE;
     let kept = match &hidden.kept {
-        Some((path, _)) => Some(open_tree(CWD, path.as_c_str(), tree)?),
+        Some((path, _)) => Some(open_tree(CWD, path.as_c_str(), WHOLE_TREE)?),
         None => None,
     };
-    let context = fsopen(c"tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
-    fsconfig_set_string(context.as_fd(), c"mode", c"700")?;
-    fsconfig_create(context.as_fd())?;
-    let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
-    let cover = fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes)?;
+    let cover = tmpfs(c"700")?;
     for folder in hidden.kept.iter().flat_map(|(_, folders)| folders) {
         rustix::fs::mkdirat(&cover, folder.as_c_str(), Mode::from_raw_mode(0o700))?;
     }
@@ -225,6 +195,15 @@ fn hide(hidden: &Hidden) -> Result<(), Errno> {
         attach(tree, path)?;
     }
     rustix::process::chdir(here)
+}
+
+/// An empty filesystem in memory whose root has these permissions, mounted nowhere.
+fn tmpfs(mode: &CStr) -> Result<OwnedFd, Errno> {
+    let context = fsopen(c"tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    fsconfig_set_string(context.as_fd(), c"mode", mode)?;
+    fsconfig_create(context.as_fd())?;
+    let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+    fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes)
 }
 
 fn attach(tree: &OwnedFd, target: &CStr) -> Result<(), Errno> {
@@ -248,11 +227,8 @@ fn without_devices() -> Result<(), Errno> {
 
 /// Settings of the kernel and of devices can be read and not changed.
 fn settings() -> Result<(), Errno> {
-    let clone = OpenTreeFlags::OPEN_TREE_CLONE
-        | OpenTreeFlags::OPEN_TREE_CLOEXEC
-        | OpenTreeFlags::AT_RECURSIVE;
     for path in SETTINGS_OF_THE_MACHINE {
-        let tree = match open_tree(CWD, path, clone) {
+        let tree = match open_tree(CWD, path, WHOLE_TREE) {
             Err(Errno::NOENT) => continue,
             tree => tree?,
         };
@@ -336,7 +312,7 @@ pub(super) fn report(pipe: RawFd, entered: &Result<(), Failure>) {
     let mut message = [0_u8; MESSAGE_BYTES];
     message[0] = match entered {
         Ok(()) => ENTERED,
-        Err((step, _)) => u8::try_from(*step).unwrap_or(0),
+        Err((step, _)) => (0..).zip(STEPS).find(|(_, one)| one == step).map_or(0, |(at, _)| at),
     };
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     let ns = (now.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(now.tv_nsec as u64);

@@ -4,6 +4,7 @@
 use super::landlock::{self, Reach};
 use super::{enter, own_capabilities};
 use crate::error::{Error, Result};
+use crate::seccomp::{self, ARCH, ARCHITECTURE, NUMBER, answer, jump_from, jump_if_equal, load};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::CapabilitySet;
 use std::io;
@@ -194,48 +195,25 @@ fn limit(resource: Resource, most: u64, hard: Option<u64>) -> io::Result<()> {
     Ok(setrlimit(resource, Rlimit { current: lower(now.current, most), maximum })?)
 }
 
-/// Architecture whose numbers [`REFUSED`] has, as `linux/audit.h` writes it.
-#[cfg(target_arch = "x86_64")]
-const ARCHITECTURE: u32 = 0xc000_003e;
-#[cfg(target_arch = "aarch64")]
-const ARCHITECTURE: u32 = 0xc000_00b7;
 /// Numbers from here on are those of x32, which no program here uses.
 const OTHER_NUMBERS: u32 = 0x4000_0000;
-/// Offsets in `struct seccomp_data`.
-const NUMBER: u32 = 0;
-const ARCHITECTURE_AT: u32 = 4;
 
 /// Installs the filter: the call's number is compared with each that is refused. Calls of another
 /// architecture, which have other numbers, are refused altogether.
 fn refuse() -> io::Result<()> {
-    let step =
-        |code: u32, jt: u8, jf: u8, k: u32| libc::sock_filter { code: code as u16, jt, jf, k };
-    let load = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
-    let equal = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
-    let give = libc::BPF_RET | libc::BPF_K;
-    let refusal = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
-    let from = libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K;
+    let refusal = answer(libc::SECCOMP_RET_ERRNO | libc::EPERM as u32);
     let mut program = vec![
-        step(load, 0, 0, ARCHITECTURE_AT),
-        step(equal, 1, 0, ARCHITECTURE),
-        step(give, 0, 0, refusal),
-        step(load, 0, 0, NUMBER),
-        step(from, 0, 1, OTHER_NUMBERS),
-        step(give, 0, 0, refusal),
+        load(ARCH),
+        jump_if_equal(ARCHITECTURE, 1, 0),
+        refusal,
+        load(NUMBER),
+        jump_from(OTHER_NUMBERS, 0, 1),
+        refusal,
     ];
     for (position, number) in REFUSED.iter().enumerate() {
         let rest = u8::try_from(REFUSED.len() - position).unwrap_or(u8::MAX);
-        program.push(step(equal, rest, 0, u32::try_from(*number).unwrap_or(u32::MAX)));
+        program.push(jump_if_equal(u32::try_from(*number).unwrap_or(u32::MAX), rest, 0));
     }
-    program.push(step(give, 0, 0, libc::SECCOMP_RET_ALLOW));
-    program.push(step(give, 0, 0, refusal));
-    let filter = libc::sock_fprog {
-        len: u16::try_from(program.len()).unwrap_or(u16::MAX),
-        filter: program.as_mut_ptr(),
-    };
-    // SAFETY: the program and its description live during the call, which copies them.
-    let done = unsafe {
-        libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const filter, 0, 0)
-    };
-    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    program.extend([answer(libc::SECCOMP_RET_ALLOW), refusal]);
+    seccomp::install(&mut program)
 }

@@ -152,7 +152,7 @@ impl Reached {
         let file: File = match openat(&self.root, CLAIM, flags, Mode::empty()) {
             Ok(opened) => opened.into(),
             Err(Errno::NOENT) => return Ok(None),
-            Err(errno) => return Err(Error::errno("open", path)(errno)),
+            Err(errno) => return Err(Error::io("open", path)(errno)),
         };
         let mut text = String::new();
         let is_file = file.metadata().map_err(Error::io("examine", &path))?.is_file();
@@ -161,11 +161,8 @@ impl Reached {
         }
         let claim =
             serde_json::from_str(&text).ok().filter(|claim: &ExportClaim| claim.format == 1);
-        claim.map(Some).ok_or_else(|| Error::Format {
-            path: path.into(),
-            content: shortened(&text),
-            expected: "a claim; remove the file and claim the directory again",
-        })
+        let expected = "a claim; remove the file and claim the directory again";
+        claim.map(Some).ok_or_else(|| Error::format(path, &text, expected))
     }
 
     fn write(&self, claim: &ExportClaim) -> Result<()> {
@@ -173,12 +170,8 @@ impl Reached {
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let opened = openat(&self.root, CLAIM, flags, Mode::from_raw_mode(0o644));
-        let mut file: File = opened.map_err(Error::errno("make", &path))?.into();
-        let text = serde_json::to_string_pretty(claim).map_err(|source| Error::Io {
-            action: "encode",
-            path: path.clone().into(),
-            source: source.into(),
-        })?;
+        let mut file: File = opened.map_err(Error::io("make", &path))?.into();
+        let text = serde_json::to_string_pretty(claim).map_err(Error::io("encode", &path))?;
         let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
         written.map_err(|source| {
             // Half a claim is none.
@@ -202,6 +195,6 @@ pub fn release(from: &str) -> Result<Option<ExportClaim>> {
 pub(super) fn release_in(reached: &Reached) -> Result<Option<ExportClaim>> {
     let Some(claim) = reached.claim()? else { return Ok(None) };
     unlinkat(&reached.root, CLAIM, AtFlags::empty())
-        .map_err(Error::errno("remove", reached.claim_path()))?;
+        .map_err(Error::io("remove", reached.claim_path()))?;
     Ok(Some(claim))
 }

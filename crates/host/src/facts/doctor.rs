@@ -168,8 +168,7 @@ fn layers(system: &System) -> Vec<Finding> {
 type Tool = (&'static str, &'static str, &'static str);
 
 /// Programs of some workloads and reports.
-const TOOLS: [Tool; 6] = [
-    ("smartctl", "smartmontools", "SMART data"),
+const TOOLS: [Tool; 5] = [
     ("hdparm", "hdparm", "settings of disks"),
     ("wipefs", "util-linux", "claims"),
     ("fio", "fio", "job files"),

@@ -97,8 +97,7 @@ pub fn read_back(
     };
     let mut found = ReadBack { block_bytes: on_disk.block_bytes, journal_bytes, mount: None };
     if let Some(mount_point) = mount_point {
-        let facts =
-            rustix::fs::statfs(mount_point).map_err(Error::errno("examine", mount_point))?;
+        let facts = rustix::fs::statfs(mount_point).map_err(Error::io("examine", mount_point))?;
         // A server tells its size of a transfer there.
         let is_known = !definition.is_remote;
         found.block_bytes = u32::try_from(facts.f_bsize).ok().filter(|_| is_known);

@@ -1,6 +1,6 @@
 //! Running mkfs.
 
-use super::{Layout, check_arguments, journal_size, mkfs_commands, nodes_only, quiet};
+use super::{Layout, check_arguments, mkfs_commands, nodes_only, quiet};
 use crate::blkdev;
 use crate::error::{Error, Result};
 use crate::guard::WriteToken;
@@ -21,16 +21,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(10);
 
-/// A filesystem that was made.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Made {
-    /// The command lines, as a shell would take them.
-    pub commands: Vec<String>,
-}
-
 /// Makes a filesystem with the command lines of [`mkfs_commands`]. The guard looks at every device
 /// again immediately before each of them, and the whole disk is locked (`flock`) meanwhile, so that
-/// udev does not look at half a filesystem.
+/// udev does not look at half a filesystem. Gives the command lines, as a shell would take them.
 ///
 /// # Errors
 /// The guard's refusal; [`Error::MissingProgram`] with the package; [`Error::Program`] with the
@@ -42,7 +35,7 @@ pub fn make(
     journal: &Journal,
     data: &WriteToken,
     journal_device: Option<&WriteToken>,
-) -> Result<Made> {
+) -> Result<Vec<String>> {
     let journal_path = journal_device.map(WriteToken::path);
     check_arguments(system, filesystem, data.path(), journal_path)?;
     let sector = sector_size(system, data)?;
@@ -53,12 +46,11 @@ pub fn make(
             definition.name
         )));
     }
-    let data_path = data.path();
     let layout = Layout {
         definition,
         filesystem,
         journal,
-        data: data_path,
+        data: data.path(),
         journal_device: journal_path,
         sector,
     };
@@ -69,12 +61,12 @@ pub fn make(
     // Zeroing is only withheld from images: a disk's own commands are part of what is compared.
     let quiet = !filesystem.discard && tokens.iter().any(|token| token.is_scratch());
     let nodes: Vec<&Path> = tokens.iter().map(|token| token.path()).collect();
-    let mut made = Made::default();
+    let mut made = Vec::new();
     for command in commands {
         for token in &tokens {
             token.recheck()?;
         }
-        made.commands.push(match definition.own {
+        made.push(match definition.own {
             Some(own) => write_own(own, data, &command)?,
             None => run(system, definition, &command, &nodes, quiet)?,
         });
@@ -101,11 +93,8 @@ fn fits(layout: &Layout<'_>) -> Result<()> {
             definition.minimum
         )));
     }
-    let (Some(journal), Some(wanted)) =
-        (&definition.journal, journal_size(definition, layout.journal))
-    else {
-        return Ok(());
-    };
+    let Some(journal) = &definition.journal else { return Ok(()) };
+    let wanted = layout.journal.size.unwrap_or(journal.default);
     match layout.journal_device {
         None if wanted.0.saturating_mul(journal.internal_divisor) > size.0 => {
             Err(Error::Argument(format!(
@@ -146,7 +135,7 @@ fn journal_fits(
 
 fn size_of(path: &Path) -> Result<Bytes> {
     let node = open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
-        .map_err(Error::errno("open", path))?;
+        .map_err(Error::io("open", path))?;
     blkdev::size_bytes(node.as_fd()).map(Bytes).map_err(Error::io("read the size of", path))
 }
 
@@ -156,7 +145,7 @@ fn lock(system: &System, token: &WriteToken) -> Result<OwnedFd> {
         .and_then(|device| device.disk());
     let path = disk.map_or_else(|| token.path().to_owned(), |disk| system.dev.join(disk.name));
     let node = open(&path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
-        .map_err(Error::errno("open", &path))?;
+        .map_err(Error::io("open", &path))?;
     let begin = Instant::now();
     loop {
         match flock(&node, FlockOperation::NonBlockingLockExclusive) {
@@ -169,7 +158,7 @@ fn lock(system: &System, token: &WriteToken) -> Result<OwnedFd> {
                     remedy: format!("find it with: lsof {}", path.display()),
                 });
             }
-            Err(error) => return Err(Error::errno("lock", &path)(error)),
+            Err(error) => return Err(Error::io("lock", &path)(error)),
         }
     }
 }

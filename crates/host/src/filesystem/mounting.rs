@@ -46,7 +46,7 @@ pub(crate) fn mount_as(
 ) -> Result<()> {
     let mounted = detached(kind, kernel_config, source, options)?;
     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
-    move_mount(&mounted, "", CWD, target, flags).map_err(Error::errno("mount on", target))
+    move_mount(&mounted, "", CWD, target, flags).map_err(Error::io("mount on", target))
 }
 
 /// Unmounts, waiting while a process still uses it.
@@ -66,7 +66,7 @@ pub fn unmount(target: &Path, timeout: Duration) -> Result<()> {
                     remedy: "end these processes, or find them with: fuser -vm PATH".to_owned(),
                 });
             }
-            Err(error) => return Err(Error::errno("unmount", target)(error)),
+            Err(error) => return Err(Error::io("unmount", target)(error)),
         }
     }
 }

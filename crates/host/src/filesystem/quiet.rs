@@ -6,6 +6,9 @@
 //! programs avoids it, so a seccomp filter answers "not supported", and they write zeros instead, as
 //! they would on a disk without such commands.
 
+use crate::seccomp::{
+    self, ARCH, ARCHITECTURE, NUMBER, SECOND_ARGUMENT, answer, jump_if_equal, load,
+};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -13,42 +16,12 @@ use std::process::Command;
 /// `BLKDISCARD`, `BLKSECDISCARD`, `BLKZEROOUT` of `linux/fs.h`.
 const REQUESTS: [u32; 3] = [0x1277, 0x127D, 0x127F];
 
-/// `AUDIT_ARCH_*` of the architecture that this was built for; a program of another one runs
-/// without the filter.
-#[cfg(target_arch = "x86_64")]
-const ARCHITECTURE: u32 = 0xC000_003E;
-#[cfg(target_arch = "aarch64")]
-const ARCHITECTURE: u32 = 0xC000_00B7;
-#[cfg(target_arch = "riscv64")]
-const ARCHITECTURE: u32 = 0xC000_00F3;
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
-const ARCHITECTURE: u32 = 0;
-
-/// Offsets in `struct seccomp_data`; the low half of an argument on a little-endian machine.
-const NUMBER: u32 = 0;
-const ARCH: u32 = 4;
-const SECOND_ARGUMENT: u32 = 24;
-
-const fn load(offset: u32) -> libc::sock_filter {
-    let code = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
-    libc::sock_filter { code, jt: 0, jf: 0, k: offset }
-}
-
-const fn jump_if_equal(value: u32, then: u8, otherwise: u8) -> libc::sock_filter {
-    let code = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
-    libc::sock_filter { code, jt: then, jf: otherwise, k: value }
-}
-
-const fn answer(action: u32) -> libc::sock_filter {
-    let code = (libc::BPF_RET | libc::BPF_K) as u16;
-    libc::sock_filter { code, jt: 0, jf: 0, k: action }
-}
-
 const ALLOW: libc::sock_filter = answer(libc::SECCOMP_RET_ALLOW);
 const NOT_SUPPORTED: libc::sock_filter = answer(libc::SECCOMP_RET_ERRNO | libc::EOPNOTSUPP as u32);
 
 /// fallocate on a block device is the same as `BLKZEROOUT` and `BLKDISCARD`.
 const FILTER: [libc::sock_filter; 11] = [
+    // A program of another architecture runs without the filter.
     load(ARCH),
     jump_if_equal(ARCHITECTURE, 0, 7),
     load(NUMBER),
@@ -78,18 +51,13 @@ pub(super) fn restrict(command: &mut Command, filtered: bool) {
 }
 
 fn install() -> io::Result<()> {
-    let mut filter = FILTER;
-    let program = libc::sock_fprog { len: FILTER.len() as u16, filter: filter.as_mut_ptr() };
     // SAFETY: PR_SET_NO_NEW_PRIVS takes numbers only.
     if unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) } != 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the kernel copies `len` instructions from `filter`, which lives until then.
-    let result =
-        unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program) };
-    match io::Error::last_os_error() {
-        _ if result == 0 => Ok(()),
-        error if error.raw_os_error() == Some(libc::EINVAL) => Ok(()),
-        error => Err(error),
+    let mut filter = FILTER;
+    match seccomp::install(&mut filter) {
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => Ok(()),
+        done => done,
     }
 }

@@ -141,11 +141,8 @@ const JFS_LOG_MAGIC: u32 = 0x8765_4321;
 pub(super) fn external(at: &Reader<'_>) -> Result<Option<Bytes>> {
     let jfs_log = at(4096, 64)?;
     if le32(&jfs_log, 0) == Some(JFS_LOG_MAGIC) {
-        let fields = (le32(&jfs_log, 12), le32(&jfs_log, 16));
-        return Ok(match fields {
-            (Some(blocks), Some(size)) => Some(product(blocks, size)),
-            _ => None,
-        });
+        let fields = le32(&jfs_log, 12).zip(le32(&jfs_log, 16));
+        return Ok(fields.map(|(blocks, size)| product(blocks, size)));
     }
     let block = at(1024, 1024)?;
     let Some(size) = ext_block_size(&block) else { return Ok(None) };
@@ -155,9 +152,7 @@ pub(super) fn external(at: &Reader<'_>) -> Result<Option<Bytes>> {
     // The journal's own superblock follows in the next block that is free.
     let start = u64::from(size) * if size == 1024 { 2 } else { 1 };
     let header = at(start, 64)?;
-    let fields = (be32(&header, 0), be32(&header, 12), be32(&header, 16));
-    Ok(match fields {
-        (Some(JBD_MAGIC), Some(size), Some(blocks)) => Some(product(blocks, size)),
-        _ => None,
-    })
+    let is_journal = be32(&header, 0) == Some(JBD_MAGIC);
+    let fields = be32(&header, 12).zip(be32(&header, 16)).filter(|_| is_journal);
+    Ok(fields.map(|(size, blocks)| product(blocks, size)))
 }

@@ -49,9 +49,8 @@ pub(crate) fn layer(
 
 /// The layers that people lose most, without the help of another program.
 fn by_reading(system: &System, device: &Device, node: &Path) -> std::io::Result<Option<String>> {
-    let sectors = device.attribute("size").and_then(|text| text.parse::<u64>().ok());
     let unknown = || std::io::Error::other("its size is not known, so its end cannot be looked at");
-    let size = sectors.ok_or_else(unknown)? * 512;
+    let size = device.numeric("size").ok_or_else(unknown)? * 512;
     let head = system.nodes.read_at(node, 0, HEAD)?;
     if let Some(found) = in_head(&head) {
         return Ok(Some(found.to_owned()));

@@ -126,7 +126,7 @@ impl WriteToken {
         self.recheck()?;
         let flags = OFlags::RDWR | OFlags::CLOEXEC | more;
         let file = open(&self.path, flags, Mode::empty())
-            .map_err(crate::Error::errno("open for writing", &self.path))?;
+            .map_err(crate::Error::io("open for writing", &self.path))?;
         Ok(File::from(file))
     }
 }

@@ -1,19 +1,20 @@
 //! The step between two programs: from `clone3` to `execve`.
 
-use super::{Child, Options, c_string, close_range_on_exec, owned, raw};
+use super::{Child, Options, c_string, close_range_on_exec};
 use crate::error::{Error, Result};
 use rustix::pipe::{PipeFlags, pipe_with};
-use std::ffi::{CStr, CString, OsString, c_char};
+use std::ffi::{CString, OsString, c_char};
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 
 /// Everything that the new process needs, made before it exists: between `clone3` and `execve` it
 /// may not allocate, because another thread may have held the allocator's lock at the clone.
 pub(super) struct Plan<'a> {
     program: CString,
-    _texts: Vec<CString>,
+    /// Texts that the pointers lead to.
+    _texts: [Vec<CString>; 2],
     arguments: Vec<*const c_char>,
     environment: Vec<*const c_char>,
     /// Source and wanted number.
@@ -34,39 +35,27 @@ impl<'a> Plan<'a> {
     ) -> Result<Self> {
         let program =
             arguments.first().ok_or_else(|| Error::Argument("no program named".to_owned()))?;
-        if options.fresh_proc && !(options.pid_namespace && options.mount_namespace) {
-            return Err(Error::Argument(
-                "a fresh /proc needs a PID and a mount namespace".to_owned(),
-            ));
-        }
-        let mut texts = Vec::new();
-        let mut pointers = |text: CString| {
-            let pointer = text.as_ptr();
-            texts.push(text);
-            pointer
-        };
-        let mut argument_pointers = Vec::new();
-        for argument in arguments {
-            argument_pointers.push(pointers(c_string(argument)?));
-        }
-        argument_pointers.push(ptr::null());
-        let mut environment_pointers = Vec::new();
-        for (name, value) in environment {
+        let texts = arguments.iter().map(|text| c_string(text)).collect::<Result<Vec<_>>>()?;
+        let pairs = environment.iter().map(|(name, value)| {
             let mut pair = name.clone();
             pair.push("=");
             pair.push(value);
-            environment_pointers.push(pointers(c_string(&pair)?));
-        }
-        environment_pointers.push(ptr::null());
+            c_string(&pair)
+        });
+        let pairs = pairs.collect::<Result<Vec<_>>>()?;
+        // Each array ends with a null pointer.
+        let pointers = |texts: &[CString]| -> Vec<*const c_char> {
+            texts.iter().map(|text| text.as_ptr()).chain([ptr::null()]).collect()
+        };
         let highest = descriptors.iter().map(|(wanted, _)| *wanted).max().unwrap_or(0);
         Ok(Self {
             program: c_string(program)?,
-            _texts: texts,
-            arguments: argument_pointers,
-            environment: environment_pointers,
+            arguments: pointers(&texts),
+            environment: pointers(&pairs),
+            _texts: [texts, pairs],
             descriptors: descriptors
                 .iter()
-                .map(|(wanted, source)| (raw(*source), *wanted))
+                .map(|(wanted, source)| (source.as_raw_fd(), *wanted))
                 .collect(),
             copies: vec![-1; descriptors.len()],
             above: highest.max(2) + 1,
@@ -76,10 +65,9 @@ impl<'a> Plan<'a> {
 }
 
 /// Steps that can fail in the new process; the number goes through the pipe.
-const STEPS: [&str; 9] = [
-    "copy descriptors", "follow its parent's death", "make mounts private", "mount /proc",
-    "begin a session", "close descriptors", "place descriptors", "unblock signals",
-    "run the program",
+const STEPS: [&str; 8] = [
+    "copy descriptors", "follow its parent's death", "make mounts private", "begin a session",
+    "close descriptors", "place descriptors", "unblock signals", "run the program",
 ];
 
 /// Index into [`STEPS`].
@@ -88,35 +76,29 @@ enum Step {
     Copy = 0,
     Death = 1,
     Private = 2,
-    Proc = 3,
-    Session = 4,
-    Close = 5,
-    Place = 6,
-    Signals = 7,
-    Execute = 8,
+    Session = 3,
+    Close = 4,
+    Place = 5,
+    Signals = 6,
+    Execute = 7,
 }
 
 /// Starts the process and waits until it has become the program, or says why it has not.
 pub(super) fn launch(plan: &Plan<'_>) -> Result<Child> {
     let program = plan.program.to_string_lossy().into_owned();
-    let failed = |action: &str, source: io::Error, remedy| Error::Call {
-        action: format!("{action} for {program}"),
-        source,
-        remedy,
+    let failed = |action: &str, source: io::Error, remedy| {
+        Error::call(format!("{action} for {program}"), remedy)(source)
     };
     let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)
         .map_err(|source| failed("make a pipe", source.into(), "close some descriptors"))?;
     let mut pidfd: RawFd = -1;
-    let mut flags = libc::CLONE_PIDFD as u64;
-    if plan.options.pid_namespace {
-        flags |= libc::CLONE_NEWPID as u64;
-    }
-    if plan.options.mount_namespace {
-        flags |= libc::CLONE_NEWNS as u64;
-    }
-    if plan.options.network_namespace {
-        flags |= libc::CLONE_NEWNET as u64;
-    }
+    let namespaces = [
+        (plan.options.pid_namespace, libc::CLONE_NEWPID),
+        (plan.options.mount_namespace, libc::CLONE_NEWNS),
+        (plan.options.network_namespace, libc::CLONE_NEWNET),
+    ];
+    let wanted = namespaces.into_iter().filter(|(is_wanted, _)| *is_wanted);
+    let flags = wanted.fold(libc::CLONE_PIDFD, |flags, (_, flag)| flags | flag) as u64;
     let mut copies = plan.copies.clone();
     let arguments = CloneArguments {
         flags,
@@ -138,7 +120,9 @@ pub(super) fn launch(plan: &Plan<'_>) -> Result<Child> {
         return Err(failed("start a process", io::Error::last_os_error(), remedy));
     }
     drop(writer);
-    let child = Child { pid: u32::try_from(pid).unwrap_or_default(), pidfd: owned(pidfd) };
+    // SAFETY: the kernel has just returned this descriptor to us and no other code knows it.
+    let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };
+    let child = Child { pid: u32::try_from(pid).unwrap_or_default(), pidfd };
     let mut report = [0_u8; 8];
     // Nothing arrives when the program runs: the pipe closes at execve.
     match File::from(reader).read_exact(&mut report) {
@@ -203,12 +187,8 @@ fn prepare(plan: &Plan<'_>, copies: &mut [RawFd], report: RawFd) -> Step {
     if options.die_with_parent && !follow_parent(report) {
         return Step::Death;
     }
-    if options.mount_namespace && !mount(None, c"/", None, libc::MS_REC | libc::MS_PRIVATE) {
+    if options.mount_namespace && !make_mounts_private() {
         return Step::Private;
-    }
-    let proc_flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
-    if options.fresh_proc && !mount(Some(c"proc"), c"/proc", Some(c"proc"), proc_flags) {
-        return Step::Proc;
     }
     // SAFETY: setsid takes nothing.
     if options.new_session && unsafe { libc::setsid() } < 0 {
@@ -246,10 +226,10 @@ fn follow_parent(report: RawFd) -> bool {
     }
 }
 
-fn mount(source: Option<&CStr>, target: &CStr, kind: Option<&CStr>, flags: libc::c_ulong) -> bool {
-    let pointer = |text: Option<&CStr>| text.map_or(ptr::null(), CStr::as_ptr);
+fn make_mounts_private() -> bool {
+    let (none, flags) = (ptr::null(), libc::MS_REC | libc::MS_PRIVATE);
     // SAFETY: all texts are NUL-terminated or null, which mount(2) allows for these flags.
-    unsafe { libc::mount(pointer(source), target.as_ptr(), pointer(kind), flags, ptr::null()) == 0 }
+    unsafe { libc::mount(none, c"/".as_ptr(), none, flags, ptr::null()) == 0 }
 }
 
 /// A program expects no signal blocked, and SIGPIPE to end it; Rust's runtime ignores SIGPIPE.

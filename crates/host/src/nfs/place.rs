@@ -82,7 +82,7 @@ fn hide_registry(nothing: &Path) -> Result<()> {
     File::create(nothing).map_err(Error::io("make", nothing))?;
     for socket in REGISTRIES.map(Path::new).into_iter().filter(|socket| socket.exists()) {
         rustix::mount::mount_bind(nothing, socket)
-            .map_err(Error::errno("hide rpcbind's socket", socket))?;
+            .map_err(Error::io("hide rpcbind's socket", socket))?;
     }
     Ok(())
 }

@@ -87,12 +87,7 @@ impl Service {
     /// # Errors
     /// When its port is in use.
     pub fn registry_at_its_port() -> Result<Self> {
-        let listener = TcpListener::bind((super::ADDRESS, REGISTRY_PORT))
-            .map_err(|source| call("listen at rpcbind's port", source))?;
-        let accept = move || listener.accept().map(|(stream, _)| stream);
-        Self::start("rpcbind", Program::Registry, accept, || {
-            drop(TcpStream::connect((super::ADDRESS, REGISTRY_PORT)));
-        })
+        Self::at_port::<REGISTRY_PORT>("rpcbind", Program::Registry, "listen at rpcbind's port")
     }
 
     /// Starts mountd's part on the loopback device.
@@ -100,12 +95,15 @@ impl Service {
     /// # Errors
     /// When its port is in use.
     pub fn mounts(handle: Vec<u8>) -> Result<Self> {
-        let listener = TcpListener::bind((super::ADDRESS, super::MOUNT_PORT))
-            .map_err(|source| call("listen where mountd does", source))?;
+        let program = Program::Mounts(handle);
+        Self::at_port::<{ super::MOUNT_PORT }>("mountd", program, "listen where mountd does")
+    }
+
+    fn at_port<const PORT: u16>(name: &str, program: Program, action: &str) -> Result<Self> {
+        let listener =
+            TcpListener::bind((super::ADDRESS, PORT)).map_err(|source| call(action, source))?;
         let accept = move || listener.accept().map(|(stream, _)| stream);
-        Self::start("mountd", Program::Mounts(handle), accept, || {
-            drop(TcpStream::connect((super::ADDRESS, super::MOUNT_PORT)));
-        })
+        Self::start(name, program, accept, || drop(TcpStream::connect((super::ADDRESS, PORT))))
     }
 
     fn start<S: Read + Write + Send + 'static>(
@@ -147,8 +145,7 @@ impl Drop for Service {
 }
 
 fn call(action: &str, source: io::Error) -> Error {
-    let remedy = "nothing else may serve NFS in this kernel";
-    Error::Call { action: action.to_owned(), source, remedy }
+    Error::call(action, "nothing else may serve NFS in this kernel")(source)
 }
 
 /// Answers calls until the connection ends.

@@ -73,12 +73,8 @@ fn what_is_written_back_is_what_was_seen_in_the_overlay() {
         assert_eq!(picture(&target), seen);
 
         let layer = mounted.unmount(TIMEOUT).unwrap();
-        let written = layer.write_back(&lower).unwrap();
+        layer.write_back(&lower).unwrap();
         assert_eq!(picture(&lower), seen);
-        assert!(
-            written.bytes >= Bytes::kib(320) && written.entries > 10 && written.removed > 5,
-            "{written:?}"
-        );
         layer.drop_layer(TIMEOUT).unwrap();
         assert_eq!(fs::read_dir(&work).unwrap().count(), 0);
     });

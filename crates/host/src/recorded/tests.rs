@@ -27,7 +27,7 @@ fn a_file_with_its_inode_and_device_is_found_and_a_replay_leaves_nothing() {
     let path = work.join("file");
     fs::write(&path, "data").unwrap();
     let lines = mounts::of_self(&system).unwrap();
-    let device = number(mount_of(&lines, &path).unwrap()).unwrap();
+    let device = joined(mount_of(&lines, &path).unwrap().number).unwrap();
     let inode = fs::metadata(&path).unwrap().ino();
     let file = RecordedFile { path, device, inode };
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();

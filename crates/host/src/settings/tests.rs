@@ -220,7 +220,7 @@ fn differences(
 fn courses(few: u32) -> ProptestConfig {
     let cases = std::env::var("SEEKWELL_COURSES").ok().and_then(|text| text.parse().ok());
     ProptestConfig {
-        cases: cases.unwrap_or(few),
+        cases: cases.unwrap_or_else(|| seekwell_testing::cases(few / 4, few)),
         max_shrink_iters: 64,
         ..ProptestConfig::default()
     }

@@ -2,7 +2,6 @@
 
 use super::Target;
 use crate::error::{Error, Result};
-use crate::sysfs;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Read;
@@ -23,37 +22,24 @@ pub(super) struct Owner {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "kebab-case")]
 pub(super) enum Line {
-    Header {
-        format: u32,
-        run: String,
-        boot: String,
-    },
+    Header { format: u32, run: String, boot: String },
     Owner(Owner),
-    Change {
-        target: Target,
-        old: Option<String>,
-        /// Sequence number of the disk; absent for loop devices, whose settings outlive what is
-        /// attached to them, and in lists of earlier versions.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        disk: Option<u64>,
-        /// True for a loop device that was free: its settings go back when it is free again,
-        /// because attaching and detaching change them.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        free: bool,
-    },
-    Restored {
-        target: Target,
-    },
+    Change(Change),
+    Restored { target: Target },
 }
 
 /// A change that has not been put back; `old` is `None` for what did not exist.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Change {
     pub target: Target,
     pub old: Option<String>,
-    /// Sequence number of the disk whose setting it is.
+    /// Sequence number of the disk whose setting it is; absent for loop devices, whose settings outlive
+    /// what is attached to them, and in lists of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<u64>,
-    /// True for a loop device that was free when this was noted.
+    /// True for a loop device that was free when this was noted: its settings go back when it is free
+    /// again, because attaching and detaching change them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub free: bool,
 }
 
@@ -80,9 +66,7 @@ impl Content {
                     content.boot = Some(boot);
                 }
                 Line::Owner(owner) => content.owners.push(owner),
-                Line::Change { target, old, disk, free } => {
-                    content.add(Change { target, old, disk, free });
-                }
+                Line::Change(change) => content.add(change),
                 Line::Restored { target } => content.forget(&target),
             }
         }
@@ -108,21 +92,16 @@ impl Content {
 pub(super) fn load(file: &mut File, path: &Path) -> Result<Content> {
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).map_err(Error::io("read the undo list", path))?;
-    let content = Content::parse(&String::from_utf8_lossy(&bytes));
+    let text = String::from_utf8_lossy(&bytes);
+    let content = Content::parse(&text);
     let Some(format) = content.format else {
-        return Err(Error::Format {
-            path: path.to_owned(),
-            content: sysfs::shortened(&String::from_utf8_lossy(&bytes)),
-            expected: "the header of an undo list; nothing was restored from it and it is kept: \
-                       look at the values in it, set them by hand, then remove it",
-        });
+        let expected = "the header of an undo list; nothing was restored from it and it is kept: \
+                        look at the values in it, set them by hand, then remove it";
+        return Err(Error::format(path, &text, expected));
     };
     if format > FORMAT {
-        return Err(Error::Format {
-            path: path.to_owned(),
-            content: format!("format {format}"),
-            expected: "format 1; a newer seekwell wrote this list and can restore it",
-        });
+        let expected = "format 1; a newer seekwell wrote this list and can restore it";
+        return Err(Error::format(path, &format!("format {format}"), expected));
     }
     Ok(content)
 }

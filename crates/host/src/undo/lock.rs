@@ -46,7 +46,7 @@ pub fn lock(system: &System, folder: &Path) -> Result<Option<File>> {
         // A run of an earlier version has another lock, but a list here.
         Ok(()) => Ok(live_owner(system, folder).is_none().then_some(file)),
         Err(Errno::WOULDBLOCK) => Ok(None),
-        Err(error) => Err(Error::errno("lock", &path)(error)),
+        Err(error) => Err(Error::io("lock", &path)(error)),
     }
 }
 
@@ -90,7 +90,7 @@ pub(super) fn lock_within(
         match flock(file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => return Ok(()),
             Err(Errno::WOULDBLOCK) => {}
-            Err(error) => return Err(Error::errno("lock the undo list", path)(error)),
+            Err(error) => return Err(Error::io("lock the undo list", path)(error)),
         }
         let waited = begin.elapsed();
         if waited >= patience {

@@ -13,23 +13,20 @@ pub(super) struct Bcache;
 const LEAST_BUCKETS: u64 = 2048;
 
 static BCACHE: LayerDefinition = LayerDefinition {
-    name: "bcache",
-    doc: "bcache: a small fast device keeps what is read and written at random, in a log of its own; sequential I/O goes past it.",
-    least_devices: 1,
-    most_devices: 1,
-    usual_devices: 1,
     fast: Fast::Must("is the cache"),
-    fields: &[
-        field!("mode": Choice(&["writethrough", "writeback", "writearound"]), default "\"writethrough\"",
-            "`writethrough`: a write is done when the slow device has it too. `writeback`: when the cache has it. `writearound`: writes go past the cache."),
-        field!("sequential_cutoff": size(Bytes(0), Bytes::gib(1)), default "\"4MiB\"",
-            "Sequential I/O goes past the cache once it is so long; 0 caches all of it."),
-    ],
     programs: &[Program { name: "make-bcache", package: "bcache-tools" }],
-    kernel_config: "CONFIG_BCACHE",
-    module: "bcache",
-    lab_kernels: LabKernels::Full,
-    is_volatile: false,
+    ..LayerDefinition::new(
+        "bcache",
+        "bcache: a small fast device keeps what is read and written at random, in a log of its own; sequential I/O goes past it.",
+        (1, 1, 1),
+        &[
+            field!("mode": Choice(&["writethrough", "writeback", "writearound"]), default "\"writethrough\"",
+                "`writethrough`: a write is done when the slow device has it too. `writeback`: when the cache has it. `writearound`: writes go past the cache."),
+            field!("sequential_cutoff": size(Bytes(0), Bytes::gib(1)), default "\"4MiB\"",
+                "Sequential I/O goes past the cache once it is so long; 0 caches all of it."),
+        ],
+        ("CONFIG_BCACHE", "bcache", LabKernels::Full),
+    )
 };
 
 impl Bcache {

@@ -1,9 +1,8 @@
 //! LUKS2: mapped by dmsetup in trials, made by cryptsetup to last.
 
-use super::{Action, Fast, LabKernels, Lasting, Layer, LayerDefinition, LayerKind, Site, mapper};
+use super::{Action, LabKernels, Lasting, Layer, LayerDefinition, LayerKind, Site, mapper};
 use crate::field::field;
 use crate::units::Bytes;
-use crate::workloads::Program;
 
 /// A LUKS2 volume.
 #[derive(Debug)]
@@ -18,14 +17,11 @@ const HEADER: Bytes = Bytes::mib(16);
 /// Bytes of a sector, the unit of every table.
 const SECTOR: u64 = 512;
 
-static CRYPT: LayerDefinition = LayerDefinition {
-    name: "crypt",
-    doc: "LUKS2 (dm-crypt), as an installer's disk encryption opens it, behind the space of its header but without the header, whose key derivation never ends where CPU time is zero.",
-    least_devices: 1,
-    most_devices: 1,
-    usual_devices: 1,
-    fast: Fast::No,
-    fields: &[
+static CRYPT: LayerDefinition = LayerDefinition::new(
+    "crypt",
+    "LUKS2 (dm-crypt), as an installer's disk encryption opens it, behind the space of its header but without the header, whose key derivation never ends where CPU time is zero.",
+    (1, 1, 1),
+    &[
         field!("cipher": Choice(&[ "aes-xts-plain64", "aes-cbc-essiv:sha256", "xchacha12,aes-adiantum-plain64", ]), default "\"aes-xts-plain64\"",
             "Cipher and its mode."),
         field!("key_bits": integer(256, 512), default "512",
@@ -36,12 +32,8 @@ static CRYPT: LayerDefinition = LayerDefinition {
             "`false` enciphers in the process that reads or writes (`--perf-no_read_workqueue --perf-no_write_workqueue`), which suits fast solid-state disks."),
         field!("discard": Bool, default "false", "Passes discards on (`--allow-discards`)."),
     ],
-    programs: &[Program { name: "dmsetup", package: "dmsetup" }],
-    kernel_config: "CONFIG_DM_CRYPT",
-    module: "dm_crypt",
-    lab_kernels: LabKernels::Layers,
-    is_volatile: false,
-};
+    ("CONFIG_DM_CRYPT", "dm_crypt", LabKernels::Layers),
+);
 
 impl Crypt {
     /// Bits of the key: two keys of xts, one of the others.

@@ -1,9 +1,8 @@
 //! dm-integrity: mapped by dmsetup in trials, made by integritysetup to last.
 
-use super::{Action, Fast, LabKernels, Lasting, Layer, LayerDefinition, LayerKind, Site, mapper};
+use super::{Action, LabKernels, Lasting, Layer, LayerDefinition, LayerKind, Site, mapper};
 use crate::field::field;
 use crate::units::Bytes;
-use crate::workloads::Program;
 
 /// A checksum for every block.
 #[derive(Debug)]
@@ -21,28 +20,21 @@ const HEAD: u64 = 4_096;
 const STRETCH: u64 = 8;
 
 static INTEGRITY: LayerDefinition = LayerDefinition {
-    name: "integrity",
-    doc: "dm-integrity as integritysetup makes it, a checksum for every block: one that comes back changed is an error. The whole device is written once before the trial. In guests checksums take only the CPU time that is charged (`--cpu hash=`, in ns per KiB).",
-    least_devices: 1,
-    most_devices: 1,
-    usual_devices: 1,
-    fast: Fast::No,
-    fields: &[
-        field!("hash": Choice(&["crc32c", "sha256"]), default "\"crc32c\"",
-            "Checksum: 4 bytes a block, or 32."),
-        field!("sector": size(Bytes(512), Bytes(4096)), default "\"4KiB\"",
-            "Bytes with a checksum of their own: 512 or 4096."),
-        field!("mode": Choice(&["journal", "bitmap", "direct"]), default "\"journal\"",
-            "`journal` writes data twice, so that data and checksum agree after a power cut; `bitmap` computes checksums of regions in use anew after one; `direct` protects neither."),
-    ],
-    programs: &[
-        Program { name: "dmsetup", package: "dmsetup" },
-        Program { name: "dd", package: "coreutils" },
-    ],
-    kernel_config: "CONFIG_DM_INTEGRITY",
-    module: "dm_integrity",
-    lab_kernels: LabKernels::Layers,
-    is_volatile: false,
+    programs: mapper::WITH_DD,
+    ..LayerDefinition::new(
+        "integrity",
+        "dm-integrity as integritysetup makes it, a checksum for every block: one that comes back changed is an error. The whole device is written once before the trial. In guests checksums take only the CPU time that is charged (`--cpu hash=`, in ns per KiB).",
+        (1, 1, 1),
+        &[
+            field!("hash": Choice(&["crc32c", "sha256"]), default "\"crc32c\"",
+                "Checksum: 4 bytes a block, or 32."),
+            field!("sector": size(Bytes(512), Bytes(4096)), default "\"4KiB\"",
+                "Bytes with a checksum of their own: 512 or 4096."),
+            field!("mode": Choice(&["journal", "bitmap", "direct"]), default "\"journal\"",
+                "`journal` writes data twice, so that data and checksum agree after a power cut; `bitmap` computes checksums of regions in use anew after one; `direct` protects neither."),
+        ],
+        ("CONFIG_DM_INTEGRITY", "dm_integrity", LabKernels::Layers),
+    )
 };
 
 impl Integrity {

@@ -7,8 +7,8 @@ use crate::field::{Field, FieldKind, field};
 use crate::units::Bytes;
 use crate::workloads::Program;
 
-const PROGRAMS: &[Program] = &[Program { name: "dmsetup", package: "dmsetup" }];
-const WITH_DD: &[Program] = &[
+pub(super) const PROGRAMS: &[Program] = &[Program { name: "dmsetup", package: "dmsetup" }];
+pub(super) const WITH_DD: &[Program] = &[
     Program { name: "dmsetup", package: "dmsetup" },
     Program { name: "dd", package: "coreutils" },
 ];
@@ -26,29 +26,6 @@ const fn chunk(default: &'static str, doc: &'static str) -> Field {
         default: Some(default),
         required: false,
         doc,
-    }
-}
-
-const fn definition(
-    name: &'static str,
-    doc: &'static str,
-    (least_devices, most_devices, usual_devices): (u32, u32, u32),
-    fields: &'static [Field],
-    (kernel_config, module, lab_kernels): (&'static str, &'static str, LabKernels),
-) -> LayerDefinition {
-    LayerDefinition {
-        name,
-        doc,
-        least_devices,
-        most_devices,
-        usual_devices,
-        fast: Fast::No,
-        fields,
-        programs: PROGRAMS,
-        kernel_config,
-        module,
-        lab_kernels,
-        is_volatile: false,
     }
 }
 
@@ -100,7 +77,7 @@ fn lasting(site: &Site<'_>, volumes: Vec<String>) -> Lasting {
 #[derive(Debug)]
 pub(super) struct Linear;
 
-static LINEAR: LayerDefinition = definition(
+static LINEAR: LayerDefinition = LayerDefinition::new(
     "linear",
     "An LVM volume as `lvcreate` makes it: devices one after the other.",
     (1, 12, 1),
@@ -138,7 +115,7 @@ impl LayerKind for Linear {
 #[derive(Debug)]
 pub(super) struct Striped;
 
-static STRIPED: LayerDefinition = definition(
+static STRIPED: LayerDefinition = LayerDefinition::new(
     "striped",
     "An LVM volume with stripes (`lvcreate --stripes`): chunks spread over the devices, no redundancy.",
     (2, 12, 2),
@@ -178,7 +155,7 @@ pub(super) struct Thin;
 
 static THIN: LayerDefinition = LayerDefinition {
     programs: WITH_DD,
-    ..definition(
+    ..LayerDefinition::new(
         "thin",
         "A thin LVM volume in a pool of its own: blocks are assigned when they are first written.",
         (1, 1, 1),
@@ -256,7 +233,7 @@ pub(super) struct Snapshot;
 
 static SNAPSHOT: LayerDefinition = LayerDefinition {
     programs: WITH_DD,
-    ..definition(
+    ..LayerDefinition::new(
         "snapshot",
         "A classic LVM volume with a snapshot on the same device: the first write to each chunk copies the old one. A fifth of the device is for copies.",
         (1, 1, 1),
@@ -331,7 +308,7 @@ pub(super) struct WriteCache;
 static WRITE_CACHE: LayerDefinition = LayerDefinition {
     fast: Fast::Must("keeps writes before they go to the device below"),
     programs: WITH_DD,
-    ..definition(
+    ..LayerDefinition::new(
         "writecache",
         "dm-writecache: writes go to a small fast device first, reads are not cached.",
         (1, 1, 1),
@@ -379,7 +356,7 @@ pub(super) struct Cache;
 static CACHE: LayerDefinition = LayerDefinition {
     fast: Fast::Must("keeps the blocks that are used most"),
     programs: WITH_DD,
-    ..definition(
+    ..LayerDefinition::new(
         "cache",
         "dm-cache (`lvconvert --type cache`): blocks that are used often move to a small fast device. Policy smq.",
         (1, 1, 1),

@@ -40,18 +40,15 @@ const fn definition(
     (kernel_config, module): (&'static str, &'static str),
 ) -> LayerDefinition {
     LayerDefinition {
-        name,
-        doc,
-        least_devices,
-        most_devices: 12,
-        usual_devices,
         fast,
-        fields,
         programs: PROGRAMS,
-        kernel_config,
-        module,
-        lab_kernels: LabKernels::Every,
-        is_volatile: false,
+        ..LayerDefinition::new(
+            name,
+            doc,
+            (least_devices, 12, usual_devices),
+            fields,
+            (kernel_config, module, LabKernels::Every),
+        )
     }
 }
 

@@ -1,7 +1,7 @@
 //! zram: a device in compressed memory.
 
 use super::{
-    Action, Control, Fast, LabKernels, Lasting, Layer, LayerDefinition, LayerKind, Naming, Site,
+    Action, Control, LabKernels, Lasting, Layer, LayerDefinition, LayerKind, Naming, Site,
 };
 use crate::field::field;
 use crate::units::Bytes;
@@ -11,23 +11,20 @@ use crate::units::Bytes;
 pub(super) struct Zram;
 
 static ZRAM: LayerDefinition = LayerDefinition {
-    name: "zram",
-    doc: "A device in compressed memory, in the place of the stack's device, which stays unused. Its content ends with the trial. Also on the host, at most half of the memory.",
-    least_devices: 1,
-    most_devices: 1,
-    usual_devices: 1,
-    fast: Fast::No,
-    fields: &[
-        field!("algorithm": Choice(&["lzo-rle", "lz4", "zstd"]), default "\"lzo-rle\"",
-            "Compression."),
-        field!("size": size(Bytes::mib(1), Bytes(1 << 44)),
-            "Size of the device, before compression. Without it that of the stack's device."),
-    ],
     programs: &[],
-    kernel_config: "CONFIG_ZRAM",
-    module: "zram",
-    lab_kernels: LabKernels::Layers,
     is_volatile: true,
+    ..LayerDefinition::new(
+        "zram",
+        "A device in compressed memory, in the place of the stack's device, which stays unused. Its content ends with the trial. Also on the host, at most half of the memory.",
+        (1, 1, 1),
+        &[
+            field!("algorithm": Choice(&["lzo-rle", "lz4", "zstd"]), default "\"lzo-rle\"",
+                "Compression."),
+            field!("size": size(Bytes::mib(1), Bytes(1 << 44)),
+                "Size of the device, before compression. Without it that of the stack's device."),
+        ],
+        ("CONFIG_ZRAM", "zram", LabKernels::Layers),
+    )
 };
 
 impl Zram {

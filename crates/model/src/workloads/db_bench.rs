@@ -55,9 +55,8 @@ pub const DB_BENCH: WorkloadKind = WorkloadKind {
 };
 
 fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
-    let number = |field, default| values.integer(field).unwrap_or(default);
-    let time = values.duration("time").unwrap_or(Nanos::seconds(10));
-    let warm_up = values.duration("warm_up").unwrap_or(Nanos::seconds(2));
+    let time = values.duration("time").unwrap_or_default();
+    let warm_up = values.duration("warm_up").unwrap_or_default();
     if !warm_up.0.is_multiple_of(1_000_000_000) {
         let problem = format!("warm_up = {warm_up} is not a whole number of seconds");
         let remedy = "db_bench counts in seconds: write for example \"2s\"";
@@ -70,9 +69,9 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
     Ok(WorkloadParams::DbBench(DbBenchParams {
         step: values.text("step").unwrap_or("db_bench").to_owned(),
         benchmark: values.text("benchmark").unwrap_or("overwrite").to_owned(),
-        keys: number("keys", 200_000),
-        value_size: values.size("value_size").unwrap_or(Bytes(400)),
-        threads: number("threads", 1),
+        keys: values.count("keys"),
+        value_size: values.bytes("value_size"),
+        threads: values.count("threads"),
         time,
         warm_up,
         sync: values.text("sync") != Some("off"),

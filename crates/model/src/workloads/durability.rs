@@ -23,22 +23,15 @@ pub enum SyncMethod {
 }
 
 impl SyncMethod {
-    /// Every method, as labs name them.
-    const WORDS: [(&'static str, Self); 4] = [
-        ("fsync", Self::Fsync),
-        ("fdatasync", Self::Fdatasync),
-        ("O_DSYNC", Self::ODsync),
-        ("RWF_DSYNC", Self::RwfDsync),
-    ];
-
-    fn from_word(word: &str) -> Option<Self> {
-        Self::WORDS.iter().find(|(name, _)| *name == word).map(|(_, method)| *method)
-    }
-
     /// The name that labs use.
     #[must_use]
     pub fn word(self) -> &'static str {
-        Self::WORDS.iter().find(|(_, method)| *method == self).map_or("", |(name, _)| name)
+        match self {
+            Self::Fsync => "fsync",
+            Self::Fdatasync => "fdatasync",
+            Self::ODsync => "O_DSYNC",
+            Self::RwfDsync => "RWF_DSYNC",
+        }
     }
 
     /// Returns true if a separate call follows the write; otherwise the write itself is durable.
@@ -102,15 +95,10 @@ pub(super) const MOST_WRITES_PER_SYNC: u64 = 1_000_000;
 
 /// Reads the fields of this module into `params`, which has the values of all others.
 pub(super) fn apply(params: &mut IoParams, values: &Values) -> Result<(), FieldConflict> {
-    let preallocate = match values.text("preallocate") {
-        Some("keep-size") => Preallocation::KeepSize,
-        Some("size") => Preallocation::Size,
-        _ => Preallocation::None,
-    };
     params.durability = Durability {
         append: values.bool("append"),
-        preallocate,
-        sync: values.text("sync").and_then(SyncMethod::from_word),
+        preallocate: values.choice("preallocate").unwrap_or_default(),
+        sync: values.choice("sync"),
         group_commit: values.bool("group_commit"),
     };
     check_sync(params)?;

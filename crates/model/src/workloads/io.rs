@@ -43,12 +43,6 @@ pub enum FileContent {
 }
 
 impl FileContent {
-    /// Reads the word that labs use; anything but `stamped` is random data.
-    #[must_use]
-    pub fn from_word(word: Option<&str>) -> Self {
-        if word == Some("stamped") { Self::Stamped } else { Self::Random }
-    }
-
     fn is_random(&self) -> bool {
         *self == Self::Random
     }
@@ -132,9 +126,6 @@ pub struct IoParams {
     pub file_size: Option<Bytes>,
     /// A sync after every so many writes of a thread; 0 is never.
     pub fsync_every: u32,
-    /// Rule by which the step must be steady: [`SNIA`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub steady: Option<String>,
     /// Content of the file before it is measured.
     #[serde(default, skip_serializing_if = "FileContent::is_random")]
     pub content: FileContent,
@@ -151,9 +142,6 @@ pub struct IoParams {
     #[serde(default, skip_serializing_if = "Durability::is_default")]
     pub durability: Durability,
 }
-
-/// The window rule of SNIA's performance test specification, as labs name it.
-pub const SNIA: &str = "snia";
 
 macro_rules! io_fields {
     ($size:literal, $cache:literal, $file:literal $(, $more:expr)*) => {
@@ -182,8 +170,6 @@ macro_rules! io_fields {
                 "Operations per second over all threads. Latency then counts from the time an operation was due (open loop)."),
             field!("file_size": size(Bytes::kib(4), Bytes(1 << 50)), default $file,
                 "Size of the file that is used, written in full before the step; on a raw device how much of it is used."),
-            field!("steady": Choice(&[SNIA]),
-                "Rule by which the device must be steady: `snia` (over the five fifths of the step its rate has a range of at most 20 % and a slope of at most 10 % of its mean). A trial that is not is marked and not ranked."),
             SYNC_FIELD,
             field!("fsync_every": integer(0, MOST_WRITES_PER_SYNC), default "0",
                 "Syncs after this number of writes of a thread; 0: never, or after every write if `sync` is given. The latency of each write lasts until then."),
@@ -253,10 +239,7 @@ pub(super) fn base(kind: &str, values: &Values) -> IoParams {
         threads: narrow(values, "threads", 1),
         curve: Vec::new(),
         depth: narrow(values, "depth", 1),
-        engine: match values.text("engine") {
-            Some("io_uring") => EngineKind::IoUring,
-            _ => EngineKind::Psync,
-        },
+        engine: values.choice("engine").unwrap_or(EngineKind::Psync),
         pattern: Pattern::Random,
         read_percent: match values.integer("mix") {
             Some(percent) => u8::try_from(percent.min(100)).unwrap_or(100),
@@ -267,8 +250,7 @@ pub(super) fn base(kind: &str, values: &Values) -> IoParams {
         rate: values.integer("rate"),
         file_size: values.size("file_size"),
         fsync_every: narrow(values, "fsync_every", 0),
-        steady: values.text("steady").map(str::to_owned),
-        content: FileContent::from_word(values.text("content")),
+        content: values.choice("content").unwrap_or_default(),
         compressible: percent(values, "compressible"),
         repeated: percent(values, "repeated"),
         verify: percent(values, "verify"),
@@ -389,7 +371,6 @@ impl IoParams {
             read_percent: 0,
             rate: None,
             fsync_every: 0,
-            steady: None,
             verify: 0,
             durability: Durability::default(),
             ..self.clone()

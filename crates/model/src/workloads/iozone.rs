@@ -1,4 +1,4 @@
-//! `iozone`: its thirteen tests, in throughput mode and over a grid of record and file sizes.
+//! `iozone`: its first three tests, in throughput mode and over a grid of record and file sizes.
 
 use super::io::{COMPRESSIBLE_FIELD, REPEATED_FIELD, is_zero, percent};
 use super::{CacheState, FieldConflict, StepOutline, WorkloadKind, WorkloadParams, conflict};
@@ -25,9 +25,9 @@ pub struct IozoneParams {
     pub flush: bool,
     /// True if the first thread that finishes ends the test for all (no `-x`).
     pub stonewall: bool,
-    /// Percentage of reads in the mixed test.
+    /// Of earlier versions: percentage of reads in test 8; always 50.
     pub mix: u8,
-    /// Records from one strided read to the next (`-j`).
+    /// Of earlier versions: records from one strided read to the next; always 17.
     pub stride: u64,
     /// Percentage of what is written that is zeros.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -44,49 +44,19 @@ pub struct IozonePass {
     pub test: u32,
     /// Name of the step; in automatic mode sizes follow.
     pub name: &'static str,
-    /// True if it writes.
+    /// True if it writes, false if it reads.
     pub writes: bool,
-    /// True if it reads.
-    pub reads: bool,
 }
 
-macro_rules! passes {
-    ($($test:literal $name:literal $access:ident)*) => {
-        /// Every pass of every test in the order of iozone.
-        pub const IOZONE_PASSES: &[IozonePass] = &[$(IozonePass {
-            test: $test, name: $name, writes: $access.0, reads: $access.1,
-        }),*];
-    };
-}
-
-const READ: (bool, bool) = (false, true);
-const WRITE: (bool, bool) = (true, false);
-const BOTH: (bool, bool) = (true, true);
-
-passes! {
-    0 "write" WRITE
-    0 "rewrite" WRITE
-    1 "read" READ
-    1 "reread" READ
-    2 "random-read" READ
-    2 "random-write" WRITE
-    3 "backward-read" READ
-    4 "record-rewrite" WRITE
-    5 "stride-read" READ
-    6 "fwrite" WRITE
-    6 "frewrite" WRITE
-    7 "fread" READ
-    7 "freread" READ
-    8 "mixed" BOTH
-    9 "pwrite" WRITE
-    9 "repwrite" WRITE
-    10 "pread" READ
-    10 "repread" READ
-    11 "pwritev" WRITE
-    11 "repwritev" WRITE
-    12 "preadv" READ
-    12 "repreadv" READ
-}
+/// Every pass of every test in the order of iozone.
+pub const IOZONE_PASSES: &[IozonePass] = &[
+    IozonePass { test: 0, name: "write", writes: true },
+    IozonePass { test: 0, name: "rewrite", writes: true },
+    IozonePass { test: 1, name: "read", writes: false },
+    IozonePass { test: 1, name: "reread", writes: false },
+    IozonePass { test: 2, name: "random-read", writes: false },
+    IozonePass { test: 2, name: "random-write", writes: true },
+];
 
 /// Largest file of automatic mode, as iozone has it.
 const AUTO_FILES: (u32, u32) = (16, 29);
@@ -96,10 +66,10 @@ const AUTO_RECORDS: (u32, u32) = (12, 24);
 /// iozone's tests.
 pub const IOZONE: WorkloadKind = WorkloadKind {
     name: "iozone",
-    doc: "The tests of iozone 3. Throughput mode: threads with a file each. Automatic mode: every record size in every file size.",
+    doc: "The first three tests of iozone 3. Throughput mode: threads with a file each. Automatic mode: every record size in every file size.",
     fields: &[
-        field!("tests": IntegerList { min: 0, max: 12 }, default "[0, 1, 2]",
-            "Which tests, as `-i`: 0 write and rewrite (always needed), 1 read and reread, 2 random read and write, 3 backward read, 4 record rewrite, 5 strided read, 6 fwrite, 7 fread, 8 mixed, 9 pwrite, 10 pread, 11 pwritev, 12 preadv."),
+        field!("tests": IntegerList { min: 0, max: 2 }, default "[0, 1, 2]",
+            "Which tests, as `-i`: 0 write and rewrite (always needed), 1 read and reread, 2 random read and write."),
         field!("threads": integer(1, 1024), default "1",
             "Threads, as `-t`, each with a file of its own."),
         field!("size": SizeList { min: Bytes(512), max: Bytes(1 << 50) },
@@ -113,9 +83,6 @@ pub const IOZONE: WorkloadKind = WorkloadKind {
         field!("flush": Bool, default "false", "Time the fsync after writing too, as `-e`."),
         field!("stonewall": Bool, default "true",
             "Throughput counts until the first thread has finished, as iozone does without `-x`."),
-        field!("mix": integer(0, 100), default "50", "Percentage of reads in test 8."),
-        field!("stride": integer(2, 1_000_000), default "17",
-            "Records from one strided read to the next, as `-j`."),
         COMPRESSIBLE_FIELD,
         REPEATED_FIELD,
     ],
@@ -166,21 +133,14 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
         cache: CacheState::of(values),
         flush: values.bool("flush"),
         stonewall: values.bool("stonewall"),
-        mix: percent(values, "mix"),
-        stride: values.count("stride"),
+        mix: 50,
+        stride: 17,
         compressible: percent(values, "compressible"),
         repeated: percent(values, "repeated"),
     };
     if params.cells(!values.sizes("record").is_empty()).is_empty() {
         let problem = "every record is larger than every file";
         return conflict("record", problem, "make size at least as large as record");
-    }
-    if params.tests.contains(&5)
-        && params.cells(true).iter().any(|(file, record)| file.0 / record.0 < params.stride)
-        && !auto
-    {
-        let problem = format!("a file of fewer than {} records has no stride", params.stride);
-        return conflict("stride", problem, "make size larger, or record or stride smaller");
     }
     Ok(WorkloadParams::Iozone(params))
 }
@@ -215,9 +175,6 @@ impl IozoneParams {
         let mut all = Vec::new();
         for (file, record) in self.cells(self.chosen_records()) {
             for pass in IOZONE_PASSES.iter().filter(|pass| self.tests.contains(&pass.test)) {
-                if pass.test == 5 && file.0 / record.0 < self.stride {
-                    continue;
-                }
                 all.push((self.outline(pass, file, record), *pass, file, record));
             }
         }
@@ -239,12 +196,7 @@ impl IozoneParams {
             "ops", "app_bytes", "mb_per_s", "latency_mean", "latency_p99", "latency_max",
             "thread_mb_per_s_min", "thread_mb_per_s_max", "imbalance",
         ];
-        if pass.reads {
-            metrics.push("read_per_byte");
-        }
-        if pass.writes {
-            metrics.push("mb_per_s_durable");
-        }
+        metrics.push(if pass.writes { "mb_per_s_durable" } else { "read_per_byte" });
         let all = file.0.checked_mul(self.threads.into()).map(Bytes);
         StepOutline {
             writes: pass.writes,

@@ -23,7 +23,7 @@ pub struct MailParams {
     pub median_size: Bytes,
     /// Standard deviation of the natural logarithm of the file size.
     pub spread: f64,
-    /// The user's own archive instead of the seeded tree.
+    /// Of earlier versions: an archive of the user; always `None`.
     pub tar: Option<PathBuf>,
     /// Steps that run after `unpack`.
     pub steps: Vec<String>,
@@ -64,7 +64,7 @@ pub const LARGEST_FILE: Bytes = Bytes::mib(16);
 /// A mail store.
 pub const MAIL: WorkloadKind = WorkloadKind {
     name: "mail",
-    doc: "Unpacks a tree of many small files, reads it in archive and in directory order, and removes it. The tree is seeded (lognormal sizes) or from a tar file.",
+    doc: "Unpacks a tree of many small files, reads it in archive and in directory order, and removes it. The tree is seeded, with lognormal sizes.",
     fields: &[
         field!("scale": number(0.000_01, 100.0),
             "The seeded tree is a mail archive of 1,075,962 files, 20 GB and 100,500 files in its largest directory, times this, instead of `files`, `directories`, `largest`, `median_size` and `spread`. Sizes are lognormal with a median of 4 KiB and a mean of 18,859 bytes."),
@@ -77,8 +77,6 @@ pub const MAIL: WorkloadKind = WorkloadKind {
             "Median file size of the seeded tree."),
         field!("spread": number(0.0, 4.0), default "1.2",
             "Standard deviation of the natural logarithm of the file size; 0 makes all files equal. Sizes are cut at 16 MiB."),
-        field!("tar": Text,
-            "Path of a tar file (not compressed) to unpack instead of the seeded tree."),
         field!("steps": TextList, default "[\"read_archive\", \"read_directory\", \"remove\"]",
             "Which of `read_archive`, `read_directory` and `remove` run after `unpack`."),
         field!("cache": Choice(&["cold", "warm"]), default "\"cold\"",
@@ -91,7 +89,7 @@ pub const MAIL: WorkloadKind = WorkloadKind {
             ..REPEATED_FIELD
         },
         Field {
-            doc: "Percentage of the files that a step `unpack-verify` reads after `unpack`, remounted and with dropped caches, and compares. A trial with a wrong byte or a missing file is not ranked (`wrong-data`). Needs the seeded tree.",
+            doc: "Percentage of the files that a step `unpack-verify` reads after `unpack`, remounted and with dropped caches, and compares. A trial with a wrong byte or a missing file is not ranked (`wrong-data`).",
             ..VERIFY_FIELD
         },
     ],
@@ -127,7 +125,7 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
     }
     let verify = percent(values, "verify");
     let cache = CacheState::of(values);
-    check_verify(verify, cache, values)?;
+    check_verify(verify, cache)?;
     Ok(WorkloadParams::Mail(MailParams {
         files,
         directories: directories.min(files),
@@ -135,7 +133,7 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
         median_size,
         spread,
         pipe: values.text("counter") == Some("pipe"),
-        tar: values.text("tar").map(PathBuf::from),
+        tar: None,
         steps,
         compressible: percent(values, "compressible"),
         repeated: percent(values, "repeated"),
@@ -144,11 +142,7 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
     }))
 }
 
-fn check_verify(verify: u8, cache: CacheState, values: &Values) -> Result<(), FieldConflict> {
-    if verify > 0 && values.text("tar").is_some() {
-        let problem = "verify with tar: only data of the seeded tree can be generated again";
-        return conflict("verify", problem, "leave tar or verify out");
-    }
+fn check_verify(verify: u8, cache: CacheState) -> Result<(), FieldConflict> {
     if verify > 0 && cache == CacheState::Warm {
         let remedy = "leave cache out, which is \"cold\", or leave verify out";
         return conflict("verify", "verify remounts, and cache is \"warm\"", remedy);
@@ -168,7 +162,7 @@ impl MailParams {
     /// `unpack` with its check, and the chosen steps.
     #[must_use]
     pub fn steps(&self) -> Vec<StepOutline> {
-        let bytes = if self.tar.is_some() { None } else { Some(self.predicted_bytes()) };
+        let bytes = Some(self.predicted_bytes());
         let outline = |name: &str, writes: bool, cache: CacheState, metrics: &[&str]| StepOutline {
             writes,
             cache,

@@ -101,11 +101,7 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
         spread: values.decimal("spread"),
         threads: u32::try_from(threads).unwrap_or(u32::MAX),
         reads: values.count("reads"),
-        sync: match values.text("sync") {
-            Some("directory") => DeliverySync::Directory,
-            Some("none") => DeliverySync::None,
-            _ => DeliverySync::File,
-        },
+        sync: values.choice("sync").unwrap_or(DeliverySync::File),
         cache: CacheState::of(values),
         count,
         time: values.duration("time").or(unbound),

@@ -68,10 +68,9 @@ const PROGRAMS: &[Program] = &[
 const SECOND_NS: u64 = 1_000_000_000;
 
 fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
-    let number = |field, default| values.integer(field).unwrap_or(default);
-    let word = |field, default: &str| values.text(field).unwrap_or(default).to_owned();
-    let seconds = |field: &'static str, default| {
-        let time = values.duration(field).unwrap_or(Nanos::seconds(default));
+    let word = |field| values.text(field).unwrap_or_default().to_owned();
+    let seconds = |field: &'static str| {
+        let time = values.duration(field).unwrap_or_default();
         if !time.0.is_multiple_of(SECOND_NS) {
             let problem = format!("{field} = {time} is not a whole number of seconds");
             let remedy = "pgbench counts in seconds: write for example \"20s\"";
@@ -80,21 +79,21 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
         Ok(time)
     };
     let on = |field| values.text(field) != Some("off");
-    let time = seconds("time", 20)?;
+    let time = seconds("time")?;
     if time.0 == 0 {
         return conflict("time", "time = 0s measures nothing", "write at least \"1s\"");
     }
     Ok(WorkloadParams::Pgbench(PgbenchParams {
-        step: word("step", "pgbench"),
-        scale: number("scale", 10),
-        clients: number("clients", 4),
-        script: word("script", "tpcb-like"),
+        step: word("step"),
+        scale: values.count("scale"),
+        clients: values.count("clients"),
+        script: word("script"),
         time,
-        warm_up: seconds("warm_up", 5)?,
+        warm_up: seconds("warm_up")?,
         synchronous_commit: on("synchronous_commit"),
-        wal_sync_method: word("wal_sync_method", "fdatasync"),
+        wal_sync_method: word("wal_sync_method"),
         full_page_writes: on("full_page_writes"),
-        shared_buffers: values.size("shared_buffers").unwrap_or(Bytes::mib(128)),
+        shared_buffers: values.bytes("shared_buffers"),
     }))
 }
 

@@ -79,17 +79,12 @@ pub const REPLAY: WorkloadKind = WorkloadKind {
 };
 
 fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
-    let speed = match values.text("speed") {
-        Some("asap") => ReplaySpeed::Asap,
-        Some("open") => ReplaySpeed::Open,
-        _ => ReplaySpeed::Recorded,
-    };
     Ok(WorkloadParams::Replay(ReplayParams {
         step: values.text("step").unwrap_or("replay").to_owned(),
         trace: values.text("trace").map(PathBuf::from).unwrap_or_default(),
         only: values.text("only").map(str::to_owned),
         sync_every: values.count32("sync_every"),
-        speed,
+        speed: values.choice("speed").unwrap_or(ReplaySpeed::Recorded),
         scale: values.number("scale").unwrap_or(1.0),
         zeros: values.text("content") == Some("zeros"),
         cache: CacheState::of(values),

@@ -62,11 +62,6 @@ fn numbered(word: &str) -> Option<u32> {
 }
 
 fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
-    let speed = match values.text("speed") {
-        Some("asap") => ReplaySpeed::Asap,
-        Some("recorded") => ReplaySpeed::Recorded,
-        _ => ReplaySpeed::Open,
-    };
     let device = match values.text("device") {
         None => None,
         Some(word) => Some(numbered(word).ok_or_else(|| FieldConflict {
@@ -79,7 +74,7 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
         step: values.text("step").unwrap_or("requests").to_owned(),
         trace: values.text("trace").map(PathBuf::from).unwrap_or_default(),
         device,
-        speed,
+        speed: values.choice("speed").unwrap_or(ReplaySpeed::Open),
         scale: values.number("scale").unwrap_or(1.0),
         stretch: values.bool("stretch"),
         unfilled: values.bool("unfilled"),

@@ -114,19 +114,13 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
     }
     Ok(WorkloadParams::Rrd(RrdParams {
         files,
-        order: match values.text("order") {
-            Some("shuffled") => RrdOrder::Shuffled,
-            _ => RrdOrder::Polled,
-        },
+        order: values.choice("order").unwrap_or_default(),
         between: values.size("between").unwrap_or(Bytes(0)),
         sources: values.count("sources"),
         polls: values.count("polls"),
         interval: values.duration("interval").unwrap_or(Nanos(0)),
         processes: u32::try_from(processes).unwrap_or(1),
-        access: match values.text("access") {
-            Some("pread") => RrdAccess::Pread,
-            _ => RrdAccess::Mmap,
-        },
+        access: values.choice("access").unwrap_or(RrdAccess::Mmap),
         tenant_every: match values.bool("alone") {
             true => Nanos(0),
             false => values.duration("tenant_every").unwrap_or(Nanos(10_000_000)),

@@ -53,7 +53,7 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
         let problem = format!("file_size is smaller than one access of {size}");
         return conflict("file_size", problem, "make file_size at least as large as size");
     }
-    let caches = match values.text("cache").and_then(CacheState::from_word) {
+    let caches = match values.choice("cache") {
         Some(cache) => vec![cache],
         None => vec![CacheState::Direct, CacheState::Cold],
     };

@@ -58,18 +58,17 @@ pub const SQLITE: WorkloadKind = WorkloadKind {
 };
 
 fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
-    let number = |field, default| values.integer(field).unwrap_or(default);
-    let word = |field, default: &str| values.text(field).unwrap_or(default).to_owned();
+    let word = |field| values.text(field).unwrap_or_default().to_owned();
     let count = values.integer("count");
     let unbound = count.is_none().then_some(Nanos::seconds(5));
     Ok(WorkloadParams::Sqlite(SqliteParams {
-        step: word("step", "sqlite"),
-        journal_mode: word("journal_mode", "delete"),
-        synchronous: word("synchronous", "full"),
-        rows: number("rows", 10_000),
-        rows_per_transaction: number("rows_per_transaction", 1),
-        row_bytes: number("row_bytes", 200),
-        warm_up: number("warm_up", 20),
+        step: word("step"),
+        journal_mode: word("journal_mode"),
+        synchronous: word("synchronous"),
+        rows: values.count("rows"),
+        rows_per_transaction: values.count("rows_per_transaction"),
+        row_bytes: values.count("row_bytes"),
+        warm_up: values.count("warm_up"),
         count,
         time: values.duration("time").or(unbound),
     }))

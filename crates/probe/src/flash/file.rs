@@ -37,18 +37,17 @@ pub fn flash_file(label: Label, findings: &FlashFindings, accuracy: Option<&Accu
     let mut text = head(label, kind, "wrote", "", accuracy);
     presented(&mut text, &findings.geometry);
     limits(&mut text, &findings.geometry);
-    let mut draft = Draft::default();
+    let mut draft = Draft::new(kind, source);
     bus(&mut text, &findings.kind, sector_ns);
     match &findings.kind {
-        FlashKind::Card(card) => of_card(&mut draft, card, source),
-        FlashKind::Solid(solid) => of_solid(&mut draft, solid, source),
+        FlashKind::Card(card) => of_card(&mut draft, card),
+        FlashKind::Solid(solid) => of_solid(&mut draft, solid),
     }
     let _ = writeln!(text, "[{kind}]\n{}", draft.values);
     published(&mut text, findings, accuracy, source);
     text.push_str(&accuracy.map(Accuracy::tables).unwrap_or_default());
-    let of_bus =
-        quoted(&format!("{source}: from requests of two lengths; commands from the rate at depth"));
-    text + &draft.tail(source, &format!("\"bus\" = {of_bus}\n"))
+    let of_bus = draft.by("from requests of two lengths; commands from the rate at depth");
+    text + &draft.tail(&format!("\"bus\" = {}\n", quoted(&of_bus)))
 }
 
 fn bus(text: &mut String, kind: &FlashKind, sector_ns: Interval) {
@@ -78,111 +77,74 @@ fn commands_us(solid: &Solid) -> (f64, f64) {
     (read.max(0.0), write.max(0.0))
 }
 
-fn of_card(draft: &mut Draft, card: &Card, source: &str) {
-    const T: &str = "flash";
-    let kib = |found: Interval| {
-        format!("{source}: {:.0} to {:.0} KiB", found.low / 1024.0, found.high / 1024.0)
-    };
-    draft.put(
-        T,
-        "page_bytes",
-        card.page_bytes.value,
-        &format!("{}, by reads of one page", kib(card.page_bytes)),
-    );
-    draft.range("flash.page_bytes", card.page_bytes.low, card.page_bytes.high);
-    let unit_kib = card.unit_bytes.value / 1024.0;
-    draft.put(T, "unit_kib", unit_kib, &format!("{}, by writes in a row", kib(card.unit_bytes)));
-    draft.range("flash.unit_kib", card.unit_bytes.low / 1024.0, card.unit_bytes.high / 1024.0);
+fn of_card(draft: &mut Draft<'_>, card: &Card) {
+    let kib =
+        |found: Interval| format!("{:.0} to {:.0} KiB", found.low / 1024.0, found.high / 1024.0);
+    let page = card.page_bytes;
+    draft.found("page_bytes", page.value, &format!("{}, by reads of one page", kib(page)));
+    draft.range("page_bytes", page.low, page.high);
+    let unit = card.unit_bytes;
+    let how = format!("{}, by writes in a row", kib(unit));
+    draft.found("unit_kib", unit.value / 1024.0, &how);
+    draft.range("unit_kib", unit.low / 1024.0, unit.high / 1024.0);
     let [low, high] = card.planes;
-    draft.put(
-        T,
-        "planes",
-        low,
-        &format!("{source}: {low} to {high}, by writes of a growing number of pages"),
-    );
-    draft.range("flash.planes", low.into(), high.into());
+    let how = format!("{low} to {high}, by writes of a growing number of pages");
+    draft.found("planes", low, &how);
+    draft.range("planes", low.into(), high.into());
     let [low, high] = card.open_units;
-    draft.put(
-        T,
-        "open_units",
-        low,
-        &format!("{source}: writes to units in turn, {low} without closing one"),
-    );
-    draft.range("flash.open_units", low.into(), high.min(1024).into());
+    let how = format!("writes to units in turn, {low} without closing one");
+    draft.found("open_units", low, &how);
+    draft.range("open_units", low.into(), high.min(1024).into());
     if let Some(first) = card.linear_from_unit {
-        let how = format!("{source}: writes to the middle of a unit copy what is before it");
-        draft.put(T, "linear_from_unit", first, &how);
+        let how = "writes to the middle of a unit copy what is before it";
+        draft.found("linear_from_unit", first, how);
     }
-    draft.put(T, "spare_blocks", 20, "assumed");
-    draft.put(T, "wear_leveling", "\"dynamic\"", "assumed");
-    draft.put(T, "prefilled", true, "the probe wrote it");
-    draft.time(
-        T,
-        "read_page_us",
-        card.read_page_ns,
-        source,
-        "by reads of the same and of another page",
-    );
-    draft.time(T, "program_page_us", card.program_page_ns, source, "by writes of one page more");
+    draft.put("spare_blocks", 20, "assumed");
+    draft.put("wear_leveling", "\"dynamic\"", "assumed");
+    draft.put("prefilled", true, "the probe wrote it");
+    draft.time("read_page_us", card.read_page_ns, "by reads of the same and of another page");
+    draft.time("program_page_us", card.program_page_ns, "by writes of one page more");
     match card.copy_page_ns {
-        Some(found) => draft.time(T, "copy_page_us", found, source, "by writes that close a unit"),
+        Some(found) => draft.time("copy_page_us", found, "by writes that close a unit"),
         None => {
             let assumed = card.read_page_ns.value + card.program_page_ns.value;
-            draft.put(T, "copy_page_us", assumed / 1e3, "assumed: a read and a program");
+            draft.put("copy_page_us", assumed / 1e3, "assumed: a read and a program");
         }
     }
-    draft.time(T, "erase_us", card.erase_ns, source, "by the first write to each unit");
-    draft.time(T, "read_command_us", card.read_command_ns, source, "with the bus");
-    draft.time(T, "write_command_us", card.write_command_ns, source, "with the bus");
-    draft.time(T, "unit_change_us", card.unit_change_ns, source, "by reads in two units in turn");
+    draft.time("erase_us", card.erase_ns, "by the first write to each unit");
+    draft.time("read_command_us", card.read_command_ns, "with the bus");
+    draft.time("write_command_us", card.write_command_ns, "with the bus");
+    draft.time("unit_change_us", card.unit_change_ns, "by reads in two units in turn");
 }
 
-fn of_solid(draft: &mut Draft, solid: &Solid, source: &str) {
-    const T: &str = "ssd";
-    let stripe_kib = shape(draft, solid, source);
+fn of_solid(draft: &mut Draft<'_>, solid: &Solid) {
+    let stripe_kib = shape(draft, solid);
     let [dies, most] = dies(solid);
     // Blocks and spare cells have to do for every number of dies in the range.
     let most = if solid.dies.is_some() { dies } else { most };
     let row_kib = stripe_kib * f64::from(if solid.erases.is_some() { dies } else { most });
-    let pages = pages_per_block(draft, solid, source, row_kib);
-    over_provisioning(draft, solid, source, f64::from(pages) * stripe_kib * f64::from(most));
-    draft.put(T, "unit_kib", 4, "assumed: the usual mapping unit");
-    draft.put(T, "reserve_blocks", RESERVE, "assumed: the least the model works with");
+    let pages = pages_per_block(draft, solid, row_kib);
+    over_provisioning(draft, solid, f64::from(pages) * stripe_kib * f64::from(most));
+    draft.put("unit_kib", 4, "assumed: the usual mapping unit");
+    draft.put("reserve_blocks", RESERVE, "assumed: the least the model works with");
     let cells = super::minus(solid.read_ns, solid.buffered_ns);
-    let channel = super::scaled(solid.channel_sector_ns, 8.0);
-    draft.time(
-        T,
-        "read_page_us",
-        super::minus(cells, channel),
-        source,
-        "by reads of cells and of the buffer",
-    );
-    program(draft, solid, source, stripe_kib * f64::from(dies));
-    let rate = if solid.channel_sector_ns.value > 0.0 {
-        512e3 / solid.channel_sector_ns.value
-    } else {
-        1e5
-    };
-    draft.put(
-        T,
-        "channel_mb_per_s",
-        format!("{rate:.1}"),
-        &format!("{source}: by a second block of a page"),
-    );
-    commands(draft, solid, source);
-    buffer(draft, solid, source, stripe_kib);
+    let page = super::minus(cells, super::scaled(solid.channel_sector_ns, 8.0));
+    draft.time("read_page_us", page, "by reads of cells and of the buffer");
+    program(draft, solid, stripe_kib * f64::from(dies));
+    let sector_ns = solid.channel_sector_ns.value;
+    let rate = if sector_ns > 0.0 { 512e3 / sector_ns } else { 1e5 };
+    draft.found("channel_mb_per_s", format!("{rate:.1}"), "by a second block of a page");
+    commands(draft, solid);
+    buffer(draft, solid, stripe_kib);
     // Times alone would take a slow controller for capacitors, and its file would send no flushes.
     let how = if solid.is_volatile { "sends flushes" } else { "sends no flushes" };
-    let how = format!("{source}: the kernel {how}");
-    draft.put(T, "power_loss_protection", !solid.is_volatile, &how);
-    let how = format!("{source}: by flushes after a write and without one");
-    draft.put(T, "flush_waits", !solid.flushes_at_once(), &how);
-    draft.put(T, "drain_delay_us", 10_000, "assumed");
-    draft.range("ssd.drain_delay_us", 1000.0, 100_000.0);
-    draft.put(T, "suspend_us", 100, "assumed");
-    draft.range("ssd.suspend_us", 20.0, 1000.0);
+    draft.found("power_loss_protection", !solid.is_volatile, &format!("the kernel {how}"));
+    let how = "by flushes after a write and without one";
+    draft.found("flush_waits", !solid.flushes_at_once(), how);
+    draft.assume("drain_delay_us", 10_000, [1000.0, 100_000.0]);
+    draft.assume("suspend_us", 100, [20.0, 1000.0]);
     if let Some(found) = &solid.faster {
-        faster(draft, solid, found, source);
+        faster(draft, solid, found);
     }
 }
 
@@ -198,158 +160,146 @@ fn dies(solid: &Solid) -> [u32; 2] {
 }
 
 /// Times of the controller.
-fn commands(draft: &mut Draft, solid: &Solid, source: &str) {
+fn commands(draft: &mut Draft<'_>, solid: &Solid) {
     const HOW: &str = "without bus and command";
     let (read_us, write_us) = commands_us(solid);
     let bus_ns = solid.sector_ns.value * 8.0;
     let rest = |found: Interval, us: f64| super::minus(found, Interval::exact(bus_ns + us * 1e3));
-    let [read, write] = [rest(solid.buffered_ns, read_us), rest(solid.write_ns, write_us)];
-    draft.time("ssd", "read_command_us", read, source, HOW);
-    draft.time("ssd", "write_command_us", write, source, HOW);
-    draft.time("ssd", "flush_us", flush(solid, read_us), source, "for a flush of nothing");
+    draft.time("read_command_us", rest(solid.buffered_ns, read_us), HOW);
+    draft.time("write_command_us", rest(solid.write_ns, write_us), HOW);
+    let flush = super::minus(solid.flush_ns, Interval::exact(read_us * 1e3));
+    draft.time("flush_us", flush, "for a flush of nothing");
 }
 
-fn buffer(draft: &mut Draft, solid: &Solid, source: &str, stripe_kib: f64) {
+fn buffer(draft: &mut Draft<'_>, solid: &Solid, stripe_kib: f64) {
     let Some(found) = solid.buffer_bytes else {
         let kib = (stripe_kib as u32).max(32_768);
-        draft.put("ssd", "buffer_kib", kib, "assumed: the usual buffer");
-        draft.range("ssd.buffer_kib", stripe_kib.max(1024.0), 262_144.0);
+        draft.put("buffer_kib", kib, "assumed: the usual buffer");
+        draft.range("buffer_kib", stripe_kib.max(1024.0), 262_144.0);
         return;
     };
     let Interval { value, low, high } = super::scaled(found, 1.0 / 1024.0);
-    let how = format!("{source}: {low:.0} to {high:.0} KiB, by writes in a row that fill it");
-    draft.put("ssd", "buffer_kib", value.max(stripe_kib).round(), &how);
-    draft.range("ssd.buffer_kib", low.max(stripe_kib).floor(), high.ceil());
+    let how = format!("{low:.0} to {high:.0} KiB, by writes in a row that fill it");
+    draft.found("buffer_kib", value.max(stripe_kib).round(), &how);
+    draft.range("buffer_kib", low.max(stripe_kib).floor(), high.ceil());
 }
 
 /// The cache of faster cells, a table of its own behind all other values.
-fn faster(draft: &mut Draft, solid: &Solid, found: &Faster, source: &str) {
-    const T: &str = "ssd.slc";
-    let _ = writeln!(draft.values, "\n[{T}]");
+fn faster(draft: &mut Draft<'_>, solid: &Solid, found: &Faster) {
+    draft.begin("ssd.slc");
     let Interval { value, low, high } = super::scaled(found.bytes, 1.0 / f64::from(1 << 20));
-    let how = format!(
-        "{source}: {low:.0} to {high:.0} MiB, by the rate of writes in a row and by flushes"
-    );
-    draft.put(T, "mib", value.round().max(1.0), &how);
-    draft.range("ssd.slc.mib", low.floor().max(1.0), high.ceil());
+    let how = format!("{low:.0} to {high:.0} MiB, by the rate of writes in a row and by flushes");
+    draft.found("mib", value.round().max(1.0), &how);
+    draft.range("mib", low.floor().max(1.0), high.ceil());
     let before = super::minus(found.synced_before_ns, solid.flush_ns);
     let before = super::minus(before, solid.stripe_over_channel_ns());
-    draft.time(T, "program_us", before, source, "by flushes after a write");
-    draft.put(T, "idle_ms", 500, "assumed");
-    draft.range("ssd.slc.idle_ms", 50.0, 5000.0);
+    draft.time("program_us", before, "by flushes after a write");
+    draft.assume("idle_ms", 500, [50.0, 5000.0]);
     let (fold, how) = match found.refill_mb_per_s {
-        Some(fold) => (fold, format!("{source}: by what a pause of 20 s empties")),
+        Some(fold) => (fold, draft.by("by what a pause of 20 s empties")),
         None => (Interval { value: 200.0, low: 100.0, high: 500.0 }, "assumed".to_owned()),
     };
     // In steps of a tenth, which the range must hold.
     const LEAST: f64 = 0.1;
-    draft.put(T, "fold_mb_per_s", format!("{:.1}", fold.value.max(LEAST)), &how);
+    draft.put("fold_mb_per_s", format!("{:.1}", fold.value.max(LEAST)), &how);
     let low = ((fold.low * 10.0).floor() / 10.0).max(LEAST);
-    draft.range("ssd.slc.fold_mb_per_s", low, fold.high.ceil());
-}
-
-/// A flush of nothing without its command.
-fn flush(solid: &Solid, command_us: f64) -> Interval {
-    super::minus(solid.flush_ns, Interval::exact(command_us * 1e3))
+    draft.range("fold_mb_per_s", low, fold.high.ceil());
 }
 
 /// Dies, planes and page; the stripe in KiB.
-fn shape(draft: &mut Draft, solid: &Solid, source: &str) -> f64 {
-    const T: &str = "ssd";
+fn shape(draft: &mut Draft<'_>, solid: &Solid) -> f64 {
     let [low, high] = dies(solid);
     let channels = low.min(MOST_CHANNELS);
     let how = match solid.dies {
-        Some(_) => format!(
-            "{source}: {low} to {high} dies, by reads that need the same one; taken for channels"
-        ),
+        Some(_) => draft.by(&format!(
+            "{low} to {high} dies, by reads that need the same one; taken for channels"
+        )),
         None => "assumed: the least for the rate of reads at depth, as reads told no dies apart"
             .to_owned(),
     };
-    draft.put(T, "channels", channels, &how);
+    draft.put("channels", channels, &how);
     if solid.dies.is_none() {
-        draft.range("ssd.channels", channels.into(), high.into());
+        draft.range("channels", channels.into(), high.into());
     }
-    draft.put(T, "dies_per_channel", low.div_ceil(channels), "as ssd.channels");
+    draft.put("dies_per_channel", low.div_ceil(channels), "as ssd.channels");
     let stripe_kib = solid.stripe_sectors.map_or(64.0, |stripe| stripe.value / 2.0);
     let page_kib = solid.page_sectors.map_or(stripe_kib.min(16.0), |page| page.value / 2.0);
     let planes = (stripe_kib / page_kib).round().max(1.0) as u32;
     let how = match solid.stripe_sectors {
         Some(_) => {
-            format!("{source}: stripes of {stripe_kib} KiB on a die, by reads of two blocks")
+            draft.by(&format!("stripes of {stripe_kib} KiB on a die, by reads of two blocks"))
         }
         None => "assumed: reads told no dies apart".to_owned(),
     };
-    draft.put(T, "planes", planes, &how);
-    draft.put(T, "page_kib", page_kib, &how);
+    draft.put("planes", planes, &how);
+    draft.put("page_kib", page_kib, &how);
     stripe_kib
 }
 
-fn pages_per_block(draft: &mut Draft, solid: &Solid, source: &str, row_kib: f64) -> u32 {
+fn pages_per_block(draft: &mut Draft<'_>, solid: &Solid, row_kib: f64) -> u32 {
     let Some(erases) = &solid.erases else {
         // A die of fewer blocks would have too few to collect.
         let fits = solid.capacity_bytes as f64 / 1024.0 / row_kib / LEAST_BLOCKS;
         let pages = PAGES_PER_BLOCK.min(fits as u32).max(2);
         let how = "assumed: no erase was seen, or too little was written to see one";
-        draft.put("ssd", "pages_per_block", pages, how);
-        draft.range("ssd.pages_per_block", f64::from(pages / 2).max(2.0), f64::from(pages) * 4.0);
-        draft.put("ssd", "erase_us", 5000, "assumed");
-        draft.range("ssd.erase_us", 1000.0, 20_000.0);
+        draft.put("pages_per_block", pages, how);
+        draft.range("pages_per_block", f64::from(pages / 2).max(2.0), f64::from(pages) * 4.0);
+        draft.assume("erase_us", 5000, [1000.0, 20_000.0]);
         return pages;
     };
-    let [value, low, high] = {
-        let Interval { value, low, high } = erases.superblock_bytes;
-        [value, low, high].map(|bytes| (bytes / 1024.0 / row_kib).round().max(2.0))
-    };
+    let Interval { low, high, .. } = erases.superblock_bytes;
     let how = format!(
-        "{source}: {:.2} to {:.2} MiB are erased at once on all dies, by writes in a row over old data",
-        erases.superblock_bytes.low / 1048576.0,
-        erases.superblock_bytes.high / 1048576.0
+        "{:.2} to {:.2} MiB are erased at once on all dies, by writes in a row over old data",
+        low / 1048576.0,
+        high / 1048576.0
     );
-    draft.put("ssd", "pages_per_block", value as u32, &how);
-    draft.range("ssd.pages_per_block", low, high);
-    draft.time("ssd", "erase_us", erases.erase_ns, source, "by the longest programs");
+    let pages = |bytes: f64| (bytes / 1024.0 / row_kib).round().max(2.0);
+    let Interval { value, low, high } = erases.superblock_bytes.map(pages);
+    draft.found("pages_per_block", value as u32, &how);
+    draft.range("pages_per_block", low, high);
+    draft.time("erase_us", erases.erase_ns, "by the longest programs");
     value as u32
 }
 
 /// Cells beyond the capacity, from the random writes that the full device takes before it collects.
-fn over_provisioning(draft: &mut Draft, solid: &Solid, source: &str, superblock_kib: f64) {
+fn over_provisioning(draft: &mut Draft<'_>, solid: &Solid, superblock_kib: f64) {
+    const KEY: &str = "over_provisioning";
     let capacity = solid.capacity_bytes as f64;
     let block = superblock_kib * 1024.0 / capacity;
     // The model needs some blocks to collect at all.
     let least = f64::from(RESERVE + 5) * block;
     let Some(at) = solid.cliff.as_ref().and_then(|cliff| cliff.after_bytes) else {
         let assumed = OVER_PROVISIONING.max(least);
-        draft.put("ssd", "over_provisioning", format!("{assumed:.4}"), "assumed");
-        draft.range("ssd.over_provisioning", least.max(0.05), assumed.max(0.28));
+        draft.assume(KEY, format!("{assumed:.4}"), [least.max(0.05), assumed.max(0.28)]);
         return;
     };
     let part = |bytes: f64| (bytes / capacity + f64::from(RESERVE + 1) * block).max(least);
     let how = format!(
-        "{source}: {:.0} to {:.0} MiB of random writes to the full device before the rate falls, and {} erased blocks a die",
+        "{:.0} to {:.0} MiB of random writes to the full device before the rate falls, and {} erased blocks a die",
         at.low / 1048576.0,
         at.high / 1048576.0,
         RESERVE + 1
     );
-    draft.put("ssd", "over_provisioning", format!("{:.4}", part(at.value)), &how);
-    draft.range("ssd.over_provisioning", part(at.low), part(at.high));
+    draft.found(KEY, format!("{:.4}", part(at.value)), &how);
+    draft.range(KEY, part(at.low), part(at.high));
 }
 
 /// A program: from flushes, or from the rate of writes in a row where they do not wait for one.
-fn program(draft: &mut Draft, solid: &Solid, source: &str, row_kib: f64) {
+fn program(draft: &mut Draft<'_>, solid: &Solid, row_kib: f64) {
+    const KEY: &str = "program_us";
     if let Some(found) = solid.program_ns() {
-        draft.time("ssd", "program_us", found, source, "by flushes after a write");
-        return;
+        return draft.time(KEY, found, "by flushes after a write");
     }
     if solid.row_mb_per_s.value <= 0.0 {
-        draft.put("ssd", "program_us", 1000, "assumed: too little was written to see its rate");
-        draft.range("ssd.program_us", 100.0, 5000.0);
+        draft.put(KEY, 1000, "assumed: too little was written to see its rate");
+        draft.range(KEY, 100.0, 5000.0);
         return;
     }
     let us = |mb_per_s: f64| row_kib * 1024.0 / mb_per_s.max(0.001);
     let Interval { value, low, high } = solid.row_mb_per_s;
-    let how = format!("{source}: at most, by the rate of writes in a row, which the bus may limit");
-    draft.put("ssd", "program_us", format!("{:.1}", us(value)), &how);
-    draft.range("ssd.program_us", us(high).floor() / 2.0, us(low).ceil());
+    let how = "at most, by the rate of writes in a row, which the bus may limit";
+    draft.found(KEY, format!("{:.1}", us(value)), how);
+    draft.range(KEY, us(high).floor() / 2.0, us(low).ceil());
 }
 
 /// Measured rates as published figures.

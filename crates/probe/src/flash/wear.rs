@@ -63,8 +63,6 @@ pub struct Erases {
 pub struct Cliff {
     /// Requests at a time.
     pub depth: u32,
-    /// Writes a second at first.
-    pub before_per_second: Interval,
     /// Bytes until the rate falls; `None` when it never does.
     pub after_bytes: Option<Interval>,
     /// Writes a second in the end.
@@ -292,7 +290,6 @@ fn cliff(disk: &mut Disk<'_, '_>, capacity: u64) -> Result<Cliff> {
     let end = |nth: usize| ends.get(nth).map_or(0.0, |end| *end as f64);
     Ok(Cliff {
         depth,
-        before_per_second: first,
         after_bytes: fallen.map(|nth| Interval {
             value: end(nth) - bytes as f64,
             low: (end(nth.saturating_sub(1)) - bytes as f64).max(0.0),

@@ -22,22 +22,20 @@ pub fn volume_file(label: Label, volume: &Volume, accuracy: Option<&Accuracy>) -
     let mut text = head(label, "fixed", how, REMARK, accuracy);
     presented(&mut text, &volume.geometry);
     limits(&mut text, &volume.geometry);
-    let mut draft = Draft::default();
-    latencies(&mut draft, volume, source);
-    let _ = writeln!(draft.values, "\n[fixed.limit]");
-    limit(&mut draft, volume, source);
+    let mut draft = Draft::new("fixed", source);
+    latencies(&mut draft, volume);
+    draft.begin("fixed.limit");
+    limit(&mut draft, volume);
     let _ = writeln!(text, "[fixed]\n{}", draft.values);
     published(&mut text, accuracy, source);
     text.push_str(&accuracy.map(Accuracy::tables).unwrap_or_default());
-    text + &draft.tail(source, "")
+    text + &draft.tail("")
 }
 
-fn latencies(draft: &mut Draft, volume: &Volume, source: &str) {
-    const T: &str = "fixed";
-    const HOW: &str = "by single requests, without the link";
-    let us = |draft: &mut Draft, key: &str, found: Interval| {
-        draft.time(T, key, found, source, HOW);
-        draft.range(&format!("{T}.{key}"), found.low / 1e3, found.high / 1e3);
+fn latencies(draft: &mut Draft<'_>, volume: &Volume) {
+    let us = |draft: &mut Draft<'_>, key: &str, found: Interval| {
+        draft.time(key, found, "by single requests, without the link");
+        draft.range(key, found.low / 1e3, found.high / 1e3);
     };
     us(draft, "read_latency_us", volume.reads.latency_ns());
     match &volume.writes {
@@ -47,21 +45,19 @@ fn latencies(draft: &mut Draft, volume: &Volume, source: &str) {
         }
         None => {
             let read_us = volume.reads.latency_ns().value / 1e3;
-            draft.put(T, "write_latency_us", format!("{read_us:.3}"), "assumed: as reads");
-            draft.range("fixed.write_latency_us", read_us / 2.0, read_us * 10.0);
-            draft.put(T, "flush_latency_us", 0, "assumed: the service keeps what it acknowledges");
-            draft.range("fixed.flush_latency_us", 0.0, read_us * 10.0);
+            draft.put("write_latency_us", format!("{read_us:.3}"), "assumed: as reads");
+            draft.range("write_latency_us", read_us / 2.0, read_us * 10.0);
+            draft.put("flush_latency_us", 0, "assumed: the service keeps what it acknowledges");
+            draft.range("flush_latency_us", 0.0, read_us * 10.0);
         }
     }
     let rate = volume.reads.link_mb_per_s().unwrap_or(ENDLESS_MB_PER_S).clamp(0.001, 1e6);
-    let how = format!("{source}: by single reads of two lengths");
-    draft.put(T, "mb_per_s", format!("{rate:.1}"), &how);
+    draft.found("mb_per_s", format!("{rate:.1}"), "by single reads of two lengths");
     let parallel = volume.geometry.queue_depth.clamp(1, 65536);
-    draft.put(T, "parallel", parallel, "assumed: no limit but those of [fixed.limit] and mb_per_s");
+    draft.put("parallel", parallel, "assumed: no limit but those of [fixed.limit] and mb_per_s");
 }
 
-fn limit(draft: &mut Draft, volume: &Volume, source: &str) {
-    const T: &str = "fixed.limit";
+fn limit(draft: &mut Draft<'_>, volume: &Volume) {
     let reads = &volume.reads;
     let writes = volume.writes.map(|writes| writes.paced);
     // One bucket serves both directions; where these differ, the range has both.
@@ -70,21 +66,19 @@ fn limit(draft: &mut Draft, volume: &Volume, source: &str) {
         [one.low.min(other.low), one.high.max(other.high)]
     };
     let [low, high] = joined(reads.per_second, writes.map(|paced| paced.per_second));
-    let how = format!(
-        "{source}: {low:.0} to {high:.0} requests a second of 4 KiB at depth {}",
-        volume.depth
-    );
-    draft.put(T, "per_second", format!("{:.1}", reads.per_second.value), &how);
-    draft.range("fixed.limit.per_second", low, high);
+    let depth = volume.depth;
+    let how = format!("{low:.0} to {high:.0} requests a second of 4 KiB at depth {depth}");
+    draft.found("per_second", format!("{:.1}", reads.per_second.value), &how);
+    draft.range("per_second", low, high);
     let unit_kib = (reads.longest / 2).clamp(1, 65536);
     let how =
         format!("assumed: requests of up to {unit_kib} KiB count once; longer ones were not made");
-    draft.put(T, "unit_kib", unit_kib, &how);
+    draft.put("unit_kib", unit_kib, &how);
     let Some(found) = reads.limit_mb_per_s() else { return };
     let [low, high] = joined(found, writes.and_then(|paced| paced.limit_mb_per_s()));
-    let how = format!("{source}: {low:.1} to {high:.1} MB/s in requests of {unit_kib} KiB");
-    draft.put(T, "mb_per_s", format!("{:.2}", found.value), &how);
-    draft.range("fixed.limit.mb_per_s", low, high);
+    let how = format!("{low:.1} to {high:.1} MB/s in requests of {unit_kib} KiB");
+    draft.found("mb_per_s", format!("{:.2}", found.value), &how);
+    draft.range("mb_per_s", low, high);
 }
 
 /// Measured rates as published figures.

@@ -2,12 +2,12 @@ use super::{
     Volume, judge_volume, judge_volume_writes, probe_volume, probe_volume_writes, volume_file,
     volume_summary,
 };
+use crate::tests::nearness::nearness;
 use crate::tests::noisy::Noisy;
 use crate::{Accuracy, ClassAccuracy, Interval, Label, News, Simulated, Stage, Tape, Target as _};
-use seekwell_device::draw::showable;
 use seekwell_device::file::{DeviceFile, Parameters};
 use seekwell_device::fixed::FixedParameters;
-use seekwell_device::nearness;
+use seekwell_device::shrunk::showable;
 use seekwell_device::{build, catalogue, load};
 
 fn label() -> Label<'static> {
@@ -77,7 +77,7 @@ fn volumes_are_told_from_every_medium_by_reads_alone() {
 #[test]
 fn full_solid_state_disks_are_no_volumes() {
     for (name, file) in catalogue().unwrap().iter().filter(|(name, _)| name.starts_with("ssd-")) {
-        let mut target = Simulated::new(build(&showable(file).0, 7));
+        let mut target = Simulated::new(build(&showable(file), 7));
         let found = probe_volume(&mut target, &mut Tape::new(21), 11, &mut |_| ()).unwrap();
         assert_eq!(found, None, "{name}");
     }

@@ -29,9 +29,38 @@ const MOST_UNTIMED: f64 = 0.01;
 /// Share of the trace from which on a call in progress at its end changes what it says.
 const LONG_IN_PROGRESS: f64 = 0.05;
 
-pub(super) fn sentences(summary: &Summary) -> [String; 3] {
-    let [first, second, third] = of_load(summary);
-    [incomplete(summary) + &first, second, third]
+impl Summary {
+    /// Three sentences: what the load waits for, what a faster device could gain at most, and which
+    /// axes can matter.
+    #[must_use]
+    pub fn sentences(&self) -> [String; 3] {
+        let [first, second, third] = of_load(self);
+        [incomplete(self) + &first, second, third]
+    }
+
+    /// Axes of storage that can matter to the load, by the bounds of the third sentence; all of them when the trace
+    /// cannot tell.
+    #[must_use]
+    pub fn matters(&self) -> Matters {
+        let on_files: u64 = self.classes.iter().map(|class| class.count).sum();
+        if ratio(self.untimed, on_files) > MOST_UNTIMED {
+            return Matters { filesystem: true, scheduler: true, journal: true, names: true };
+        }
+        let calling = ratio(self.in_progress_ns, self.active_ns);
+        let device = ratio(self.bound().ns, self.active_ns);
+        if calling < AT_STAKE && device < AT_STAKE {
+            return Matters::default();
+        }
+        let depth = self.device.as_ref().map(|found| found.mean_depth.unwrap_or(0.0));
+        Matters {
+            filesystem: true,
+            // Without block requests no one knows how many wait at the device.
+            scheduler: is_unseen(self)
+                || depth.is_none_or(|depth| device >= AT_STAKE && depth >= DEEP),
+            journal: is_large(self.share(&SYNCS), calling),
+            names: is_large(self.share(&OF_NAMES.map(Class::name)), calling),
+        }
+    }
 }
 
 /// Parts of the trace that are not there, before all that is said of it.
@@ -70,28 +99,6 @@ fn of_load(summary: &Summary) -> [String; 3] {
         return untimed(summary, on_files);
     }
     [waits_for(summary), gain(summary), axes(summary)]
-}
-
-/// Axes that can matter, by the bounds of the third sentence.
-pub(super) fn matters(summary: &Summary) -> Matters {
-    let on_files: u64 = summary.classes.iter().map(|class| class.count).sum();
-    if ratio(summary.untimed, on_files) > MOST_UNTIMED {
-        return Matters { filesystem: true, scheduler: true, journal: true, names: true };
-    }
-    let calling = ratio(summary.in_progress_ns, summary.active_ns);
-    let device = ratio(summary.bound().ns, summary.active_ns);
-    if calling < AT_STAKE && device < AT_STAKE {
-        return Matters::default();
-    }
-    let depth = summary.device.as_ref().map(|found| found.mean_depth.unwrap_or(0.0));
-    Matters {
-        filesystem: true,
-        // Without block requests no one knows how many wait at the device.
-        scheduler: is_unseen(summary)
-            || depth.is_none_or(|depth| device >= AT_STAKE && depth >= DEEP),
-        journal: is_large(summary.share(&SYNCS), calling),
-        names: is_large(summary.share(&OF_NAMES.map(Class::name)), calling),
-    }
 }
 
 /// True for a large share of the time in calls, which take the share `calling` of the active time.

@@ -146,38 +146,32 @@ fn churn(summary: &Summary) -> String {
 /// Rows that not every load has.
 fn sometimes(out: &mut String, summary: &Summary) {
     if summary.operations > 0 {
-        line(
+        let _ = writeln!(
             out,
-            &format!(
-                "{:<18}{} operations, {:.2} at a time while there are any",
-                "asynchronous",
-                count(summary.operations),
-                ratio(summary.operations_ns, summary.in_flight_ns)
-            ),
+            "{:<18}{} operations, {:.2} at a time while there are any",
+            "asynchronous",
+            count(summary.operations),
+            ratio(summary.operations_ns, summary.in_flight_ns)
         );
     }
     if let Some(faults) = summary.faults.filter(|faults| faults.count > 0) {
-        line(
+        let _ = writeln!(
             out,
-            &format!(
-                "{:<18}{} in mapped files, {} to write; {} waited for their page, {}",
-                "page faults",
-                count(faults.count),
-                count(faults.written),
-                count(faults.slept),
-                time(faults.slept_ns),
-            ),
+            "{:<18}{} in mapped files, {} to write; {} waited for their page, {}",
+            "page faults",
+            count(faults.count),
+            count(faults.written),
+            count(faults.slept),
+            time(faults.slept_ns),
         );
     }
     if summary.known_before + summary.unknown_before > 0 {
-        line(
+        let _ = writeln!(
             out,
-            &format!(
-                "{:<18}{} files and directories known, {} perhaps overwritten or removed unseen",
-                "before the start",
-                count(summary.known_before),
-                count(summary.unknown_before),
-            ),
+            "{:<18}{} files and directories known, {} perhaps overwritten or removed unseen",
+            "before the start",
+            count(summary.known_before),
+            count(summary.unknown_before),
         );
     }
 }
@@ -186,12 +180,10 @@ fn classes(out: &mut String, summary: &Summary) {
     if summary.classes.is_empty() && summary.elsewhere == 0 {
         return;
     }
-    line(
+    let _ = writeln!(
         out,
-        &format!(
-            "{:<13} {:>10} {:>7} {:>10} {:>7} {:>9} {:>8} {:>8}",
-            "calls", "count", "failed", "time", "share", "p50", "p99", "max"
-        ),
+        "{:<13} {:>10} {:>7} {:>10} {:>7} {:>9} {:>8} {:>8}",
+        "calls", "count", "failed", "time", "share", "p50", "p99", "max"
     );
     for class in &summary.classes {
         let share = if ASYNCHRONOUS.contains(&class.class) {
@@ -199,16 +191,14 @@ fn classes(out: &mut String, summary: &Summary) {
         } else {
             percent(ratio(class.time_ns, summary.in_calls_ns))
         };
-        line(
+        let _ = writeln!(
             out,
-            &format!(
-                "{:<13} {:>10} {:>7} {:>10} {share:>7}{}",
-                class.class,
-                count(class.count),
-                count(class.failed),
-                time(class.time_ns),
-                spread(class.durations, time),
-            ),
+            "{:<13} {:>10} {:>7} {:>10} {share:>7}{}",
+            class.class,
+            count(class.count),
+            count(class.failed),
+            time(class.time_ns),
+            spread(class.durations, time),
         );
     }
     if summary.elsewhere > 0 {
@@ -226,12 +216,10 @@ fn spread(of: Spread, form: fn(u64) -> String) -> String {
 
 fn transfers(out: &mut String, summary: &Summary) {
     let title = "data";
-    line(
+    let _ = writeln!(
         out,
-        &format!(
-            "{title:<8} {:>11} {:>9} {:>10} {:>7} {:>9} {:>8} {:>8}",
-            "count", "bytes", "sequential", "aligned", "p50", "p99", "max"
-        ),
+        "{title:<8} {:>11} {:>9} {:>10} {:>7} {:>9} {:>8} {:>8}",
+        "count", "bytes", "sequential", "aligned", "p50", "p99", "max"
     );
     for (name, of) in [("reads", &summary.reads), ("writes", &summary.writes)] {
         line(out, &transfer(name, of));
@@ -273,11 +261,9 @@ fn device(out: &mut String, summary: &Summary) {
     let Some(device) = &summary.device else { return };
     let busy = percent(ratio(device.busy_ns, summary.duration_ns));
     let during = percent(ratio(device.busy_in_calls_ns, summary.duration_ns));
-    line(
+    let _ = writeln!(
         out,
-        &format!(
-            "Block requests: a device is busy {busy} of the time, during calls on files {during}"
-        ),
+        "Block requests: a device is busy {busy} of the time, during calls on files {during}"
     );
     if device.others > 0 {
         let (others, moved) = (count(device.others), bytes(device.others_bytes));
@@ -290,12 +276,10 @@ fn device(out: &mut String, summary: &Summary) {
         line(out, "");
         return;
     }
-    line(
+    let _ = writeln!(
         out,
-        &format!(
-            "{:<8} {:>11} {:>9} {:>10} {:>8} {:>9} {:>8} {:>8}",
-            "requests", "count", "bytes", "sequential", "size p50", "p50", "p99", "max"
-        ),
+        "{:<8} {:>11} {:>9} {:>10} {:>8} {:>9} {:>8} {:>8}",
+        "requests", "count", "bytes", "sequential", "size p50", "p50", "p99", "max"
     );
     device.operations.iter().for_each(|of| line(out, &operation(of)));
     let of = |wanted: &str| {
@@ -304,15 +288,13 @@ fn device(out: &mut String, summary: &Summary) {
     };
     seeks(out, [("reads", of("read")), ("writes", of("write"))]);
     let depth = device.mean_depth.map_or_else(|| UNKNOWN.to_owned(), |depth| format!("{depth:.1}"));
-    line(
+    let _ = writeln!(
         out,
-        &format!(
-            "queue depth {depth} (mean when a request is issued, that one included), {} awaited by a process, \
-             {} of metadata, {} synced to the device (FUA, flush)",
-            count(device.sync),
-            count(device.meta),
-            count(device.forced),
-        ),
+        "queue depth {depth} (mean when a request is issued, that one included), {} awaited by a process, \
+         {} of metadata, {} synced to the device (FUA, flush)",
+        count(device.sync),
+        count(device.meta),
+        count(device.forced),
     );
     line(out, "");
 }

@@ -139,7 +139,7 @@ impl<'a> Work<'a> {
             began: Instant::now(),
             runner: Runner::new(shared),
             operations: Operations::of(&plan.lanes[lane], plan.spilled.as_ref()),
-            operation: Operation::new(Action::Order, CallId(0)),
+            operation: Operation::default(),
             number: 0,
         }
     }
@@ -199,7 +199,7 @@ impl<'a> Work<'a> {
 }
 
 /// Time that this thread had a processor.
-fn cpu_ns() -> u64 {
+pub(crate) fn cpu_ns() -> u64 {
     let cpu = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     (cpu.tv_sec * 1_000_000_000 + cpu.tv_nsec).unsigned_abs()
 }
@@ -242,8 +242,12 @@ struct Due {
 }
 
 impl Due {
-    fn later_of(self, other: Self) -> Self {
-        Self { planned: self.planned.max(other.planned), moved: self.moved.max(other.moved) }
+    /// The later one of a due time and the end of what an operation comes after.
+    fn later(due: Option<Self>, over: Option<Instant>) -> Option<Self> {
+        let (Some(due), Some(over)) = (due, over) else {
+            return due.or(over.map(|over| Self { planned: over, moved: over }));
+        };
+        Some(Self { planned: due.planned.max(over), moved: due.moved.max(over) })
     }
 }
 
@@ -326,7 +330,10 @@ impl<'a> Runner<'a> {
     fn issues(&mut self, due: Option<Due>) -> Issued {
         let start = if due.is_some() { Instant::now() } else { self.now() };
         let due = due.unwrap_or(Due { planned: self.last_end, moved: self.last_end });
-        self.owe(due.moved, start);
+        if is_recorded(self.shared.options) {
+            // The engine's own time before an operation that was due then.
+            self.debt.late(start.saturating_duration_since(due.moved));
+        }
         Issued { planned: due.planned, start }
     }
 
@@ -378,26 +385,13 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Notes the engine's own time before an operation that was due then.
-    fn owe(&mut self, due: Instant, start: Instant) {
-        if is_recorded(self.shared.options) {
-            self.debt.late(start.saturating_duration_since(due));
-        }
-    }
-
     /// Waits for the operations that this one comes after, and for its time, which it returns.
     fn turn(&mut self, operation: &Operation, began: Instant) -> Option<Due> {
         if operation.pauses_first && is_recorded(self.shared.options) {
             let due = self.due(operation, began).map(|pause| self.spend(&pause));
-            let over = self.others(operation, began).map(|over| Due { planned: over, moved: over });
-            self.waited_until(
-                over.map(|over| over.moved),
-                due.map_or(self.last_end, |due| due.moved),
-            );
-            return match (due, over) {
-                (Some(due), Some(over)) => Some(due.later_of(over)),
-                (due, over) => due.or(over),
-            };
+            let over = self.others(operation, began);
+            self.waited_until(over, due.map_or(self.last_end, |due| due.moved));
+            return Due::later(due, over);
         }
         if let Some(over) = self.others(operation, began) {
             self.waited_until(Some(over), self.last_end);

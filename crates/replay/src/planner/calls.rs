@@ -114,7 +114,7 @@ impl Planner {
         let takes_flags = !matches!(name, "chmod" | "fchmodat" | "stat" | "chown");
         if takes_flags && flags & AT_EMPTY_PATH != 0 {
             let process = event.process;
-            if let Some(id) = self.handles.of_file_anywhere(process, event.file) {
+            if let Some(id) = self.handles.of_file(process, event.file) {
                 draft.operation.action = match draft.operation.action {
                     Action::StatusOf => Action::Status,
                     Action::SetOwnerOf => Action::SetOwner,
@@ -262,7 +262,7 @@ impl Planner {
     /// Copies between descriptors. One to a socket or pipe is a read, one from them a write.
     fn send(&mut self, event: &Event, draft: &mut Draft) -> Planned {
         let from = split(self.handle(event, draft))?;
-        let to = self.handles.of_file_anywhere(event.process, event.to_file);
+        let to = self.handles.of_file(event.process, event.to_file);
         let moved = event.moved_bytes().unwrap_or(0);
         draft.operation.length = event.length.unwrap_or(0).max(moved);
         match (from, to) {
@@ -310,7 +310,7 @@ impl Planner {
             return Err(Reason::Process.into());
         }
         let from = split(self.handle(event, draft))?;
-        let to = self.handles.of_file_anywhere(event.process, event.to_file);
+        let to = self.handles.of_file(event.process, event.to_file);
         let (from, to) = match (from, to) {
             (Ok(from), Some(to)) => (from, to),
             // The data of the clone is not known.

@@ -86,17 +86,13 @@ impl Handles {
     }
 
     /// A handle of the process for this file; of several that with the smallest number.
-    pub(super) fn of_file(&self, process: u32, file: FileId) -> Option<HandleId> {
-        let table = self.tables.get(&process)?;
+    pub(super) fn of_file(&self, process: u32, file: Option<FileId>) -> Option<HandleId> {
+        let (file, table) = (file?, self.tables.get(&process)?);
         let of_file = table.iter().filter_map(|(fd, found)| match found.target {
             Target::Handle(id) if found.file == Some(file) && *fd >= 0 => Some((*fd, id)),
             _ => None,
         });
         of_file.min().map(|(_, id)| id)
-    }
-
-    pub(super) fn of_file_anywhere(&self, process: u32, file: Option<FileId>) -> Option<HandleId> {
-        file.and_then(|file| self.of_file(process, file))
     }
 
     /// Gives a descriptor its target; returns the handle that it had.

@@ -37,11 +37,6 @@ impl Draft {
         }
     }
 
-    /// The next operation of the same lane, after one that was put before it.
-    pub(super) fn moved(&mut self, number: u64) {
-        self.me.number = number;
-    }
-
     /// Takes the place of an operation that was to come before it: resources know that one's number.
     pub(super) fn instead_of(&mut self, other: Self, reason: Reason) -> Reason {
         self.needs.extend(other.needs);

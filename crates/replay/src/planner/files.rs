@@ -17,6 +17,7 @@ const MACHINE: [&str; 3] = ["/dev", "/proc", "/sys"];
 const NAMELESS: [&str; 6] = ["pipe:", "socket:", "anon_inode:", "net:", "memfd:", "xattr:"];
 
 /// The files of a trace.
+#[derive(Default)]
 pub(super) struct Files {
     entries: Vec<FileEntry>,
     /// Whole paths by file, normalised; the reason for those that are not reproduced.
@@ -28,7 +29,7 @@ pub(super) struct Files {
 impl Files {
     pub(super) fn new(entries: Vec<FileEntry>, only: Option<&str>) -> Self {
         let paths = entries.iter().map(|entry| path(entry, only)).collect();
-        Self { entries, paths, extra: HashMap::new(), more: Vec::new() }
+        Self { entries, paths, ..Self::default() }
     }
 
     fn at(&self, file: FileId) -> Option<usize> {

@@ -124,7 +124,7 @@ impl Planner {
             self.descriptor(event, draft)?;
         } else {
             // A registered file.
-            let found = self.handles.of_file_anywhere(event.process, event.file);
+            let found = self.handles.of_file(event.process, event.file);
             let lost = || self.files.path(event.file).err().unwrap_or(Reason::UnknownFile);
             let id = found.ok_or_else(lost)?;
             self.on_handle(event, id, draft);

@@ -302,7 +302,7 @@ impl Planner {
         let path = self.files.entry(event.file?)?.path.as_deref().unwrap_or_default();
         let in_proc = path.strip_prefix("/proc/").and_then(|path| path.split_once("/fd/"));
         let Some((of_process, fd)) = in_proc else {
-            return self.handles.of_file_anywhere(event.process, event.file);
+            return self.handles.of_file(event.process, event.file);
         };
         let process = match of_process {
             "self" | "thread-self" => event.process,
@@ -448,7 +448,9 @@ impl Planner {
         if is(event, libc::ENOTDIR)
             && let Some(to) = to
         {
-            self.directory_over_file(event, from, to);
+            // A directory was to replace a file.
+            self.existing(from, event.file, Kind::Directory);
+            self.existing(to, event.to_file, Kind::File);
         }
     }
 
@@ -456,11 +458,5 @@ impl Planner {
     fn is_above(&self, event: &Event) -> bool {
         let paths = (self.files.path(event.file), self.files.path(event.to_file));
         matches!(paths, (Ok((_, from)), Ok((_, to))) if from.starts_with(to))
-    }
-
-    /// A directory was to replace a file.
-    fn directory_over_file(&mut self, event: &Event, from: Place, to: Place) {
-        self.existing(from, event.file, Kind::Directory);
-        self.existing(to, event.to_file, Kind::File);
     }
 }

@@ -87,7 +87,8 @@ impl Planner {
         self.set(event, fd, Target::Handle(id), false);
         opening.operation.path = self.files.path(event.file).map_or(0, |(number, _)| number);
         self.emit(opening)?;
-        draft.moved(self.lanes[draft.me.lane as usize].count + 1);
+        // The call comes after it in the lane.
+        draft.me.number = self.lanes[draft.me.lane as usize].count + 1;
         Ok(id)
     }
 
@@ -430,7 +431,8 @@ impl Planner {
         let Some(file) = event.file.filter(|file| self.files.is_channel(*file)) else { return };
         let action = self.actions[usize::from(event.call.0)];
         let writes = matches!(action, Action::Write | Action::Close)
-            || (action == Action::Send && self.handles.of_file(event.process, file).is_none());
+            || (action == Action::Send
+                && self.handles.of_file(event.process, Some(file)).is_none());
         let stamps = self.processes.channel(file);
         if writes {
             crate::order::put(stamps, draft.me);

@@ -69,7 +69,7 @@ pub(super) struct Pause {
 }
 
 /// Processes and threads of a trace.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Processes {
     survey: Survey,
     processes: HashMap<u32, Process>,
@@ -98,15 +98,7 @@ impl Processes {
             process.parent = process.parent.or(entry.parent).filter(|one| *one != entry.process);
             process.start_ns = process.start_ns.or(Some(entry.start_ns).filter(|ns| *ns > 0));
         }
-        Self {
-            survey,
-            processes,
-            threads: HashMap::new(),
-            makers: HashMap::new(),
-            free: Vec::new(),
-            dropped: Vec::new(),
-            channels: HashMap::new(),
-        }
+        Self { survey, processes, ..Self::default() }
     }
 
     pub(super) fn parent(&self, process: u32) -> Option<u32> {
@@ -334,7 +326,8 @@ impl Planner {
                 let lane = u32::try_from(self.lanes.len()).unwrap_or(u32::MAX);
                 if lane >= self.limits.lanes {
                     let (found, limit) = (u64::from(lane) + 1, self.limits.lanes.into());
-                    return Err(ReplayError::too_large("threads at the same time", found, limit));
+                    let what = "threads at the same time";
+                    return Err(ReplayError::TooLarge { what, found, limit });
                 }
                 self.lanes.push(Lane::default());
                 lane

@@ -5,7 +5,8 @@
 #[derive(Debug, Default)]
 pub(super) struct Room {
     now: i128,
-    most: u64,
+    /// The most that was needed at any time.
+    pub(super) most: u64,
 }
 
 impl Room {
@@ -16,10 +17,5 @@ impl Room {
 
     pub(super) fn free(&mut self, bytes: u64) {
         self.now -= i128::from(bytes);
-    }
-
-    /// The most that was needed at any time.
-    pub(super) fn most(&self) -> u64 {
-        self.most
     }
 }

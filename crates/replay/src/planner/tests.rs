@@ -53,7 +53,7 @@ fn scripted() -> Script {
 fn a_program_becomes_its_tree_and_its_calls() {
     let plan = scripted().plan(&Choice::default()).unwrap();
     assert_eq!(
-        plan.tree(),
+        plan.tree,
         [
             entry("/w", TreeKind::Directory, None, 0),
             entry("/w/in", TreeKind::File, Some(0o640), 5000),
@@ -130,7 +130,7 @@ fn calls_elsewhere_are_counted_and_left_out() {
         ]
     );
     assert_eq!(plan.recorded().planned, 12);
-    let tree: Vec<&str> = plan.tree().iter().map(|entry| entry.path.as_str()).collect();
+    let tree: Vec<&str> = plan.tree.iter().map(|entry| entry.path.as_str()).collect();
     assert_eq!(tree, ["/in", "/out"], "the folder is the root");
 }
 
@@ -366,7 +366,7 @@ fn a_file_open_before_the_trace_is_opened_at_its_position() {
         ]
     );
     assert_eq!(
-        plan.tree(),
+        plan.tree,
         [entry("/log", TreeKind::File, None, 4100), entry("/folder", TreeKind::Directory, None, 0)]
     );
 }
@@ -774,7 +774,7 @@ fn the_room_of_a_plan_is_what_its_calls_need_at_most_at_one_time() {
     write(&mut script, "/w/old", 0, 1000);
     write(&mut script, "/w/old", 500, 1000);
     script.on(1, "close", (3, "/w/old"), 0);
-    assert_eq!(script.plan(&Choice::default()).unwrap().growth(), 500);
+    assert_eq!(script.plan(&Choice::default()).unwrap().growth, 500);
     // A hole of 10,000 and 4,000 of data, written twice; then nothing of it is left.
     let new = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL;
     script.open(1, "/w/new", new, 3);
@@ -782,7 +782,7 @@ fn the_room_of_a_plan_is_what_its_calls_need_at_most_at_one_time() {
         write(&mut script, "/w/new", 10_000, 4_000);
     }
     script.on(1, "close", (3, "/w/new"), 0);
-    assert_eq!(script.plan(&Choice::default()).unwrap().growth(), 4_500);
+    assert_eq!(script.plan(&Choice::default()).unwrap().growth, 4_500);
     script.at(1, "unlink", "/w/new", 0);
     script.open(1, "/w/other", new, 3);
     write(&mut script, "/w/other", 0, 4_000);
@@ -790,7 +790,7 @@ fn the_room_of_a_plan_is_what_its_calls_need_at_most_at_one_time() {
     script.on(1, "pwrite64", (3, "/w/other"), -28).length = Some(1 << 40);
     script.on(1, "ftruncate", (3, "/w/other"), 0).length = Some(0);
     write(&mut script, "/w/other", 0, 2_000);
-    assert_eq!(script.plan(&Choice::default()).unwrap().growth(), 4_500);
+    assert_eq!(script.plan(&Choice::default()).unwrap().growth, 4_500);
     write(&mut script, "/w/other", 2_000, 20_000);
-    assert!(script.plan(&Choice::default()).unwrap().growth() > 4_500);
+    assert!(script.plan(&Choice::default()).unwrap().growth > 4_500);
 }

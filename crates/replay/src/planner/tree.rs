@@ -2,7 +2,7 @@
 //! before its first call.
 
 use super::laid;
-use super::walked::{Facts, Row, RowId, Walked};
+use super::walked::{Row, RowId, Walked};
 use crate::links;
 use crate::order::{Resource, Stamp, Use};
 use crate::plan::{TreeEntry, TreeKind};
@@ -102,7 +102,7 @@ pub(super) struct Place {
 }
 
 /// The tree, while the trace is read.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Tree {
     nodes: Vec<Node>,
     walked: Walked,
@@ -129,9 +129,7 @@ impl Tree {
             walked,
             by_row: HashMap::from([(0, 0)]),
             by_first: HashMap::from([(0, 0)]),
-            more_names: Vec::new(),
-            contradictions: 0,
-            unknown_files: 0,
+            ..Self::default()
         }
     }
 
@@ -348,27 +346,18 @@ impl Tree {
             let Some(origin) = node.origin.filter(|_| !node.is_supposed) else { continue };
             let Some(path) = self.path(&paths, origin) else { continue };
             paths.insert(id, path.clone());
-            let kind = tree_kind(&node.kind);
-            let bytes = if kind == TreeKind::Directory { 0 } else { node.first_bytes };
-            let mut entry = TreeEntry::new(path, kind, node.mode, bytes);
-            let facts = node.row.and_then(|row| self.walked.row(row).facts);
-            if let Some(facts) = &facts {
-                add_facts(&mut entry, facts);
-            }
-            if let Some(row) = node.row {
-                add_row(&mut entry, self.walked.row(row));
-            }
+            let row = node.row.map(|row| self.walked.row(row));
+            let entry = described(path, &node.kind, node.mode, node.first_bytes, row);
             let inside = format!("{}/not recorded", entry.path);
-            entries.push((facts.and_then(|facts| facts.made), entry));
+            entries.push((row.and_then(|row| row.facts?.made), entry));
             if node.holds_unknown {
                 entries.push((None, TreeEntry::new(inside, TreeKind::File, None, 0)));
             }
         }
         for (directory, name, id) in &self.more_names {
             let Some(path) = self.path(&paths, (*directory, *name)) else { continue };
-            let same_as = paths.get(id).cloned();
-            let entry = TreeEntry::new(path, TreeKind::Name, None, 0);
-            entries.push((None, TreeEntry { same_as, ..entry }));
+            let (kind, same_as) = (TreeKind::Name, paths.get(id).cloned());
+            entries.push((None, TreeEntry { path, kind, same_as, ..TreeEntry::default() }));
         }
         self.neighbours(&paths, &mut entries);
         laid::in_order(entries)
@@ -405,15 +394,12 @@ impl Tree {
                 None => made.get(&row.first).cloned(),
             };
             if same_as.is_some() {
-                let entry = TreeEntry::new(path, TreeKind::Name, None, 0);
-                entries.push((None, TreeEntry { same_as, ..entry }));
+                let kind = TreeKind::Name;
+                entries.push((None, TreeEntry { path, kind, same_as, ..TreeEntry::default() }));
                 continue;
             }
-            let kind = tree_kind(&facts.kind());
-            let bytes = if kind == TreeKind::Directory { 0 } else { facts.bytes };
-            let mut entry = TreeEntry::new(path.clone(), kind, Some(facts.mode & 0o1777), bytes);
-            add_facts(&mut entry, &facts);
-            add_row(&mut entry, row);
+            let (kind, mode) = (facts.kind(), Some(facts.mode & 0o1777));
+            let mut entry = described(path.clone(), &kind, mode, facts.bytes, Some(row));
             if is_small {
                 made.insert(id, path);
             } else {
@@ -425,32 +411,36 @@ impl Tree {
     }
 }
 
-fn tree_kind(kind: &Kind) -> TreeKind {
-    match kind {
-        Kind::Directory => TreeKind::Directory,
-        Kind::Link(_) => TreeKind::Link,
-        Kind::File | Kind::Unknown => TreeKind::File,
-    }
-}
-
-fn add_facts(entry: &mut TreeEntry, facts: &Facts) {
-    entry.owner = facts.owner;
-    entry.content = facts.content;
-    if entry.kind == TreeKind::File {
-        entry.data_bytes = facts.data_bytes;
-        entry.is_inline = facts.is_inline;
-    }
-}
-
-/// The extended attributes and holes that the walk saw, and the text of a link whose target it did.
-fn add_row(entry: &mut TreeEntry, row: &Row) {
+/// A file that was there before, with what the walk saw of it: owner, content, extended attributes and holes, and the
+/// text of a link whose target it saw.
+fn described(
+    path: String,
+    kind: &Kind,
+    mode: Option<u32>,
+    bytes: u64,
+    row: Option<&Row>,
+) -> TreeEntry {
+    let (kind, bytes) = match kind {
+        Kind::Directory => (TreeKind::Directory, 0),
+        Kind::Link(_) => (TreeKind::Link, bytes),
+        Kind::File | Kind::Unknown => (TreeKind::File, bytes),
+    };
+    let mut entry = TreeEntry::new(path, kind, mode, bytes);
+    let Some(row) = row else { return entry };
     entry.attributes.clone_from(&row.attributes);
-    if entry.kind == TreeKind::File {
+    if let Some(facts) = row.facts {
+        (entry.owner, entry.content) = (facts.owner, facts.content);
+        if kind == TreeKind::File {
+            (entry.data_bytes, entry.is_inline) = (facts.data_bytes, facts.is_inline);
+        }
+    }
+    if kind == TreeKind::File {
         entry.data.clone_from(&row.data);
     }
-    if let Some(target) = row.target.as_deref().filter(|_| entry.kind == TreeKind::Link) {
+    if let Some(target) = row.target.as_deref().filter(|_| kind == TreeKind::Link) {
         entry.target = Some(links::text(&entry.path, target, entry.bytes));
     }
+    entry
 }
 
 #[cfg(test)]

@@ -182,8 +182,7 @@ pub fn replay_requests(
         let mut replayed = Issue::new(plan, place, options.speed, &mut ring).run(stopped)?;
         replayed.zeroed = if ring.discards { 0 } else { plan.recorded().discards };
         drop((ManuallyDrop::into_inner(source), ManuallyDrop::into_inner(target)));
-        let cpu = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-        replayed.cpu_ns = (cpu.tv_sec * 1_000_000_000 + cpu.tv_nsec).unsigned_abs();
+        replayed.cpu_ns = crate::engine::cpu_ns();
         Ok(replayed)
     };
     // A thread of its own: its CPU time is that of the replay.

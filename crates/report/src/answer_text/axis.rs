@@ -2,6 +2,7 @@
 
 use super::names::by_name;
 use super::{AxisLine, Effect, Said, Sides, size, word};
+use crate::factor::list_with;
 use crate::number::percent;
 use seekwell_model::answer::{AxisAnswer, Depends, Trend, ValueOut};
 
@@ -201,10 +202,8 @@ fn is_shown(one: &Depends) -> bool {
 
 /// `ext4 or xfs`.
 fn alternatives(values: &[String]) -> String {
-    match values {
-        [] => String::new(),
-        [only] => only.clone(),
-        [rest @ .., last] if values.len() <= VALUES => format!("{} or {last}", rest.join(", ")),
-        _ => format!("{} or {} others", values[..VALUES - 1].join(", "), values.len() - VALUES + 1),
+    if values.len() <= VALUES {
+        return list_with(values, "or");
     }
+    format!("{} or {} others", values[..VALUES - 1].join(", "), values.len() - VALUES + 1)
 }

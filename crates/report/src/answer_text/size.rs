@@ -61,10 +61,8 @@ impl Effect {
 
     /// The range of several ratios; `None` without one.
     pub(crate) fn range(better: Better, ratios: impl Iterator<Item = f64>) -> Option<Self> {
-        let all: Vec<f64> = ratios.map(|ratio| benefit(better, ratio)).collect();
-        let from = all.iter().copied().reduce(f64::min)?;
-        let to = all.iter().copied().reduce(f64::max)?;
-        Some(Self { from, to, ends: None })
+        let all: Vec<Self> = ratios.map(|ratio| Self::one(better, ratio, None, None)).collect();
+        Self::spanning(&all)
     }
 
     /// The range of several effects; `None` without one.
@@ -258,12 +256,6 @@ impl Measure {
         }
         let (change, ends) = effect.change(|factor| factor - 1.0);
         format!("{change} {}{ends}", self.faster())
-    }
-
-    /// Size by which something is worse: `4 % slower (2 to 6 %)`; `None` for a factor.
-    pub(crate) fn loss(&self, effect: Effect) -> Option<String> {
-        let (change, ends) = effect.change(|factor| factor - 1.0);
-        (effect.to < FACTOR).then(|| format!("{change} {}{ends}", self.slower()))
     }
 }
 

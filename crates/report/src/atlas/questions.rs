@@ -52,7 +52,6 @@ const fn device(
 }
 
 const CPU: &str = "CPU time, which limits the fastest devices, is not counted.";
-const TWO: &[&str] = &["none", "mq-deadline"];
 
 /// A question about I/O schedulers.
 const fn schedulers(
@@ -65,6 +64,11 @@ const fn schedulers(
 ) -> Question {
     let base = filesystems(name, text, choices, loads, caveat);
     Question { axis: |cell| &cell.scheduler, device, ..base }
+}
+
+/// A question about the two usual schedulers of a device.
+const fn scheduler_of(name: &'static str, text: &'static str, device: &'static str) -> Question {
+    schedulers(name, text, &["none", "mq-deadline"], &[], device, CPU)
 }
 
 pub(super) const QUESTIONS: &[Question] = &[
@@ -83,6 +87,18 @@ pub(super) const QUESTIONS: &[Question] = &[
     load("vm", "Which filesystem for virtual machines?", &["vm"]),
     load("monitoring", "Which filesystem for RRD files?", &["monitoring"]),
     device("hdd", "Which filesystem for a hard disk?", "sata-2tb-7200", MODEL),
+    device(
+        "raid1",
+        "Which filesystem for a mirror (RAID 1) of hard disks?",
+        "raid1",
+        "A resync, or one disk of the two; an old or full filesystem.",
+    ),
+    device(
+        "raid5",
+        "Which filesystem for RAID 5 of hard disks?",
+        "raid5",
+        "A rebuild. A disk lost together with the power may take older synced data (the write hole).",
+    ),
     device("sata-ssd", "Which filesystem for a SATA SSD?", "ssd-sata-250gb", MODEL),
     device("nvme", "Which filesystem for an NVMe drive?", "ssd-nvme-512gb", MODEL),
     device(
@@ -133,30 +149,9 @@ pub(super) const QUESTIONS: &[Question] = &[
         "",
         CPU,
     ),
-    schedulers(
-        "scheduler-nvme",
-        "none or mq-deadline for an NVMe drive?",
-        TWO,
-        &[],
-        "ssd-nvme-512gb",
-        CPU,
-    ),
-    schedulers(
-        "scheduler-ssd",
-        "none or mq-deadline for a SATA SSD?",
-        TWO,
-        &[],
-        "ssd-sata-250gb",
-        CPU,
-    ),
-    schedulers(
-        "scheduler-hdd",
-        "none or mq-deadline for a hard disk?",
-        TWO,
-        &[],
-        "sata-2tb-7200",
-        CPU,
-    ),
+    scheduler_of("scheduler-nvme", "none or mq-deadline for an NVMe drive?", "ssd-nvme-512gb"),
+    scheduler_of("scheduler-ssd", "none or mq-deadline for a SATA SSD?", "ssd-sata-250gb"),
+    scheduler_of("scheduler-hdd", "none or mq-deadline for a hard disk?", "sata-2tb-7200"),
     schedulers(
         "scheduler-copy",
         "Which I/O scheduler for a desktop during a copy?",

@@ -90,6 +90,7 @@ fn an_answer_names_pick_cost_survival_and_the_command_that_checks_it() {
     let asked = Asked {
         entry: &entry,
         title: "A disk",
+        model: "disk",
         size: "32GiB",
         start: None,
         now: Some("ext4"),
@@ -272,6 +273,7 @@ fn a_cell_is_held_against_the_pick_by_its_interval() {
         let asked = Asked {
             entry: &entry,
             title: "A disk",
+            model: "disk",
             size: "32GiB",
             start: None,
             now: None,

@@ -27,7 +27,6 @@ fn result(steps: Vec<BenchStep>) -> BenchResult {
         target: "/tmp/file".to_owned(),
         steps,
         warnings: fixture::warnings(),
-        ..BenchResult::default()
     }
 }
 

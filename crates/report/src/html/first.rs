@@ -29,8 +29,6 @@ pub(super) struct First<'a> {
     pub(super) text: &'a AnswerText,
     pub(super) axes: &'a Axes<'a>,
     pub(super) forest: &'a Forest<'a>,
-    /// Unit of the medians.
-    pub(super) unit: &'static str,
     /// Name of the run file.
     pub(super) name: &'a str,
 }
@@ -55,7 +53,7 @@ impl First<'_> {
         if answer_text::is_by_workload(self.view) {
             medians(page, self.view);
         } else {
-            self.forest.draw(page, self.axes, self.unit);
+            self.forest.draw(page);
         }
         if aside {
             page.raw("<aside>\n");

@@ -54,15 +54,25 @@ fn first(standing: Standing) -> usize {
 /// All rows of a run, each with the standing of its stack.
 pub(super) struct Forest<'a> {
     view: &'a RunView,
+    axes: &'a Axes<'a>,
+    /// Unit of the medians.
+    unit: &'static str,
     trials: TrialRatios<'a>,
     groups: BTreeMap<Standing, Vec<&'a StackRow>>,
     pub(super) scale: Scale,
 }
 
 impl<'a> Forest<'a> {
-    pub(super) fn of(view: &'a RunView, table: &'a StackTable, answer: &Answer) -> Self {
+    pub(super) fn of(
+        view: &'a RunView,
+        axes: &'a Axes<'a>,
+        table: &'a StackTable,
+        answer: &Answer,
+    ) -> Self {
         Self {
             view,
+            axes,
+            unit: table.scale.symbol(),
             trials: TrialRatios::of(view),
             groups: by_standing(view, answer, &table.rows),
             scale: Scale::of(table.rows.iter().map(|row| &row.ratio), view.verdict.tie),
@@ -70,7 +80,7 @@ impl<'a> Forest<'a> {
     }
 
     /// The picture as a table.
-    pub(super) fn draw(&self, page: &mut Page, axes: &Axes<'_>, unit: &str) {
+    pub(super) fn draw(&self, page: &mut Page) {
         let verdict = &self.view.verdict;
         let total: usize = self.groups.values().map(Vec::len).sum();
         let folded = total > ALL;
@@ -95,10 +105,10 @@ impl<'a> Forest<'a> {
             _ => " longer",
         });
         page.raw("\">\n<thead><tr><th scope=\"col\">");
-        page.text(&axes.names().join(" "));
+        page.text(&self.axes.names().join(" "));
         page.raw("</th><th scope=\"col\" class=\"plot\">");
         self.scale.head(page);
-        page.element("</th><th scope=\"col\" class=\"number\">", unit, "</th>");
+        page.element("</th><th scope=\"col\" class=\"number\">", self.unit, "</th>");
         page.raw("<th scope=\"col\" class=\"number wide\">times</th>");
         let interval = format!("{} interval", exact_percent(verdict.confidence));
         page.element("<th scope=\"col\" class=\"number wide\">", &interval, "</th></tr></thead>\n");
@@ -115,7 +125,7 @@ impl<'a> Forest<'a> {
             }
             page.raw("</th></tr>\n");
             for (number, row) in rows.iter().enumerate() {
-                self.row(page, axes, *standing, row, &grid, folded && number >= first);
+                self.row(page, *standing, row, &grid, folded && number >= first);
             }
             page.raw("</tbody>\n");
         }
@@ -149,18 +159,10 @@ impl<'a> Forest<'a> {
         self.scale.ticks().iter().skip(1).map(line).collect()
     }
 
-    fn row(
-        &self,
-        page: &mut Page,
-        axes: &Axes<'_>,
-        standing: Standing,
-        row: &StackRow,
-        grid: &str,
-        is_more: bool,
-    ) {
+    fn row(&self, page: &mut Page, standing: Standing, row: &StackRow, grid: &str, is_more: bool) {
         page.raw(if is_more { "<tr class=\"extra\">" } else { "<tr>" });
         page.raw("<th scope=\"row\">");
-        name(page, axes, &row.ratio.stack);
+        name(page, self.axes, &row.ratio.stack);
         page.raw("</th><td class=\"plot\">");
         self.plot(page, standing, row, grid);
         page.element("</td><td class=\"number\">", &row.median, "</td>");

@@ -13,28 +13,22 @@ use serde_json::json;
 /// Columns with their names.
 pub(super) type Columns = Vec<(&'static str, Kind)>;
 
+/// Columns in their order, names of one kind with blanks between them.
+fn columns(kinds: &[(Kind, &'static str)]) -> Columns {
+    let named =
+        |&(kind, names): &(Kind, &'static str)| names.split(' ').map(move |name| (name, kind));
+    kinds.iter().flat_map(named).collect()
+}
+
 pub(super) fn of_trials() -> Columns {
-    vec![
-        ("trial", Whole),
-        ("round", Whole),
-        ("candidate", Whole),
-        ("seed", Whole),
-        ("stack", Text),
-        ("workload", Text),
-        ("device", Text),
-        ("layer", Text),
-        ("journal", Text),
-        ("filesystem", Text),
-        ("scheduler", Text),
-        ("memory", Text),
-        ("status", Text),
-        ("stage", Text),
-        ("reason", Text),
-        ("elapsed_ns", Whole),
-        ("clock_cost_ns", Number),
-        ("fingerprint", Text),
-        ("record", Text),
-    ]
+    columns(&[
+        (Whole, "trial round candidate seed"),
+        (Text, "stack workload device layer journal filesystem scheduler memory"),
+        (Text, "status stage reason"),
+        (Whole, "elapsed_ns"),
+        (Number, "clock_cost_ns"),
+        (Text, "fingerprint record"),
+    ])
 }
 
 pub(super) fn trial(table: &mut Table<'_>, view: &RunView, trial: &PlannedTrial, record: &Record) {
@@ -76,21 +70,13 @@ fn rest(record: &Record) -> String {
     }
     for step in &mut rest.steps {
         step.histograms.retain(|_, bytes| Histogram::from_bytes(bytes).is_err());
-        step.single_ios = vec![];
     }
     // A record is plain data: it has no key or number that JSON could not hold.
     serde_json::to_string(&rest).unwrap_or_default()
 }
 
 pub(super) fn of_samples() -> Columns {
-    vec![
-        ("trial", Whole),
-        ("position", Whole),
-        ("step", Text),
-        ("metric", Text),
-        ("unit", Text),
-        ("value", Number),
-    ]
+    columns(&[(Whole, "trial position"), (Text, "step metric unit"), (Number, "value")])
 }
 
 pub(super) fn samples(table: &mut Table<'_>, _: &RunView, trial: &PlannedTrial, record: &Record) {
@@ -137,14 +123,7 @@ fn timeline_row(table: &mut Table<'_>, trial: u32, device: &str, sample: &Sample
 }
 
 pub(super) fn of_histograms() -> Columns {
-    vec![
-        ("trial", Whole),
-        ("position", Whole),
-        ("step", Text),
-        ("operation", Text),
-        ("value_ns", Whole),
-        ("count", Whole),
-    ]
+    columns(&[(Whole, "trial position"), (Text, "step operation"), (Whole, "value_ns count")])
 }
 
 pub(super) fn histograms(
@@ -175,49 +154,14 @@ pub(super) fn histograms(
     }
 }
 
-pub(super) fn of_operations() -> Columns {
-    vec![
-        ("trial", Whole),
-        ("position", Whole),
-        ("step", Text),
-        ("at_ns", Whole),
-        ("latency_ns", Whole),
-        ("operation", Text),
-        ("offset", Whole),
-    ]
-}
-
-pub(super) fn operations(
-    table: &mut Table<'_>,
-    _: &RunView,
-    trial: &PlannedTrial,
-    record: &Record,
-) {
-    for (position, step) in (0_u32..).zip(&record.steps) {
-        for one in &step.single_ios {
-            table.row([
-                trial.index.into(),
-                position.into(),
-                step.name.as_str().into(),
-                one.at_ns.into(),
-                one.latency_ns.into(),
-                one.operation.as_str().into(),
-                one.offset.into(),
-            ]);
-        }
-    }
-}
-
 pub(super) fn of_events() -> Columns {
-    vec![
-        ("trial", Whole),
-        ("at_ns", Whole),
-        ("complete", Flag),
-        ("sector", Whole),
-        ("sectors", Whole),
-        ("operation", Text),
-        ("pid", Whole),
-    ]
+    columns(&[
+        (Whole, "trial at_ns"),
+        (Flag, "complete"),
+        (Whole, "sector sectors"),
+        (Text, "operation"),
+        (Whole, "pid"),
+    ])
 }
 
 pub(super) fn events(table: &mut Table<'_>, _: &RunView, trial: &PlannedTrial, record: &Record) {
@@ -235,9 +179,7 @@ pub(super) fn events(table: &mut Table<'_>, _: &RunView, trial: &PlannedTrial, r
 }
 
 pub(super) fn of_run() -> Columns {
-    ["format", "place", "environment", "plan", "verdict", "warnings"]
-        .map(|name| (name, Text))
-        .to_vec()
+    columns(&[(Text, "format place environment plan verdict warnings")])
 }
 
 pub(super) fn run(table: &mut Table<'_>, view: &RunView) {

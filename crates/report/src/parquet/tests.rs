@@ -146,14 +146,6 @@ fn record(tables: &BTreeMap<&str, Vec<BTreeMap<String, Field>>>, trial: u64) -> 
     for ((position, operation), histogram) in histograms {
         record.steps[position as usize].histograms.insert(operation, histogram.to_bytes());
     }
-    for row in of("operations.parquet") {
-        record.steps[whole(row, "position") as usize].single_ios.push(SingleIo {
-            at_ns: whole(row, "at_ns"),
-            latency_ns: whole(row, "latency_ns"),
-            operation: text(row, "operation"),
-            offset: whole(row, "offset"),
-        });
-    }
     for row in of("events.parquet") {
         let event = BlockEvent {
             at_ns: whole(row, "at_ns"),

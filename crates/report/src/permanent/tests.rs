@@ -160,8 +160,9 @@ fn formatting_has_the_options_of_the_lab_and_none_of_the_laboratory() {
 fn every_filesystem_is_mounted_without_nodiscard() {
     for definition in seekwell_model::filesystems::FILESYSTEMS {
         let stack = fixture::stack(definition.name, "none");
-        let names = Names { device: DISK.to_owned(), journal: None, layers: vec![], size: None };
-        let options = mount_options(&stack, definition, &names);
+        let device = DISK.to_owned();
+        let names = Names { stack: &stack, device, journal: None, layers: vec![], size: None };
+        let options = mount_options(&names, definition);
         assert!(!options.iter().any(|option| option == "nodiscard"), "{options:?}");
     }
 }

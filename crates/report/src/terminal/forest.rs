@@ -4,7 +4,7 @@ use crate::answer_text::{Axes, Measure, Standing, answer};
 use crate::factor::benefit;
 use crate::number::{DASH, exact_percent};
 use crate::stack_table::{StackRow, StackTable, by_standing};
-use crate::text::{Ink, Palette, harmless, paragraph, width as columns, wrap};
+use crate::text::{Ink, Palette, harmless, pad, paragraph, width as columns, wrap};
 use crate::trial_ratios::TrialRatios;
 use crate::view::RunView;
 use seekwell_model::lab::Better;
@@ -218,16 +218,16 @@ impl Layout {
             return format!(
                 "  {}  {}",
                 " ".repeat(label(&self.axes)),
-                right(forest.unit, self.median)
+                pad(forest.unit, self.median, true)
             );
         }
         let confidence = exact_percent(forest.view.verdict.confidence);
         format!(
             "  {}  {}  {}  {}  {confidence}",
             " ".repeat(label(&self.axes)),
-            right(forest.unit, self.median),
+            pad(forest.unit, self.median, true),
             self.scale(forest.better),
-            right("ratio", self.ratio),
+            pad("ratio", self.ratio, true),
         )
     }
 
@@ -237,7 +237,7 @@ impl Layout {
             Some(values) => {
                 let cells = values.iter().zip(&self.axes);
                 let cells: Vec<String> =
-                    cells.map(|(value, width)| left(&harmless(value), *width)).collect();
+                    cells.map(|(value, width)| pad(&harmless(value), *width, false)).collect();
                 vec![cells.join(" ")]
             }
             None => wrap(&stack, label(&self.axes)),
@@ -245,14 +245,14 @@ impl Layout {
         let reason = forest.reasons.get(&row.ratio.stack).filter(|text| !text.is_empty());
         let mut lines = Vec::new();
         for (number, text) in labels.iter().enumerate() {
-            let start = format!("  {}", left(text, label(&self.axes)));
+            let start = format!("  {}", pad(text, label(&self.axes), false));
             lines.push(match (number, place, reason) {
                 (0, Standing::Unmeasured, Some(reason)) => format!("{start}  {}", harmless(reason)),
                 (0, _, _) => format!(
                     "{start}  {}  {}  {}  {}",
-                    right(&row.median, self.median),
+                    pad(&row.median, self.median, true),
                     self.drawn(forest, place, row),
-                    right(&ratio_text(place, row, self.fine), self.ratio),
+                    pad(&ratio_text(place, row, self.fine), self.ratio, true),
                     if place == Standing::Pick { String::new() } else { interval(row, self.fine) },
                 ),
                 _ => start,
@@ -384,12 +384,4 @@ fn interval(row: &StackRow, fine: bool) -> String {
 /// Width of a label whose parts have these widths.
 fn label(parts: &[usize]) -> usize {
     parts.iter().sum::<usize>() + parts.len() - 1
-}
-
-fn left(text: &str, to: usize) -> String {
-    text.to_owned() + &" ".repeat(to.saturating_sub(columns(text)))
-}
-
-fn right(text: &str, to: usize) -> String {
-    " ".repeat(to.saturating_sub(columns(text))) + text
 }

@@ -2,7 +2,7 @@
 
 use crate::answer_text::{busy_share, time_heading};
 use crate::number::Scale;
-use crate::text::{harmless, width as columns};
+use crate::text::{harmless, pad, width as columns};
 use seekwell_model::answer::{TimeRow, TimeSpent};
 use seekwell_model::metrics::Unit;
 
@@ -27,10 +27,8 @@ pub(super) fn bars(time: &TimeSpent, axes: &[&str], width: usize, most: usize) -
     let mut lines: Vec<String> = shown
         .iter()
         .map(|row| {
-            let value = cut(&harmless(&row.value), label);
-            let blanks = " ".repeat(label.saturating_sub(columns(&value)));
-            let bar = bar(row, longest, room);
-            format!("{value}{blanks} {bar} {}", scale.with_unit(seconds(row)))
+            let value = pad(&cut(&harmless(&row.value), label), label, false);
+            format!("{value} {} {}", bar(row, longest, room), scale.with_unit(seconds(row)))
         })
         .collect();
     let left_out = time.rows.len() - shown.len();

@@ -95,40 +95,34 @@ fn values(side: &Side<'_>, stack: usize, read: fn(&InForce) -> Option<String>) -
     (!found.is_empty()).then(|| found.into_iter().collect::<Vec<_>>().join(" and "))
 }
 
-fn of_the_runs(first: &Side<'_>, second: &Side<'_>) -> Vec<Difference> {
-    let word = |side: &Side<'_>, key: &str| match side.environment.get(key)? {
+/// A fact of a side with its name.
+type Said = (&'static str, fn(&Side<'_>) -> Option<String>);
+
+const OF_THE_RUNS: &[Said] = &[
+    ("kernel", |side| of_the_machine(side, "kernel")),
+    ("CPU", |side| of_the_machine(side, "cpu")),
+    ("memory of the machine", |side| of_the_machine(side, "ram")),
+    ("version of Seekwell", |side| Some(side.tool.to_owned())),
+    ("seed", |side| text(Some(side.plan.lab.seed))),
+    ("tie width", |side| text(Some(side.plan.lab.judge.tie))),
+    ("confidence", |side| text(Some(side.plan.lab.judge.confidence))),
+    ("[trial] settings", |side| Some(format!("{:?}", side.plan.lab.trial))),
+];
+
+fn of_the_machine(side: &Side<'_>, key: &str) -> Option<String> {
+    match side.environment.get(key)? {
         Value::Null => None,
         Value::String(text) => Some(text.clone()),
         other => Some(other.to_string()),
+    }
+}
+
+fn of_the_runs(one: &Side<'_>, two: &Side<'_>) -> Vec<Difference> {
+    let difference = |(what, read): &Said| {
+        let (first, second, what) = (read(one), read(two), (*what).to_owned());
+        (first != second).then(|| Difference { what, first, second, stacks: vec![] })
     };
-    let lab = |side: &Side<'_>, key: &str| {
-        let lab = &side.plan.lab;
-        Some(match key {
-            "seed" => lab.seed.to_string(),
-            "tie width" => lab.judge.tie.to_string(),
-            "confidence" => lab.judge.confidence.to_string(),
-            _ => format!("{:?}", lab.trial),
-        })
-    };
-    let read: [(&str, Option<String>, Option<String>); 8] = [
-        ("kernel", word(first, "kernel"), word(second, "kernel")),
-        ("CPU", word(first, "cpu"), word(second, "cpu")),
-        ("memory of the machine", word(first, "ram"), word(second, "ram")),
-        ("version of Seekwell", Some(first.tool.to_owned()), Some(second.tool.to_owned())),
-        ("seed", lab(first, "seed"), lab(second, "seed")),
-        ("tie width", lab(first, "tie width"), lab(second, "tie width")),
-        ("confidence", lab(first, "confidence"), lab(second, "confidence")),
-        ("[trial] settings", lab(first, "trial"), lab(second, "trial")),
-    ];
-    read.into_iter()
-        .filter(|(_, one, two)| one != two)
-        .map(|(what, first, second)| Difference {
-            what: what.to_owned(),
-            first,
-            second,
-            stacks: vec![],
-        })
-        .collect()
+    OF_THE_RUNS.iter().filter_map(difference).collect()
 }
 
 /// An axis of a stack in words.

@@ -271,39 +271,3 @@ fn two_runs_on_a_side_are_refused() {
         assert!(refused.starts_with(&start), "{refused}");
     }
 }
-
-#[test]
-fn each_later_run_of_a_lab_is_compared_with_the_first() {
-    let plan = fixture::plan(&["slower", "equal"], Effort::Rounds(8));
-    let runs = [1.0, 1.0, 1.2].map(|factor| records(&plan, &[&scaled(factor), &STEADY]));
-    let environment = json!({ "kernel": "6.1" });
-    let sides: Vec<Side<'_>> = ["a", "b", "c"]
-        .into_iter()
-        .zip(&runs)
-        .map(|(name, records)| Side {
-            name,
-            plan: &plan,
-            records,
-            backend: "host",
-            environment: &environment,
-            tool: "1",
-        })
-        .collect();
-    let found = over_time(&sides).unwrap();
-    let changes: Vec<[Change; 2]> =
-        found.iter().map(|one| [one.stacks[0].change, one.stacks[1].change]).collect();
-    assert_eq!(changes, [[Change::Same, Change::Same], [Change::Worse, Change::Same]]);
-    // Two comparisons share the error that one alone may spend.
-    let alone = compare(&sides[..1], &sides[2..], &Wanted::default()).unwrap();
-    assert!(found[1].stacks[0].low < alone.stacks[0].low);
-    assert_eq!(found[1].stacks[0].ratio, alone.stacks[0].ratio);
-
-    let refused = over_time(&sides[..1]).unwrap_err().to_string();
-    assert!(refused.starts_with("1 runs before and 0 after; "), "{refused}");
-    let mut other = plan.clone();
-    other.lab.name = "other".to_owned();
-    let wrong = over_time(&[sides[0], sides[1], Side { plan: &other, ..sides[2] }]).unwrap_err();
-    let lab = &plan.lab.name;
-    let text = format!("a is a run of the lab '{lab}' and c of 'other'; give runs of one lab");
-    assert_eq!(wrong.to_string(), text);
-}

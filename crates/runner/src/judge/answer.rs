@@ -9,6 +9,7 @@ use crate::values;
 use seekwell_model::answer::{
     Answer, AxisAnswer, Depends, Doubt, More, Trend, Unmeasured, ValueOut, Weaker,
 };
+use seekwell_model::lab::Better;
 use seekwell_model::plan::Plan;
 use seekwell_model::verdict::{DurabilityClass, NodeStanding, Ratio, Verdict, VerdictKind};
 use seekwell_stats::axis::{AxisFound, Compared};
@@ -41,24 +42,13 @@ pub(super) struct Run<'a> {
     pub comparison: &'a Comparison,
 }
 
-/// The answer of a race before its first look.
-pub(super) fn before_a_look(pick: Option<String>, plan: &Plan, reason: &str) -> Answer {
-    Answer {
-        pick,
-        cause: Some(reason.to_owned()),
-        among: plan.ranked() as u32,
-        ..Answer::default()
-    }
-}
-
-/// Adds what the whole verdict says: its end, its checks, and whether it was withdrawn.
+/// Adds what the whole verdict says: its end and its checks.
 pub(super) fn finish(plan: &Plan, outcomes: &Outcomes, verdict: &mut Verdict) {
     let tie = verdict.tie;
     let is_certified = verdict.kind != VerdictKind::Unresolved;
     let race = verdict.evidence.race.as_ref();
     let screened = race
         .map_or(0, |race| race.dropped.iter().filter(|dropped| dropped.part == "screen").count());
-    let withdrawn = verdict.evidence.control.as_ref().is_some_and(|control| control.separated);
     let carry_over = verdict.evidence.checks.iter().find(|check| check.name == CARRY_OVER);
     let carry_over = carry_over.filter(|check| check.found == Some(true));
     let change = carry_over.and_then(|check| check.change).map_or(0.0, |factor| factor - 1.0);
@@ -77,10 +67,6 @@ pub(super) fn finish(plan: &Plan, outcomes: &Outcomes, verdict: &mut Verdict) {
     answer.screened = screened as u32;
     answer.doubt =
         answer.doubt.take().or_else(|| hidden.as_ref().map(replayed::Hidden::doubt)).or(doubt);
-    if withdrawn {
-        answer.loss = None;
-        answer.cause = Some(verdict.reason.clone());
-    }
     answer.time = time::spent(plan, outcomes, answer);
     replayed::widen(plan, verdict);
     if let Some(hidden) = hidden {
@@ -88,10 +74,7 @@ pub(super) fn finish(plan: &Plan, outcomes: &Outcomes, verdict: &mut Verdict) {
     }
     let nodes = &verdict.evidence.nodes;
     let differs = nodes.iter().any(|one| one.standing == NodeStanding::Differs);
-    if !withdrawn
-        && !differs
-        && let Some(answer) = &verdict.answer
-    {
+    if !differs && let Some(answer) = &verdict.answer {
         verdict.sentence = decision::sentence(answer, verdict);
     }
 }
@@ -132,13 +115,17 @@ impl Run<'_> {
         row.standing == Standing::Failing || row.is_out(question(self.plan).better)
     }
 
+    /// With this factor a smaller value of the metric is better.
+    fn sign(&self) -> f64 {
+        match self.plan.lab.judge.better {
+            Better::Lower => 1.0,
+            Better::Higher => -1.0,
+        }
+    }
+
     /// Rows, the best first; those without a ratio last.
     fn sorted(&self) -> Vec<&Row> {
-        let sign = match self.plan.lab.judge.better {
-            seekwell_model::lab::Better::Lower => 1.0,
-            seekwell_model::lab::Better::Higher => -1.0,
-        };
-        let key = |row: &&Row| row.joint.map(|joint| sign * joint.centre);
+        let key = |row: &&Row| row.joint.map(|joint| self.sign() * joint.centre);
         let mut rows: Vec<&Row> = self.comparison.rows.iter().collect();
         rows.sort_by(|a, b| match (key(a), key(b)) {
             (Some(a), Some(b)) => a.total_cmp(&b),
@@ -271,10 +258,7 @@ impl Run<'_> {
         let pick = self.comparison.baseline?;
         let classes = durability::of_plan(self.plan, self.outcomes);
         let against = |stack: usize| Some((stack, self.against(pick, stack)?.ratio?));
-        let sign = match self.plan.lab.judge.better {
-            seekwell_model::lab::Better::Lower => 1.0,
-            seekwell_model::lab::Better::Higher => -1.0,
-        };
+        let sign = self.sign();
         let known = barred.iter().filter_map(|stack| against(*stack));
         let best = known.min_by(|a, b| (sign * a.1.centre).total_cmp(&(sign * b.1.centre)));
         if best.is_some_and(|(_, ratio)| sign * ratio.centre >= sign) {

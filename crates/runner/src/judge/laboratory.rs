@@ -1,19 +1,12 @@
-//! Checks of the measurement itself: the A/A control, and drift, order and other effects.
+//! Checks of the measurement itself: drift, order and other effects.
 
 use super::percent;
-use crate::question::question;
 use crate::records::{End, Outcomes};
 use seekwell_model::plan::Plan;
-use seekwell_model::verdict::{CheckFound, ControlFound, Decision, Verdict, VerdictKind};
-use seekwell_stats::checks::{self, Checks, DETECT_BELOW, Trend, Trial};
+use seekwell_model::verdict::CheckFound;
+use seekwell_stats::checks::{self, CarryOver, DETECT_BELOW, Trend, Trial};
 use seekwell_stats::estimate;
-use seekwell_stats::field::Observed;
-use seekwell_stats::paired::{ErrorShare, compare_led_by};
-use seekwell_stats::question::{MIN_ROUNDS, Question};
 use std::collections::BTreeMap;
-
-/// Error that the control may use: it must hardly ever withdraw a sound verdict.
-const CONTROL_ERROR: f64 = 0.01;
 
 /// A trial whose device moved so many times the bytes that trials of the same stack usually do had
 /// company.
@@ -21,47 +14,6 @@ const OTHER_WRITER: f64 = 1.5;
 
 /// Less than this on top is no sign of company: metadata differs by so much.
 const OTHER_WRITER_BYTES: f64 = 4e6;
-
-/// The stack and its copy compared over all rounds.
-pub(super) fn control_of_rounds(plan: &Plan, trials: &[Vec<Observed>]) -> Option<ControlFound> {
-    let [stack, copy] = plan.control?.map(|stack| stack as usize);
-    let pair = [trials.get(stack)?.clone(), trials.get(copy)?.clone()];
-    let question = Question { confidence: 1.0 - CONTROL_ERROR, ..question(plan) };
-    let share = ErrorShare { error: CONTROL_ERROR, stacks: 2 };
-    let found = compare_led_by(&pair, &question, share, 0).ok()?;
-    let row = found.rows.get(1)?;
-    let joint = row.joint.filter(|_| row.rounds >= MIN_ROUNDS);
-    Some(ControlFound {
-        stack: plan.stacks[stack].label.clone(),
-        ratio: joint.map(|joint| joint.centre),
-        low: joint.map(|joint| joint.low),
-        high: joint.map(|joint| joint.high),
-        pairs: row.rounds as u32,
-        separated: joint.is_some_and(|joint| !joint.contains(1.0)),
-    })
-}
-
-/// Takes a verdict back whose control separated.
-pub(super) fn withdraw(verdict: &mut Verdict) {
-    let Some(control) = verdict.evidence.control.as_ref().filter(|control| control.separated)
-    else {
-        return;
-    };
-    let change = |ratio: Option<f64>| ratio.map_or("?".to_owned(), |r| format!("{r:.3}"));
-    verdict.kind = VerdictKind::Unresolved;
-    verdict.decision = Some(Decision::Inconclusive);
-    verdict.sentence =
-        format!("Withdrawn: {} run twice under two names differs from itself.", control.stack);
-    verdict.stacks.clear();
-    verdict.reason = format!(
-        "the verdict is withdrawn: {} and its copy are the same stack, but their ratio is {} ({} to {}) in {} rounds. Something on this machine favours one of two equal stacks; look for it in the checks and warnings, then run again",
-        control.stack,
-        change(control.ratio),
-        change(control.low),
-        change(control.high),
-        control.pairs
-    );
-}
 
 /// Returns every check, with or without a finding.
 pub(super) fn checks(
@@ -74,10 +26,9 @@ pub(super) fn checks(
     let mut all = vec![
         trend("drift", "from the first round to the last", found.drift),
         trend("order", "from the first trial of a round to its last", found.order),
-        carry_over(&found),
-        dependence(&found),
+        carry_over(found.carry_over),
+        dependence(found.dependence_p),
     ];
-    all.extend(temperature(plan, outcomes, &trials));
     all.extend(other_writer(plan, outcomes));
     all
 }
@@ -111,83 +62,47 @@ fn signed(factor: f64) -> String {
 }
 
 fn trend(name: &str, over: &str, found: Option<Trend>) -> CheckFound {
-    let text = match &found {
-        None => "too few trials to say".to_owned(),
-        Some(trend) => {
-            let change = &trend.change;
-            let beyond = if trend.detected() { "" } else { ", which may be chance" };
-            format!(
-                "{} {over} ({} to {}){beyond}",
-                signed(change.centre),
-                signed(change.low),
-                signed(change.high)
-            )
-        }
-    };
-    CheckFound {
-        name: name.to_owned(),
-        found: found.map(|trend| trend.detected()),
-        text,
-        change: found.map(|trend| trend.change.centre).filter(|change| change.is_finite()),
-        p: found.map(|trend| trend.p),
-    }
+    let text = found.map(|trend| {
+        let change = &trend.change;
+        let beyond = if trend.detected() { "" } else { ", which may be chance" };
+        format!(
+            "{} {over} ({} to {}){beyond}",
+            signed(change.centre),
+            signed(change.low),
+            signed(change.high)
+        )
+    });
+    check(name, text, found.map(|trend| trend.p), found.map(|trend| trend.change.centre))
 }
 
-fn carry_over(found: &Checks) -> CheckFound {
-    let found = found.carry_over;
-    let text = match &found {
-        None => "too few trials to say".to_owned(),
-        Some(carry) if carry.detected() => format!(
+fn carry_over(found: Option<CarryOver>) -> CheckFound {
+    let text = found.map(|carry| match carry.detected() {
+        true => format!(
             "the stack that ran before a trial changes its result by up to {}",
             percent((carry.factor - 1.0).abs())
         ),
-        Some(_) => "no effect of the stack that ran before, beyond chance".to_owned(),
-    };
-    CheckFound {
-        name: "carry-over".to_owned(),
-        found: found.map(|carry| carry.detected()),
-        text,
-        change: found.map(|carry| carry.factor).filter(|factor| factor.is_finite()),
-        p: found.map(|carry| carry.p),
-    }
+        false => "no effect of the stack that ran before, beyond chance".to_owned(),
+    });
+    check("carry-over", text, found.map(|carry| carry.p), found.map(|carry| carry.factor))
 }
 
-fn dependence(found: &Checks) -> CheckFound {
-    let p = found.dependence_p;
-    let text = match p {
-        None => "too few trials to say",
-        Some(p) if p < DETECT_BELOW => {
-            "successive trials resemble each other; the intervals account for it"
-        }
-        Some(_) => "successive trials resemble each other no more than by chance",
-    };
+fn dependence(p: Option<f64>) -> CheckFound {
+    let text = p.map(|p| match p < DETECT_BELOW {
+        true => "successive trials resemble each other; the intervals account for it".to_owned(),
+        false => "successive trials resemble each other no more than by chance".to_owned(),
+    });
+    check("dependence", text, p, None)
+}
+
+/// A check with the chance of its effect and the effect as a factor; `None` with too few trials.
+fn check(name: &str, text: Option<String>, p: Option<f64>, change: Option<f64>) -> CheckFound {
     CheckFound {
-        name: "dependence".to_owned(),
+        name: name.to_owned(),
         found: p.map(|p| p < DETECT_BELOW),
-        text: text.to_owned(),
-        change: None,
+        text: text.unwrap_or_else(|| "too few trials to say".to_owned()),
+        change: change.filter(|change| change.is_finite()),
         p,
     }
-}
-
-/// The metric against the device's temperature, where SMART gives one.
-fn temperature(plan: &Plan, outcomes: &Outcomes, trials: &[Trial]) -> Option<CheckFound> {
-    let mut known: BTreeMap<(usize, usize), f64> = BTreeMap::new();
-    for (trial, outcome) in outcomes.values() {
-        let stack = plan.candidates[trial.candidate as usize].stack as usize;
-        if let Some(celsius) = outcome.celsius {
-            known.insert((stack, trial.round as usize), celsius);
-        }
-    }
-    if known.is_empty() {
-        return None;
-    }
-    let beside: Vec<Option<f64>> =
-        trials.iter().map(|trial| known.get(&(trial.stack, trial.round)).copied()).collect();
-    let lowest = known.values().copied().fold(f64::INFINITY, f64::min);
-    let highest = known.values().copied().fold(f64::NEG_INFINITY, f64::max);
-    let over = format!("from {lowest:.0} to {highest:.0} °C of the device");
-    Some(trend("temperature", &over, checks::covariate(trials, &beside)))
 }
 
 /// Trials whose device moved far more bytes than those of the same stack and workload usually do.

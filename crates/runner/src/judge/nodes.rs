@@ -105,13 +105,9 @@ fn complete(values: &[Vec<Observed>]) -> u32 {
 fn closest(led: &Comparison, better: Better) -> Option<usize> {
     let rivals = led.rows.iter().filter(|row| Some(row.stack) != led.baseline);
     let known = rivals.filter_map(|row| Some((row.stack, row.joint?.centre)));
-    let (lowest, highest) = (
-        known.clone().min_by(|a, b| a.1.total_cmp(&b.1)),
-        known.max_by(|a, b| a.1.total_cmp(&b.1)),
-    );
     let found = match better {
-        Better::Lower => lowest,
-        Better::Higher => highest,
+        Better::Lower => known.min_by(|a, b| a.1.total_cmp(&b.1)),
+        Better::Higher => known.max_by(|a, b| a.1.total_cmp(&b.1)),
     };
     found.map(|(stack, _)| stack)
 }

@@ -8,7 +8,7 @@
 //! part of the permitted error is left for rounds that are added behind the planned ones, each look a
 //! quarter more ([`next_look`]). Rounds after the last look are kept and count at the next.
 
-use super::{add_evidence, interim, judge, laboratory, of_rounds};
+use super::{add_evidence, interim, judge, of_rounds};
 use crate::order::{self, MOST_ROUNDS};
 use crate::records::Outcomes;
 use crate::values::{self, judged_trials};
@@ -131,7 +131,6 @@ fn rounds_until(plan: &Plan, prolonged: &Prolonged, outcomes: &Outcomes, look: u
     let error = (1.0 - plan.lab.judge.confidence) * share * left;
     let nodes = crate::nodes::of_rounds(&of_look);
     let mut verdict = of_rounds(plan, &of_look, &trials, error, &nodes);
-    verdict.evidence.control = laboratory::control_of_rounds(plan, &trials);
     add_evidence(plan, &of_look, &values::present(&trials), &mut verdict);
     verdict
 }

@@ -7,19 +7,18 @@ use super::{
 };
 use crate::durability;
 use crate::records::{End, Outcomes};
-use crate::staged::{Ended, Staged};
+use crate::staged::{Rounds, Staged};
 use crate::values::{judged_trials, round_values};
-use seekwell_model::lab::Better;
+use seekwell_model::answer::Answer;
 use seekwell_model::plan::{Plan, PlannedRace};
 use seekwell_model::verdict::METHOD;
 use seekwell_model::verdict::{
-    Basis, ControlFound, Decision, DroppedStack, OutStack, RaceCourse, Ratio, Verdict, VerdictKind,
+    Basis, Decision, DroppedStack, OutStack, RaceCourse, Ratio, Verdict, VerdictKind,
 };
 use seekwell_stats::field::Observed;
 use seekwell_stats::looks;
 use seekwell_stats::paired::{Finding, Unresolved};
 use seekwell_stats::race::{DropReason, Dropped, Outcome, Race, Stop};
-use seekwell_stats::shrink::Estimate;
 
 /// The verdict of a race as far as its trials go.
 pub(super) fn verdict(plan: &Plan, planned: &PlannedRace, kept: &Outcomes, end: Stop) -> Verdict {
@@ -29,17 +28,18 @@ pub(super) fn verdict(plan: &Plan, planned: &PlannedRace, kept: &Outcomes, end: 
     if barred_by_cuts(plan, kept) {
         return in_one_look(plan, planned, kept);
     }
-    let staged = Staged::replay(plan, planned, kept);
-    let values = final_values(plan, &staged, kept);
-    let ended = staged.end(end);
-    let blank = Verdict { rounds: ended.rounds.last, ..blank(plan, &values) };
-    match (&ended.broken, &ended.race) {
+    let mut staged = Staged::replay(plan, planned, kept);
+    let rounds = staged.rounds();
+    let values = final_values(plan, rounds, kept);
+    staged.end(end);
+    let blank = Verdict { rounds: rounds.last, ..blank(plan, &values) };
+    match (&staged.broken, &staged.race) {
         (Some(why), _) => Verdict { reason: why.clone(), ..blank },
         (None, None) => Verdict {
             reason: "the pilot is not finished, and its trials are never ranked".to_owned(),
             ..blank
         },
-        (None, Some(race)) => of_race(plan, &ended, race, kept, &values, blank),
+        (None, Some(race)) => of_race(plan, rounds, race, kept, &values, blank),
     }
 }
 
@@ -66,8 +66,7 @@ fn earlier(plan: &Plan, planned: &PlannedRace, kept: &Outcomes, end: Stop) -> Ve
 /// The verdict of a single look at all rounds of the final.
 fn in_one_look(plan: &Plan, planned: &PlannedRace, kept: &Outcomes) -> Verdict {
     let before = planned.pilot_rounds as usize + planned.screen.len();
-    let all = judged_trials(plan, kept);
-    let finals: Vec<_> = all.iter().map(|row| row.get(before..).unwrap_or(&[]).to_vec()).collect();
+    let finals = final_trials(plan, before, kept);
     let error = (1.0 - plan.lab.judge.confidence) * looks::PLANNED;
     let mut verdict = of_rounds(plan, kept, &finals, error, &[]);
     verdict.evidence.race = Some(RaceCourse {
@@ -82,8 +81,7 @@ fn in_one_look(plan: &Plan, planned: &PlannedRace, kept: &Outcomes) -> Verdict {
 }
 
 /// Values of the final by stack and round.
-fn final_values(plan: &Plan, staged: &Staged<'_>, kept: &Outcomes) -> Vec<Vec<Option<f64>>> {
-    let rounds = staged.rounds();
+fn final_values(plan: &Plan, rounds: Rounds, kept: &Outcomes) -> Vec<Vec<Option<f64>>> {
     let first = rounds.pilot + rounds.screen;
     let mut values = vec![vec![None; rounds.last as usize]; plan.stacks.len()];
     let mut of_rounds = vec![Vec::new(); rounds.last as usize];
@@ -105,7 +103,7 @@ fn final_values(plan: &Plan, staged: &Staged<'_>, kept: &Outcomes) -> Vec<Vec<Op
 
 fn of_race(
     plan: &Plan,
-    ended: &Ended,
+    rounds: Rounds,
     race: &Race,
     kept: &Outcomes,
     values: &[Vec<Option<f64>>],
@@ -123,7 +121,7 @@ fn of_race(
     };
     verdict.rounds = outcome.looked_at as u32;
     add_dropped(plan, &outcome, &mut verdict);
-    let reason = reason(plan, ended, &outcome, &verdict);
+    let reason = reason(plan, rounds, &outcome, &verdict);
     verdict.reason = match &outcome.comparison {
         Some(comparison) => with_doubts(plan, comparison, reason),
         None => reason,
@@ -133,12 +131,12 @@ fn of_race(
         verdict.stacks = candidates.iter().map(|stack| label(*stack)).collect();
         verdict.baseline = outcome.best_guess.map(label);
     }
-    let finals = final_trials(plan, ended, kept);
+    let finals = final_trials(plan, (rounds.pilot + rounds.screen) as usize, kept);
     let compared = outcome.comparison.as_ref();
     let run = compared.map(|comparison| answer::Run {
         plan,
         outcomes: kept,
-        trials: &finals,
+        trials: &finals[..plan.ranked()],
         comparison,
     });
     verdict.ratios.extend(run.as_ref().map_or_else(Vec::new, answer::Run::not_eligible));
@@ -146,29 +144,24 @@ fn of_race(
     sort_rows(plan, &mut verdict.ratios);
     let mut answer = match &run {
         Some(run) => run.answer(round_ns),
-        None => answer::before_a_look(outcome.best_guess.map(label), plan, &verdict.reason),
+        None => Answer {
+            pick: outcome.best_guess.map(label),
+            cause: Some(verdict.reason.clone()),
+            among: plan.ranked() as u32,
+            ..Answer::default()
+        },
     };
     let failed = |dropped: &&Dropped| matches!(dropped.reason, DropReason::Failed { .. });
     answer.out.extend(outcome.dropped.iter().filter(failed).map(|dropped| label(dropped.stack)));
     verdict.answer = Some(answer);
-    verdict.evidence.race = Some(course(plan, ended, race, &outcome));
-    verdict.evidence.control =
-        outcome.control.zip(plan.control).map(|(control, [stack, _])| ControlFound {
-            stack: label(stack as usize),
-            ratio: Some(control.ratio.centre),
-            low: Some(control.ratio.low),
-            high: Some(control.ratio.high),
-            pairs: control.rounds as u32,
-            separated: control.separated,
-        });
+    verdict.evidence.race = Some(course(plan, rounds, race, &outcome));
     verdict
 }
 
-/// The judged trials of the final, of all ranked stacks.
-fn final_trials(plan: &Plan, ended: &Ended, kept: &Outcomes) -> Vec<Vec<Observed>> {
-    let before = (ended.rounds.pilot + ended.rounds.screen) as usize;
+/// The judged trials of the final, which has this number of rounds before it.
+fn final_trials(plan: &Plan, before: usize, kept: &Outcomes) -> Vec<Vec<Observed>> {
     let all = judged_trials(plan, kept);
-    all[..plan.ranked()].iter().map(|row| row.get(before..).unwrap_or(&[]).to_vec()).collect()
+    all.iter().map(|row| row.get(before..).unwrap_or(&[]).to_vec()).collect()
 }
 
 /// Certified rows first: those of the screen are estimates.
@@ -194,7 +187,7 @@ fn add_dropped(plan: &Plan, outcome: &Outcome, verdict: &mut Verdict) {
     }));
 }
 
-fn reason(plan: &Plan, ended: &Ended, outcome: &Outcome, verdict: &Verdict) -> String {
+fn reason(plan: &Plan, rounds: Rounds, outcome: &Outcome, verdict: &Verdict) -> String {
     let tie = percent(plan.lab.judge.tie);
     let sure = percent(plan.lab.judge.confidence);
     let screened = outcome.dropped.iter().filter(|dropped| dropped.in_screen).count();
@@ -214,18 +207,17 @@ fn reason(plan: &Plan, ended: &Ended, outcome: &Outcome, verdict: &Verdict) -> S
                 not_better.iter().map(|stack| plan.stacks[*stack].label.clone()).collect();
             format!("{}{risk}", tie_reason(plan, &also))
         }
-        Finding::Unresolved { reason, .. } => unresolved(plan, ended, outcome, *reason, verdict),
+        Finding::Unresolved { reason, .. } => unresolved(plan, rounds, outcome, *reason, verdict),
     }
 }
 
 fn unresolved(
     plan: &Plan,
-    ended: &Ended,
+    rounds: Rounds,
     outcome: &Outcome,
     reason: Unresolved,
     verdict: &Verdict,
 ) -> String {
-    let rounds = ended.rounds;
     match reason {
         Unresolved::TooFewRounds { need, .. } if outcome.comparison.is_none() => {
             if rounds.last == 0 {
@@ -275,15 +267,12 @@ fn screened(
             outcome.comparison.is_none() || outcome.dropped.iter().any(|d| d.stack == *stack)
         })
         .map(|stack| {
-            let found = leader
-                .and_then(|leader| estimates[leader])
-                .zip(estimates[stack])
-                .map(|(leader, stack)| against(plan, leader, stack));
+            let found = leader.and_then(|leader| race.ratio(estimates[stack], estimates[leader]));
             Ratio {
                 stack: plan.stacks[stack].label.clone(),
-                ratio: found.map(|(ratio, _, _)| ratio),
-                low: found.map(|(_, low, _)| low),
-                high: found.map(|(_, _, high)| high),
+                ratio: found.map(|found| found.centre),
+                low: found.map(|found| found.low),
+                high: found.map(|found| found.high),
                 median: median(&measured[stack]),
                 pairs: 0,
                 basis: Basis::Screen,
@@ -295,19 +284,7 @@ fn screened(
         .collect()
 }
 
-/// Ratio and interval of two estimates, at the confidence of the lab.
-fn against(plan: &Plan, leader: Estimate, stack: Estimate) -> (f64, f64, f64) {
-    let error = 1.0 - plan.lab.judge.confidence;
-    let reach =
-        -seekwell_stats::special::normal_quantile(0.5 * error) * leader.error.hypot(stack.error);
-    let worse = stack.worse - leader.worse;
-    match plan.lab.judge.better {
-        Better::Lower => (worse.exp(), (worse - reach).exp(), (worse + reach).exp()),
-        Better::Higher => ((-worse).exp(), (-worse - reach).exp(), (reach - worse).exp()),
-    }
-}
-
-fn course(plan: &Plan, ended: &Ended, race: &Race, outcome: &Outcome) -> RaceCourse {
+fn course(plan: &Plan, rounds: Rounds, race: &Race, outcome: &Outcome) -> RaceCourse {
     let label = |stack: usize| plan.stacks[stack].label.clone();
     let screened: Vec<usize> = outcome
         .dropped
@@ -315,12 +292,12 @@ fn course(plan: &Plan, ended: &Ended, race: &Race, outcome: &Outcome) -> RaceCou
         .filter(|dropped| dropped.in_screen)
         .map(|dropped| dropped.stack)
         .collect();
-    let in_final = ended.rounds.last > 0 || outcome.comparison.is_some();
+    let in_final = rounds.last > 0 || outcome.comparison.is_some();
     let finalists = (0..plan.ranked()).filter(|stack| in_final && !screened.contains(stack));
     RaceCourse {
-        pilot_rounds: ended.rounds.pilot,
-        screen_rounds: ended.rounds.screen,
-        final_rounds: ended.rounds.last,
+        pilot_rounds: rounds.pilot,
+        screen_rounds: rounds.screen,
+        final_rounds: rounds.last,
         finalists: finalists.map(label).collect(),
         looks: race.planned_looks().into_iter().map(|look| look as u32).collect(),
         looked_at: outcome.looked_at as u32,

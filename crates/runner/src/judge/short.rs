@@ -60,7 +60,7 @@ fn remedy(plan: &Plan, step: &str, factor: u64) -> String {
         side.get(found.part)
     });
     match part {
-        Some(WorkloadParams::Mail(mail)) if mail.tar.is_none() => {
+        Some(WorkloadParams::Mail(mail)) => {
             format!("write files = {}", mail.files.saturating_mul(factor))
         }
         Some(WorkloadParams::Io(io)) if io.count.is_some() => {

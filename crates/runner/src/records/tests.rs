@@ -2,7 +2,7 @@ use super::*;
 use crate::fixture;
 use seekwell_model::lab::Effort;
 use seekwell_model::power_cut::AfterCut;
-use seekwell_model::record::{DeviceTotals, Node, Sample, SmartReading};
+use seekwell_model::record::{DeviceTotals, Node, Sample};
 use std::mem::size_of;
 
 fn plan() -> Plan {
@@ -26,8 +26,6 @@ fn full() -> Record {
     cuts.add(AfterCut::Damaged);
     record.steps.push(cuts.step(0, 1));
     record.timeline = vec![Sample::default(); 1_000];
-    let smart = serde_json::json!({ "temperature": { "current": 41 } });
-    record.smart = Some(SmartReading { before: Some(smart), after: None });
     (record.elapsed_ns, record.cost_ns) = (11, Some(12));
     record.in_force.mount = Some("rw,noatime".to_owned());
     record.in_force.mkfs = vec!["mkfs.ext4 -q".to_owned()];
@@ -41,7 +39,7 @@ fn an_outcome_has_what_verdicts_tell_of() {
     let outcome = fixture::outcome(&plan(), &full());
     assert_eq!((outcome.end, outcome.value), (End::Ok, Some(2.0)));
     assert_eq!((outcome.elapsed_ns, outcome.cost_ns), (11, Some(12)));
-    assert_eq!((outcome.celsius, outcome.moved_bytes), (Some(41.0), Some(84.0)));
+    assert_eq!(outcome.moved_bytes, Some(84.0));
     assert_eq!(outcome.cuts.map(|cuts| (cuts.cuts, cuts.damaged)), Some((1, 1)));
     // The time until all is on the device is that of the step.
     assert_eq!(outcome.judged.unwrap().busy, Some((7_000_000, 3_000_000_000)));
@@ -62,7 +60,7 @@ fn a_trial_that_is_not_ranked_explains_nothing() {
         assert_eq!((outcome.judged, outcome.moved_bytes), (None, Some(84.0)));
     }
     let nothing = fixture::outcome(&plan(), &Record { steps: vec![], ..fixture::record(1.0) });
-    assert_eq!((nothing.value, nothing.moved_bytes, nothing.celsius), (None, None, None));
+    assert_eq!((nothing.value, nothing.moved_bytes), (None, None));
 }
 
 #[test]

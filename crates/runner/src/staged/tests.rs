@@ -105,7 +105,7 @@ fn the_fastest_filesystem_is_found_whatever_the_schedulers_do() {
 
 #[test]
 fn a_race_killed_at_any_trial_goes_on_with_the_same_trials_to_the_same_verdict() {
-    let plan = fixture::race(4, 3, |lab| lab.judge.control = true);
+    let plan = fixture::race(4, 3, |_| {});
     // One stack always fails, another now and then: what was not measured is part of the state.
     let script = |plan: &Plan, trial: &PlannedTrial| {
         let label = &plan.pair(trial).0.label;
@@ -117,7 +117,7 @@ fn a_race_killed_at_any_trial_goes_on_with_the_same_trials_to_the_same_verdict()
     };
     let (whole, records) = run(&plan, Outcomes::new(), &script, None);
     let expected = judge(&plan, &records);
-    assert!(whole.len() > 80, "{}", whole.len());
+    assert!(whole.len() > 60, "{}", whole.len());
     for index in (0..whole.len() as u32).step_by(7) {
         let (before, kept) = run(&plan, Outcomes::new(), &script, Some(index));
         let (after, resumed) = run(&plan, kept, &script, None);
@@ -181,32 +181,6 @@ fn an_exact_difference_is_exact() {
     assert_eq!(verdict.kind, VerdictKind::Tie);
     assert_eq!(verdict.stacks, ["fs0/sched0", "fs0/sched1"]);
     kept(&verdict);
-}
-
-#[test]
-fn a_control_that_separates_takes_the_verdict_back() {
-    let plan = fixture::race(4, 3, |lab| lab.judge.control = true);
-    let [stack, copy] = plan.control.unwrap();
-    assert_eq!((stack, copy), (0, 12));
-    assert_eq!(plan.stacks[12].label, "fs0/sched0 (control)");
-    let (_, records) = run(&plan, Outcomes::new(), &noisy, None);
-    let sound = judge(&plan, &records);
-    let control = sound.evidence.control.as_ref().unwrap();
-    assert!(!control.separated && control.pairs >= 10, "{control:?}");
-    assert!(sound.ratios.iter().all(|row| !row.stack.contains("control")));
-    let broken = |plan: &Plan, trial: &PlannedTrial| {
-        let copy = plan.pair(trial).0.label.ends_with(crate::order::CONTROL);
-        let mut record = noisy(plan, trial);
-        if let (true, Some(value)) = (copy, record.steps[0].metrics.get_mut("elapsed")) {
-            *value *= 1.2;
-        }
-        record
-    };
-    let (_, records) = run(&plan, Outcomes::new(), &broken, None);
-    let verdict = judge(&plan, &records);
-    assert_eq!(verdict.kind, VerdictKind::Unresolved);
-    assert!(verdict.reason.contains("withdrawn"), "{}", verdict.reason);
-    assert!(verdict.stacks.is_empty());
 }
 
 #[test]

@@ -35,7 +35,7 @@ pub struct Values {
 }
 
 impl Values {
-    /// Costs of trials with these values. Stacks that the verdict does not rank, such as a control, are left out.
+    /// Costs of trials with these values. Stacks that the verdict does not rank are left out.
     #[must_use]
     pub fn new(plan: &Plan, verdict: &Verdict, measured: &[(PlannedTrial, f64)]) -> Self {
         let ranked = |label: &str| {

@@ -50,6 +50,32 @@ fn a_disk_that_is_nothing_like_those_of_the_atlas_is_declined() {
     assert!(!is_no_disk("sda") && !is_no_disk("nvme0n1") && !is_no_disk("mmcblk0"));
 }
 
+#[test]
+fn an_array_of_the_atlas_is_known_by_its_level_and_whether_its_disks_turn() {
+    let word = |level: &str, turns| array(level, turns).map(|device| device.word);
+    assert_eq!(word("raid1", Some(true)), Some("raid1"));
+    assert_eq!(word("raid1", Some(false)), None);
+    assert_eq!(word("raid5", Some(true)), Some("raid5"));
+    assert_eq!(word("raid5", None), Some("raid5"));
+    assert_eq!(word("raid10", Some(true)), None);
+    assert_eq!(word("raid0", Some(true)), None);
+    assert_eq!(device("raid5").unwrap().made_of("sata-2tb-5400"), "RAID 5 of 4 × sata-2tb-5400");
+}
+
+#[test]
+fn picks_for_recordings_are_counted_by_load() {
+    let header = "program,device,load,distance,pick,bound,cost,own_pick,rounds";
+    assert_eq!(KEPT_OUT.lines().next(), Some(header));
+    let rows = || KEPT_OUT.lines().skip(1).map(|row| row.split(',').collect::<Vec<_>>());
+    assert!(rows().all(|row| row.len() == 9 && device(row[1]).is_some()));
+    assert!(rows().all(|row| row[2].is_empty() || load(row[2]) == Some(row[2])));
+    let tried = rows().filter(|row| row[6].parse::<f64>().is_ok()).count();
+    let counted = LOADS.iter().filter_map(|(load, _)| kept_out(load)).collect::<Vec<_>>();
+    assert_eq!(counted.iter().map(|one| one.picks).sum::<usize>(), tried);
+    assert!(counted.iter().all(|one| (one.held == one.picks) == (one.worst <= HELD)));
+    assert_eq!(kept_out("none"), None);
+}
+
 /// Recorded by `scripts/atlas-shapes SEEKWELL programs`.
 const PROGRAMS: &str = include_str!("../../../../benches/runs/atlas/programs.jsonl");
 

@@ -100,39 +100,6 @@ fn changes_name_a_device_or_its_file() {
 }
 
 #[test]
-fn bounds_are_those_of_the_labs_devices_that_nothing_fixes() {
-    let ranged =
-        format!("{MINE}[ranges]\n\"fixed.parallel\" = [1, 8]\n\"fixed.mb_per_s\" = [300, 600]\n");
-    let directory = written(&ranged);
-    let bounds = |model: &str, changes: &[Change]| {
-        let text = format!(
-            "[lab]\nname = \"t\"\n[[device]]\nname = \"d\"\nmodel = {{ name = \"{model}\", size = \"64MiB\" }}\n\
-             [[filesystem]]\ntype = \"ext4\"\n[[workload]]\nkind = \"mail\"\n[judge]\nmetric = \"unpack.elapsed_durable\"\nrounds = 6\n"
-        );
-        let mut lab = seekwell_spec::read_lab(&text, "t.toml").unwrap();
-        let mut devices = devices();
-        devices.of_lab(&mut lab, directory.path()).unwrap();
-        devices.change(changes).unwrap();
-        let bounds = devices.bounds(&lab).unwrap();
-        bounds.iter().flatten().map(ToString::to_string).collect::<Vec<_>>()
-    };
-    assert_eq!(
-        bounds("own.toml", &[]),
-        [
-            "mine:fixed.mb_per_s=300", "mine:fixed.mb_per_s=600", "mine:fixed.parallel=1",
-            "mine:fixed.parallel=8"
-        ]
-    );
-    assert_eq!(
-        bounds("own.toml,fixed.mb_per_s=400", &[]),
-        ["mine:fixed.parallel=1", "mine:fixed.parallel=8"]
-    );
-    let changes = [Change::new("mine", "fixed.parallel", 2.0)];
-    assert_eq!(bounds("own.toml,fixed.mb_per_s=400", &changes), [""; 0]);
-    assert_eq!(bounds("fixed", &[]), [""; 0]);
-}
-
-#[test]
 fn a_wrong_device_file_gets_one_message_with_file_line_and_key() {
     assert_eq!(
         refusal(&MINE.replace("parallel = 4", "parallel = 0")),

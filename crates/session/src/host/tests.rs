@@ -1,5 +1,4 @@
 use super::*;
-use seekwell_host::refusal::Refusal;
 use seekwell_spec::read_lab;
 
 /// A machine without devices.

@@ -5,7 +5,7 @@ use crate::source::{Problem, Span};
 use crate::tables::BACKINGS;
 use crate::walk::Checked;
 use seekwell_model::field::Value;
-use seekwell_model::stack::{Backing, DataMode, Device, DeviceSettings, Journal, WriteCache};
+use seekwell_model::stack::{Backing, Device, DeviceSettings, Journal, WriteCache};
 use seekwell_model::units::Bytes;
 use std::path::PathBuf;
 
@@ -72,12 +72,7 @@ pub(super) fn journals(tables: &[Checked]) -> Result<Axis<Journal>, Problem> {
             let message = format!("a journal of {size} does not fit its device of {device}");
             return Err(Problem::new(span, message, format!("write size = \"{device}\" or less")));
         }
-        let data = match table.values.text("data") {
-            Some("journal") => Some(DataMode::Journal),
-            Some("ordered") => Some(DataMode::Ordered),
-            Some("writeback") => Some(DataMode::Writeback),
-            _ => None,
-        };
+        let data = table.values.choice("data");
         let external = external.map(|(backing, _)| backing);
         let value = Journal { name: name.value, external, size, data };
         axis.push(Named { value, span: name.span });

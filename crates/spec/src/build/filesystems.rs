@@ -64,10 +64,7 @@ fn overlay(table: &Checked) -> Result<Overlay, Problem> {
         let remedy = "write upper = \"256MiB\", or upper_on = \"filesystem\"";
         return Err(Problem::new(table.span.unwrap_or_default(), message, remedy));
     }
-    let write_back = match table.values.text("write_back") {
-        Some("never") => WriteBack::Never,
-        _ => WriteBack::End,
-    };
+    let write_back = table.values.choice("write_back").unwrap_or(WriteBack::End);
     Ok(Overlay { upper: table.values.size("upper"), write_back })
 }
 

@@ -4,7 +4,7 @@ use super::narrow;
 use crate::source::{Problem, Span, shorten};
 use crate::tables;
 use crate::walk::{Checked, nearest, with_defaults};
-use seekwell_model::lab::{Better, Effort, Eligible, FINAL_ROUNDS, Judge, Method, Workload};
+use seekwell_model::lab::{Better, Effort, FINAL_ROUNDS, Judge, Method, Workload};
 use seekwell_model::metrics::metric;
 use seekwell_model::units::Nanos;
 use seekwell_model::workloads::{
@@ -26,9 +26,8 @@ pub(super) fn judge(table: Option<&Checked>, workloads: &[Workload]) -> Result<J
         }
         None => natural_metric(workloads),
     };
-    let better = match table.values.text("better") {
-        Some("lower") => Better::Lower,
-        Some(_) => Better::Higher,
+    let better = match table.values.choice("better") {
+        Some(better) => better,
         None => direction(&metric, table.place("metric"))?,
     };
     if let (true, Some(budget)) = (table.has("rounds"), table.places.get("budget")) {
@@ -56,11 +55,8 @@ pub(super) fn judge(table: Option<&Checked>, workloads: &[Workload]) -> Result<J
         confidence: table.values.number("confidence").unwrap_or(0.95),
         effort,
         method,
-        control: table.values.bool("control"),
-        durability: match table.values.text("durability") {
-            Some("any") => Eligible::Any,
-            _ => Eligible::Strongest,
-        },
+        control: false,
+        durability: table.values.choice("durability").unwrap_or_default(),
     })
 }
 

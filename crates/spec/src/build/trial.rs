@@ -26,11 +26,10 @@ pub(super) fn trial(table: Option<&Checked>) -> Result<TrialSettings, Problem> {
     Ok(TrialSettings {
         cpus: table.has("cpus").then_some(cpus),
         block_events: table.values.bool("block_events"),
-        single_ios: table.values.bool("single_ios"),
+        single_ios: false,
         sample_interval: within(table, "sample_interval", SAMPLES, ("10ms", "60s"))?,
         timeout: within(table, "timeout", TIMEOUTS, ("1s", "30d"))?,
         fsck: table.values.bool("fsck"),
-        fsck_torn: table.values.bool("fsck_torn"),
         freeze: table.values.bool("freeze"),
         make_once: table.values.bool("make_once"),
         power_cut: narrow(table.values.integer("power_cut")).unwrap_or(0),

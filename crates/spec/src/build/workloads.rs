@@ -55,7 +55,6 @@ fn params(table: &Checked) -> Result<WorkloadParams, Problem> {
     if let Some(step) = table.values.text("step") {
         check_step_name(step, table.place("step"))?;
     }
-    check_tar(table)?;
     check_trace(table)?;
     for (name, pattern) in table.values.table("metrics") {
         check_pattern(&name, &pattern, table.place("metrics"))?;
@@ -86,22 +85,6 @@ fn check_step_name(step: &str, span: Option<Span>) -> Result<(), Problem> {
     if HOUSEKEEPING_STEPS.contains(&step) {
         let message = format!("\"{step}\" is the name of a step that every trial has");
         return Err(Problem::new(span, message, format!("write step = \"my-{step}\"")));
-    }
-    Ok(())
-}
-
-/// A tar file takes the place of the seeded tree, and with it of what describes that.
-fn check_tar(table: &Checked) -> Result<(), Problem> {
-    let Some(path) = table.values.text("tar") else { return Ok(()) };
-    if !path.starts_with('/') {
-        let message = "the path of a tar file is absolute: a lab may be run from anywhere";
-        return Err(Problem::new(table.place("tar"), message, "write tar = \"/…\""));
-    }
-    for name in ["files", "directories", "median_size", "spread"] {
-        if let Some(place) = table.places.get(name) {
-            let message = format!("`{name}` describes the seeded tree, and `tar` takes its place");
-            return Err(Problem::new(place.key, message, format!("leave `{name}` or `tar` out")));
-        }
     }
     Ok(())
 }

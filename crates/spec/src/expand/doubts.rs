@@ -6,7 +6,7 @@ use crate::build::coherence::{data_set, readable};
 use seekwell_model::filesystems::{FilesystemDefinition, filesystem};
 use seekwell_model::lab::Workload;
 use seekwell_model::plan::{BackendFacts, Candidate};
-use seekwell_model::stack::{MemoryLimit, Stack};
+use seekwell_model::stack::{Filesystem, MemoryLimit, Scheduler, Stack};
 use seekwell_model::units::Bytes;
 use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_model::workloads::io::Pattern;
@@ -206,6 +206,10 @@ fn judged<'a>(axes: &'a Axes<'_>) -> Option<(&'a str, &'a str)> {
     axes.lab.judge.metric.split_once('.')
 }
 
+fn outlines(axes: &Axes<'_>) -> impl Iterator<Item = StepOutline> {
+    axes.lab.workloads.iter().flat_map(Workload::outlines).map(|step| step.outline)
+}
+
 /// A workload without the judged step runs, and does not count.
 fn not_judged(axes: &Axes<'_>, workload: &Workload) -> Option<Warning> {
     let metric = &axes.lab.judge.metric;
@@ -226,8 +230,7 @@ fn not_durable(axes: &Axes<'_>) -> Option<Warning> {
         "files_per_s" => "elapsed_durable",
         _ => return None,
     };
-    let outlines = axes.lab.workloads.iter().flat_map(Workload::outlines).map(|step| step.outline);
-    let mut writing = outlines.filter(|outline| outline.name == step && outline.writes);
+    let mut writing = outlines(axes).filter(|outline| outline.name == step && outline.writes);
     writing.find(|outline| outline.cache != CacheState::Direct)?;
     let text = format!(
         "{step}.{metric} is taken when the last call returns; written data may still be in memory then"
@@ -244,12 +247,10 @@ fn ends_by_time(axes: &Axes<'_>) -> Option<Warning> {
     if !metric.starts_with("elapsed") {
         return None;
     }
-    let mut outlines =
-        axes.lab.workloads.iter().flat_map(Workload::outlines).map(|step| step.outline);
-    let bound = |outline: &seekwell_model::workloads::StepOutline| {
+    let bound = |outline: &StepOutline| {
         outline.name == step && outline.time_ns.is_some() && outline.operations.is_none()
     };
-    outlines.find(bound)?;
+    outlines(axes).find(bound)?;
     let text =
         format!("step {step} ends by time, so {step}.{metric} is nearly the same on every stack");
     Some(
@@ -269,20 +270,13 @@ fn housekeeping_on_raw(axes: &Axes<'_>, stacks: &[Stack]) -> Option<Warning> {
                 .with_remedy("their numbers are kept and not ranked"),
         );
     }
-    let trial = &axes.lab.trial;
-    let asked = match step {
-        "fsck" => trial.fsck,
-        "mount_torn" | "fsck_torn" => trial.fsck_torn,
-        _ => true,
-    };
-    if !asked {
-        let field = if step == "fsck" { "fsck" } else { "fsck_torn" };
+    if step == "fsck" && !axes.lab.trial.fsck {
         return Some(
             Warning::new(
                 WarningCode::WorkloadNotJudged,
                 format!("{step} is judged, and trials run none"),
             )
-            .with_remedy(format!("write [trial] and below it {field} = true")),
+            .with_remedy("write [trial] and below it fsck = true"),
         );
     }
     None
@@ -290,37 +284,29 @@ fn housekeeping_on_raw(axes: &Axes<'_>, stacks: &[Stack]) -> Option<Warning> {
 
 /// Two names for one thing compare it with itself: useful to see chance at work, else a mistake.
 fn same_settings(axes: &Axes<'_>) -> Vec<Warning> {
-    let lab = axes.lab;
-    let mut pairs: Vec<(&str, &str, &str)> = Vec::new();
-    for (index, one) in lab.filesystems.iter().enumerate().take(200) {
-        let same = |other: &&seekwell_model::stack::Filesystem| {
-            let other =
-                seekwell_model::stack::Filesystem { name: one.name.clone(), ..(*other).clone() };
-            other == *one
-        };
-        if let Some(other) = lab.filesystems[..index].iter().find(same) {
-            pairs.push(("filesystems", &other.name, &one.name));
-        }
-    }
-    for (index, one) in axes.schedulers.iter().enumerate().take(200) {
-        let same = |other: &&seekwell_model::stack::Scheduler| {
-            let other =
-                seekwell_model::stack::Scheduler { name: one.name.clone(), ..(*other).clone() };
-            other == *one
-        };
-        if let Some(other) = axes.schedulers[..index].iter().find(same) {
-            pairs.push(("schedulers", &other.name, &one.name));
-        }
-    }
-    let warning = |(what, first, second): &(&str, &str, &str)| {
-        Warning::new(
-            WarningCode::SameSettings,
-            format!(
+    fn pairs<T: PartialEq>(
+        what: &str,
+        values: &[T],
+        name: fn(&T) -> &str,
+        named: fn(&T, &str) -> T,
+    ) -> Vec<Warning> {
+        let pair = |(index, one): (usize, &T)| {
+            let other = values[..index].iter().find(|other| named(other, name(one)) == *one)?;
+            let (first, second) = (name(other), name(one));
+            let text = format!(
                 "{what} \"{first}\" and \"{second}\" differ in name only: their difference is chance"
-            ),
-        )
-    };
-    pairs.iter().map(warning).collect()
+            );
+            Some(Warning::new(WarningCode::SameSettings, text))
+        };
+        values.iter().enumerate().take(200).filter_map(pair).collect()
+    }
+    let filesystem =
+        |one: &Filesystem, name: &str| Filesystem { name: name.to_owned(), ..one.clone() };
+    let scheduler =
+        |one: &Scheduler, name: &str| Scheduler { name: name.to_owned(), ..one.clone() };
+    let mut warnings = pairs("filesystems", &axes.lab.filesystems, |one| &one.name, filesystem);
+    warnings.extend(pairs("schedulers", axes.schedulers, |one| &one.name, scheduler));
+    warnings
 }
 
 /// One stack makes no comparison.

@@ -2,7 +2,7 @@
 
 use super::Axes;
 use super::journals::size_of;
-use super::reasons::{Why, has_program};
+use super::reasons::{Why, has_program, not_installed};
 use seekwell_model::layers::{LabKernels, Layer, Layers};
 use seekwell_model::plan::BackendFacts;
 use seekwell_model::stack::{Backing, Device};
@@ -39,8 +39,7 @@ fn lack(layer: &Layer, facts: &BackendFacts) -> Why {
         return Some((why, remedy));
     }
     let missing = definition.programs.iter().find(|one| !has_program(facts, one.name))?;
-    let why = format!("{} is not installed", missing.name);
-    Some((why, format!("install it: apt-get install {}", missing.package)))
+    not_installed(missing.name, missing.package)
 }
 
 /// Returns why layers cannot be on a device: only images and models can be had several times.

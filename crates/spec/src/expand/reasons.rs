@@ -273,19 +273,13 @@ fn not_here(axes: &Axes<'_>, facts: &BackendFacts, index: usize) -> Why {
             return Some((why, remedy.to_owned()));
         }
         if let Some(missing) = NFS_PROGRAMS.iter().find(|one| !has_program(facts, one.name)) {
-            let why = format!("{} is not installed", missing.name);
-            return Some((why, format!("install it: apt-get install {}", missing.package)));
+            return not_installed(missing.name, missing.package);
         }
     }
-    let check = if axes.lab.trial.fsck || axes.lab.trial.fsck_torn {
-        definition.fsck.first().copied()
-    } else {
-        None
-    };
+    let check = if axes.lab.trial.fsck { definition.fsck.first().copied() } else { None };
     let needed = definition.maker().into_iter().chain(check);
     let missing = needed.into_iter().find(|program| !has_program(facts, program))?;
-    let why = format!("{missing} is not installed");
-    Some((why, format!("install it: apt-get install {}", definition.package)))
+    not_installed(missing, definition.package)
 }
 
 /// A program that the workload starts and that the machine lacks.
@@ -298,8 +292,12 @@ fn program_missing(workload: &seekwell_model::lab::Workload, facts: &BackendFact
     let mut needed = kinds.filter_map(|part| workload_kind(part.kind_name()));
     let missing = needed
         .find_map(|kind| kind.programs.iter().find(|program| !has_program(facts, program.name)))?;
-    let why = format!("{} is not installed", missing.name);
-    Some((why, format!("install it: apt-get install {}", missing.package)))
+    not_installed(missing.name, missing.package)
+}
+
+pub(super) fn not_installed(program: &str, package: &str) -> Why {
+    let why = format!("{program} is not installed");
+    Some((why, format!("install it: apt-get install {package}")))
 }
 
 pub(super) fn has_program(facts: &BackendFacts, program: &str) -> bool {
@@ -346,8 +344,7 @@ fn journal_refused(axes: &Axes<'_>, facts: &BackendFacts, journal: &Journal, ind
         let known = !facts.kernel_filesystems.is_empty();
         let missing = placement.prepare.first().filter(|one| known && !has_program(facts, one));
         if let Some(program) = missing {
-            let remedy = format!("install it: apt-get install {}", definition.package);
-            return Some((format!("{program} is not installed"), remedy));
+            return not_installed(program, definition.package);
         }
         let device = journals::size_of(backing, facts);
         let common = journals::common_size(axes, &placement, facts);

@@ -402,7 +402,7 @@ fn toml_text(text: &str) -> String {
 }
 
 /// The default of an entry as a value.
-pub(crate) fn default_value(entry: &Entry) -> Option<Value> {
+pub(super) fn default_value(entry: &Entry) -> Option<Value> {
     if matches!(entry.form, Form::One) {
         return entry.field.default_value();
     }

@@ -100,9 +100,8 @@ fn judged(lab: &Lab) -> String {
         Effort::Budget(budget) => format!("{budget}"),
     };
     let race = if judge.method == Method::Race { " in a race" } else { "" };
-    let control = if judge.control { ", with a control" } else { "" };
     format!(
-        "judge {} {:?}, tie {}, confidence {}, {effort}{race}{control}",
+        "judge {} {:?}, tie {}, confidence {}, {effort}{race}",
         judge.metric, judge.better, judge.tie, judge.confidence
     )
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::rng::{Rng, seeded};
+use crate::rng::seeded;
 
 /// A laboratory with known troubles, in logarithms.
 #[derive(Clone, Copy, Default)]
@@ -87,26 +87,6 @@ fn sizes_are_estimated_without_bias() {
     let order = check(&run(1, 5, 21, alone)).order.unwrap();
     assert!((order.change.centre.ln() + 0.08).abs() < 0.005, "{order:?}");
     assert!(order.change.contains((-0.08f64).exp()), "{order:?}");
-}
-
-#[test]
-fn a_temperature_that_slows_trials_is_found() {
-    let clean = Troubles { spread: 0.02, ..Troubles::default() };
-    let mut trials = run(3, 6, 12, clean);
-    let mut rng = Rng::clone(&seeded(4));
-    let heat: Vec<Option<f64>> = trials
-        .iter_mut()
-        .map(|trial| {
-            let degrees = rng.uniform_in(30.0, 50.0);
-            trial.value *= (0.005 * (degrees - 30.0)).exp();
-            Some(degrees)
-        })
-        .collect();
-    let found = covariate(&trials, &heat).unwrap();
-    assert!(found.detected());
-    assert!((found.change.centre.ln() - 0.1).abs() < 0.03, "{found:?}");
-    assert_eq!(covariate(&trials, &vec![Some(40.0); trials.len()]), None, "it never varied");
-    assert_eq!(covariate(&trials, &vec![None; trials.len()]), None);
 }
 
 #[test]

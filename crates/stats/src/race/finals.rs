@@ -1,20 +1,11 @@
 //! The final: fresh rounds only, compared in pairs at planned looks.
 
-use super::{Control, DropReason, Dropped, RaceConfig, RaceError};
-use crate::field::{Observed, Proven};
+use super::{DropReason, Dropped, RaceConfig, RaceError};
+use crate::field::{Observed, Proven, run_and_failed};
 use crate::looks;
-use crate::paired::{
-    Comparison, ErrorShare, Finding, Row, Standing, compare_again, compare_led_by,
-};
-use crate::question::{MIN_ROUNDS, Question};
+use crate::paired::{Comparison, ErrorShare, Finding, Row, Standing, compare_again, fails_mostly};
+use crate::question::MIN_ROUNDS;
 use crate::shrink::Round;
-
-/// Error that the A/A control may use over all looks: it is there to find a broken laboratory,
-/// and must hardly ever withdraw a sound verdict.
-const CONTROL_ERROR: f64 = 0.01;
-
-/// A finalist that failed so often, and in three quarters of its rounds or more, is dropped.
-const FAILURES: usize = 3;
 
 #[derive(Clone, Debug)]
 pub(super) struct Finals {
@@ -32,7 +23,6 @@ pub(super) struct Finals {
     pub(super) looked_at: usize,
     proven: Proven,
     pub(super) last: Option<Comparison>,
-    pub(super) control: Option<Control>,
     pub(super) over: bool,
 }
 
@@ -50,16 +40,13 @@ impl Finals {
             looked_at: 0,
             proven: Proven::default(),
             last: None,
-            control: None,
             over: false,
         }
     }
 
-    pub(super) fn to_run(&self, config: &RaceConfig) -> Vec<usize> {
+    pub(super) fn to_run(&self) -> Vec<usize> {
         let mut stacks = self.active.clone();
-        stacks.extend(config.control.into_iter().flatten());
         stacks.sort_unstable();
-        stacks.dedup();
         stacks
     }
 
@@ -94,17 +81,10 @@ impl Finals {
         Ok(())
     }
 
-    /// Trials of a stack that were run, and those of them that failed.
-    fn run_and_failed(&self, stack: usize) -> (usize, usize) {
-        let row = &self.values[stack];
-        let run = row.iter().filter(|trial| **trial != Observed::NotRun).count();
-        (run, row.iter().filter(|trial| **trial == Observed::Failed).count())
-    }
-
     fn drop_failing(&mut self, dropped: &mut Vec<Dropped>) {
         let fails = |stack: &usize| {
-            let (of, failed) = self.run_and_failed(*stack);
-            (failed >= FAILURES && 4 * failed >= 3 * of).then_some((*stack, failed, of))
+            let (of, failed) = run_and_failed(&self.values[*stack]);
+            fails_mostly(of, failed).then_some((*stack, failed, of))
         };
         let gone: Vec<(usize, usize, usize)> = self.active.iter().filter_map(fails).collect();
         for &(stack, failed, of) in &gone {
@@ -133,7 +113,6 @@ impl Finals {
             return Ok(());
         }
         let spend = looks::share(self.rounds, config.aim(), is_last);
-        self.look_at_control(config, spend)?;
         let error = (1.0 - config.question.confidence) * spend;
         let running = self.active.iter().filter(|stack| self.ranked.contains(stack)).count();
         let share = ErrorShare { error, stacks: running };
@@ -193,26 +172,6 @@ impl Finals {
         };
         let rows = comparison.rows.iter().filter(worth);
         rows.map(|row| row.stack).filter(|stack| self.active.contains(stack)).collect()
-    }
-
-    fn look_at_control(&mut self, config: &RaceConfig, spend: f64) -> Result<(), RaceError> {
-        let Some([a, b]) = config.control else { return Ok(()) };
-        // The other stacks help to tell how much rounds depend on each other.
-        let mut all: Vec<usize> = vec![a, b];
-        all.extend(self.ranked.iter().filter(|stack| **stack != a && **stack != b));
-        let values: Vec<Vec<Observed>> = all.iter().map(|s| self.values[*s].clone()).collect();
-        let error = CONTROL_ERROR * spend;
-        let question = Question { confidence: 1.0 - error, ..config.question };
-        let share = ErrorShare { error, stacks: 2 };
-        let found = compare_led_by(&values, &question, share, 0)?;
-        let row = &found.rows[1];
-        let enough = row.rounds >= MIN_ROUNDS;
-        if let Some(ratio) = row.joint.filter(|_| enough) {
-            let already = self.control.is_some_and(|c| c.separated);
-            let separated = already || !ratio.contains(1.0);
-            self.control = Some(Control { ratio, separated, rounds: row.rounds });
-        }
-        Ok(())
     }
 }
 

@@ -21,8 +21,7 @@ pub(super) struct Screen {
 
 impl Screen {
     pub(super) fn new(design: Design, config: &RaceConfig) -> Self {
-        let unranked = config.control.map(|[_, twin]| twin);
-        let survivors = (0..design.stacks()).filter(|s| Some(*s) != unranked).collect();
+        let survivors = (0..design.stacks()).collect();
         let (asked, estimates) = (vec![0; design.stacks()], vec![None; design.stacks()]);
         let known_spread = config.known_spread;
         Self { design, survivors, rounds: Vec::new(), asked, since_cut: 0, estimates, known_spread }
@@ -114,7 +113,7 @@ pub(super) fn best_of(stacks: &[usize], estimates: &[Option<Estimate>]) -> Optio
 }
 
 /// Ratio stack : best by the shrunken estimates, with a normal interval.
-fn ratio_to(
+pub(super) fn ratio_to(
     best: Option<Estimate>,
     stack: Option<Estimate>,
     config: &RaceConfig,

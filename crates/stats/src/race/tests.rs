@@ -245,31 +245,6 @@ fn finalists_that_all_fail_end_the_race() {
 }
 
 #[test]
-fn the_control_runs_in_every_final_round_and_withdraws() {
-    let mut controlled = config();
-    controlled.control = Some([0, 10]);
-    let effects: Vec<f64> =
-        (0..11).map(|s| if s == 10 { 0.0 } else { 0.1 * f64::from(s) }).collect();
-    let mut race = Race::new(Design::unstructured(11), controlled.clone()).unwrap();
-    let mut rng = seeded(9);
-    while let Some(plan) = race.next_round() {
-        assert_eq!(plan.stacks.contains(&10), plan.is_final, "the twin is not screened");
-        record(&mut race, &plan, &mut rng, &effects, 0.01);
-    }
-    let sound = race.outcome();
-    let control = sound.control.unwrap();
-    assert!(control.ratio.contains(1.0) && !control.separated);
-    assert!(sound.comparison.unwrap().rows.iter().all(|row| row.stack != 10), "never ranked");
-
-    // The second of the pair always runs into trouble: the laboratory is broken.
-    let mut broken = effects;
-    broken[10] = 0.15;
-    let mut race = Race::new(Design::unstructured(11), controlled).unwrap();
-    run(&mut race, &mut rng, &broken, 0.01);
-    assert!(race.outcome().control.unwrap().separated);
-}
-
-#[test]
 fn settled_stacks_are_not_run_on() {
     // Three stacks: far worse, equal, and noisy enough to stay open.
     let spreads = [0.01, 0.01, 0.01, 0.10];
@@ -313,8 +288,6 @@ fn senseless_configurations_are_refused() {
         Race::new(Design::unstructured(4), config).is_err()
     };
     assert!(refused(|c| c.finalists = 1));
-    assert!(refused(|c| c.control = Some([1, 1])));
-    assert!(refused(|c| c.control = Some([1, 4])));
     assert!(refused(|c| c.question.confidence = 1.0));
     assert!(!refused(|c| c.horizon = Some(6)));
 }
@@ -359,4 +332,22 @@ proptest! {
         gone.dedup();
         prop_assert_eq!(gone, (0..stacks).collect::<Vec<_>>());
     }
+}
+
+#[test]
+fn an_estimate_is_a_ratio_in_the_direction_of_the_metric() {
+    let ratio = |better| {
+        let question = Question::new(better, 0.02, 0.95);
+        let race = Race::new(Design::unstructured(3), RaceConfig::new(question)).unwrap();
+        let estimate = |worse| Some(Estimate { worse, error: 0.03, spread: 0.1, trials: 4 });
+        race.ratio(estimate(0.1 + 2.0_f64.ln()), estimate(0.1)).unwrap()
+    };
+    let Interval { low, centre, high } = ratio(Better::Lower);
+    assert!((centre - 2.0).abs() < 1e-9 && low < 2.0 && high > 2.0, "{low} {centre} {high}");
+    // 1.96 standard errors of the difference, 0.0424, each way.
+    assert!((low - 2.0 * (-0.083_15_f64).exp()).abs() < 1e-3, "{low}");
+    assert!((high - 2.0 * 0.083_15_f64.exp()).abs() < 1e-3, "{high}");
+    let other = ratio(Better::Higher);
+    assert!((other.centre * centre - 1.0).abs() < 1e-9);
+    assert!((other.low * high - 1.0).abs() < 1e-9 && (other.high * low - 1.0).abs() < 1e-9);
 }

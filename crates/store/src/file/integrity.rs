@@ -92,7 +92,6 @@ impl RunFile {
         for key in SEALED {
             known.push((key, self.required_meta(key)?));
         }
-        let known: Vec<(&str, &str)> = known.iter().map(|(key, value)| (*key, &**value)).collect();
         let mut seal = Seal::begin(&known);
         let (mut number, mut damaged) = (0, false);
         let mut see = |trial, attempt: std::result::Result<Kept, String>| {

@@ -1,7 +1,7 @@
 //! The plan of a run that gets more rounds.
 
 use super::{PLAN, Result, RunFile, SEAL, SEALED, sqlite_error};
-use crate::attempt::Reader;
+use crate::attempt::{Reader, Wanted};
 use crate::seal::Seal;
 use rusqlite::params;
 use seekwell_model::plan::Plan;
@@ -34,8 +34,7 @@ impl RunFile {
             let value = if key == PLAN { plan.to_owned() } else { self.required_meta(key)? };
             known.push((key, value));
         }
-        let known: Vec<(&str, &str)> = known.iter().map(|(key, value)| (*key, &**value)).collect();
-        let attempts = Reader::new(&self.connection)
+        let attempts = Reader::of(&self.connection, Wanted::default())
             .and_then(|reader| reader.attempts("attempt ORDER BY id"))
             .map_err(self.failed("read"))?;
         let mut seal = Seal::begin(&known);

@@ -1,7 +1,7 @@
 //! Saves the good trials of a damaged file into a new one.
 
 use super::{APPLICATION_ID, ENVIRONMENT, PLAN, Result, RunFile, sqlite_error};
-use crate::attempt::{Kept, Reader};
+use crate::attempt::{Kept, Reader, Wanted};
 use crate::error::StoreError;
 use crate::schema::{self, format_of};
 use rusqlite::Connection;
@@ -105,7 +105,7 @@ fn attempts(connection: &Connection, plan: &Plan) -> rusqlite::Result<(Vec<Kept>
         connection.query_row("SELECT max(id) FROM attempt", [], |row| row.get(0)).unwrap_or(None);
     let usual = ATTEMPTS_OF_A_TRIAL.saturating_mul(plan.trials.len().max(1) as i64);
     let last = last.unwrap_or(usual).clamp(usual, MOST_ATTEMPTS);
-    let reader = Reader::new(connection)?;
+    let reader = Reader::of(connection, Wanted::default())?;
     let (mut kept, mut lost) = (Vec::new(), Vec::new());
     let mut unreadable: Option<(i64, i64, String)> = None;
     for id in 1..=last {

@@ -12,7 +12,7 @@ fn roundtrip(groups: &[Vec<Option<i64>>]) {
     let mut segment = Segment::create(&path, &COLUMNS).unwrap();
     let word = |value: &Option<i64>| value.unwrap_or(2).unsigned_abs() as usize % LIST.len();
     for rows in groups {
-        let numbers = || Stored::Numbers(Numbers::of(rows.iter().copied()));
+        let numbers = || Stored::whole(rows.iter().copied());
         let mut words = Words::new(LIST.to_vec());
         rows.iter().for_each(|value| words.push(word(value)));
         segment.group(&[numbers(), numbers(), Stored::Words(words)]).unwrap();
@@ -40,6 +40,25 @@ fn roundtrip(groups: &[Vec<Option<i64>>]) {
     }
 }
 
+/// Adds the value of one row.
+fn push(all: &mut Numbers, value: Option<i64>) {
+    match value {
+        Some(value) if all.present.is_empty() && all.unknown == 0 => all.values.push(value),
+        Some(value) => {
+            all.present.resize(all.present.len() + std::mem::take(&mut all.unknown), 0);
+            all.values.push(value);
+            all.present.push(1);
+        }
+        None if all.values.is_empty() => all.unknown += 1,
+        None => {
+            if all.present.is_empty() {
+                all.present.resize(all.values.len(), 1);
+            }
+            all.present.push(0);
+        }
+    }
+}
+
 /// Runs and single values, of few and of many different ones, known and not.
 fn rows() -> impl Strategy<Value = Vec<Option<i64>>> {
     let value = prop_oneof![
@@ -62,7 +81,7 @@ proptest! {
         let (mut together, mut single) = (Numbers::default(), Numbers::default());
         for part in &parts {
             together.extend(part.iter().copied());
-            part.iter().for_each(|value| single.push(*value));
+            part.iter().for_each(|value| push(&mut single, *value));
             prop_assert_eq!(format!("{together:?}"), format!("{single:?}"));
         }
     }

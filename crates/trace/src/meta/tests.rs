@@ -18,6 +18,6 @@ fn the_folder_of_a_recording_in_parts_names_them() {
 fn a_description_without_end_is_not_read() {
     let endless = std::io::repeat(b' ');
     let error = Meta::of(endless, Path::new("t")).unwrap_err();
-    assert!(matches!(error, TraceError::Long { limit_bytes: LONGEST_BYTES, .. }), "{error}");
+    assert!(matches!(error, TraceError::Long(_)), "{error}");
     assert!(error.to_string().starts_with("t/trace.json is longer than 16 MiB"), "{error}");
 }

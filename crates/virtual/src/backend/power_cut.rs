@@ -8,7 +8,7 @@ pub use sequences::SequenceCut;
 
 use std::collections::BTreeMap;
 
-use seekwell_model::agent::{AgentMessage, FoundDatabase, FoundFile, TrialPart, TrialRequest};
+use seekwell_model::agent::{TrialPart, TrialRequest};
 use seekwell_model::power_cut::{AfterCut, CutCounts, CutLosses, REPAIR, STEP, SURVEY};
 use seekwell_model::record::{Record, Status};
 use seekwell_model::stack::{DeviceSettings, Scheduler};
@@ -16,7 +16,7 @@ use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_model::workloads::WorkloadParams;
 use seekwell_stats::derive_seed;
 
-use super::transcript::{self, Transcript};
+use super::transcript::{self, State, Transcript};
 use super::{Guest, Result, VirtualBackend, VirtualBackendError, for_agent};
 use crate::controller::Replacement;
 use crate::cuts::changes::Changes;
@@ -25,8 +25,7 @@ use crate::cuts::{CutError, Recording};
 use crate::disk::DiskParts;
 use crate::end::End;
 use crate::instant::Instant;
-use crate::machine::{DiskSetup, Outcome, Trial, run_replacing};
-use crate::mailbox::Task;
+use crate::machine::{DiskSetup, Outcome, run_replacing};
 
 #[cfg(test)]
 mod tests;
@@ -156,20 +155,13 @@ impl VirtualBackend {
     /// dies of a state sees no further one.
     fn survey(&self, guest: &Guest<'_>, story: &Story, instants: &[u64]) -> Result<Vec<State>> {
         let input = serde_json::to_vec(&survey_request(guest, instants.len()))?;
-        let mut heard = Heard::default();
+        let mut heard = Transcript::default();
         let mut failure = None;
         let disks = self.cut(guest, story, instants[0])?;
-        let trial = Trial {
-            kernel: &self.options.kernel.path,
-            root: &self.root,
-            disks,
-            task: Task::Agent,
-            input: &input,
-            settings: self.settings(guest),
-        };
+        let trial = self.trial(disks, &input, self.settings(guest));
         let outcome = run_replacing(trial, &mut |bytes| {
             let known = heard.states.len();
-            heard.take(bytes);
+            heard.take(bytes, &mut |_| {});
             let at_ns = instants.get(heard.states.len()).filter(|_| heard.states.len() > known)?;
             let disks =
                 self.cut(guest, story, *at_ns).map_err(|error| failure = Some(error)).ok()?;
@@ -182,16 +174,8 @@ impl VirtualBackend {
         if outcome.end == End::CalledOff {
             return Err(VirtualBackendError::CalledOff);
         }
-        Ok(heard.finish(&outcome, instants.len()))
+        Ok(transcript::states(heard, &outcome, instants.len()))
     }
-}
-
-/// The state that a survey found.
-#[derive(Debug, Default)]
-struct State {
-    files: Vec<FoundFile>,
-    database: Option<FoundDatabase>,
-    record: Option<Record>,
 }
 
 impl State {
@@ -200,44 +184,6 @@ impl State {
             Some(Status::Ok | Status::Marked) => promised.compare(at_ns, &self.files),
             Some(Status::Failed { .. }) | None => Loss::default(),
         }
-    }
-}
-
-/// States that a guest reported.
-#[derive(Default)]
-struct Heard {
-    rest: Vec<u8>,
-    states: Vec<State>,
-    now: State,
-    transcript: Transcript,
-}
-
-impl Heard {
-    fn take(&mut self, bytes: &[u8]) {
-        self.transcript.take(bytes, &mut |_| {});
-        self.rest.extend_from_slice(bytes);
-        let Some(end) = self.rest.iter().rposition(|byte| *byte == b'\n') else { return };
-        let lines: Vec<u8> = self.rest.drain(..=end).collect();
-        for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-            match serde_json::from_slice(line) {
-                Ok(AgentMessage::Found(file)) => self.now.files.push(file),
-                Ok(AgentMessage::Database(database)) => self.now.database = Some(database),
-                Ok(AgentMessage::Record(record)) => {
-                    let state = std::mem::take(&mut self.now);
-                    self.states.push(State { record: Some(*record), ..state });
-                }
-                Ok(AgentMessage::Step { .. }) | Err(_) => {}
-            }
-        }
-    }
-
-    /// The states, up to `wanted`; the last is that which the guest died of.
-    fn finish(mut self, outcome: &Outcome, wanted: usize) -> Vec<State> {
-        if self.states.len() < wanted {
-            let record = transcript::record(self.transcript, outcome);
-            self.states.push(State { record: Some(record), ..self.now });
-        }
-        self.states
     }
 }
 
@@ -335,7 +281,6 @@ fn measured_from(guest: &Guest<'_>, outcome: &Outcome) -> Option<u64> {
 fn story_request(guest: &Guest<'_>) -> TrialRequest {
     let mut request = Guest { part: TrialPart::Made, ..*guest }.request();
     request.settings.fsck = false;
-    request.settings.fsck_torn = false;
     request.record_data = true;
     request
 }
@@ -348,7 +293,6 @@ fn survey_request(guest: &Guest<'_>, count: usize) -> TrialRequest {
     request.stack.device.settings = DeviceSettings::default();
     request.stack.scheduler = Scheduler::plain("none");
     request.settings.fsck = true;
-    request.settings.fsck_torn = false;
     request.surveys = u32::try_from(count).unwrap_or(u32::MAX);
     request
 }

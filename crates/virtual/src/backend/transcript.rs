@@ -1,6 +1,6 @@
 //! The transcript of a guest's agent, and the record made of it.
 
-use seekwell_model::agent::AgentMessage;
+use seekwell_model::agent::{AgentMessage, FoundDatabase, FoundFile};
 use seekwell_model::record::{Record, Status};
 
 use crate::end::{End, last_lines};
@@ -21,6 +21,17 @@ pub(super) struct Transcript {
     words: Vec<Word>,
     record: Option<Box<Record>>,
     garbled: Option<String>,
+    /// States that surveys have found.
+    pub(super) states: Vec<State>,
+    now: State,
+}
+
+/// The state that a survey found.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    pub(super) files: Vec<FoundFile>,
+    pub(super) database: Option<FoundDatabase>,
+    pub(super) record: Option<Record>,
 }
 
 impl Transcript {
@@ -36,11 +47,13 @@ impl Transcript {
                     self.words.push(Word { ends_at: self.taken, step: Some(name) });
                 }
                 Ok(AgentMessage::Record(record)) => {
+                    let state = std::mem::take(&mut self.now);
+                    self.states.push(State { record: Some((*record).clone()), ..state });
                     self.record = Some(record);
                     self.words.push(Word { ends_at: self.taken, step: None });
                 }
-                // Of surveys, which are read elsewhere.
-                Ok(AgentMessage::Found(_) | AgentMessage::Database(_)) => {}
+                Ok(AgentMessage::Found(file)) => self.now.files.push(file),
+                Ok(AgentMessage::Database(database)) => self.now.database = Some(database),
                 Err(_) => self.garbled = Some(String::from_utf8_lossy(&line).trim().to_owned()),
             }
         }
@@ -74,6 +87,16 @@ pub(super) fn record(transcript: Transcript, outcome: &Outcome) -> Record {
             Record { fingerprint, elapsed_ns: outcome.virtual_ns, ..Record::failed(stage, reason) }
         }
     }
+}
+
+/// Returns the states that the guest's surveys found, up to `wanted`; the last is that which it died of.
+pub(super) fn states(mut transcript: Transcript, outcome: &Outcome, wanted: usize) -> Vec<State> {
+    let mut states = std::mem::take(&mut transcript.states);
+    if states.len() < wanted {
+        let state = std::mem::take(&mut transcript.now);
+        states.push(State { record: Some(record(transcript, outcome)), ..state });
+    }
+    states
 }
 
 /// Begin of the reason of a guest that ended without a record.

@@ -54,7 +54,8 @@ pub(super) struct Packed {
     recent: Vec<u64>,
     /// By hash of a word: its position in the learnt text, counted from 1.
     anchors: Vec<u64>,
-    slots: Slots,
+    /// Learnt blocks.
+    pub(super) slots: Slots,
 }
 
 impl Packed {
@@ -89,14 +90,6 @@ impl Packed {
         self.recent = Vec::new();
         self.anchors = Vec::new();
         self.free = Vec::new();
-    }
-
-    /// Moves learnt blocks from memory to the file; the records, of a few words each, stay.
-    ///
-    /// # Errors
-    /// When the file cannot be made or written; everything is then as it was.
-    pub(super) fn move_to_file(&mut self) -> io::Result<()> {
-        self.slots.move_to_file()
     }
 
     /// Keeps a block; its number. Blocks kept one after the other have numbers that follow one another
@@ -265,8 +258,7 @@ impl Packed {
             let learnt = &mut self.learnt[block];
             learnt.pieces -= 1;
             if learnt.pieces == 0 {
-                let slot = learnt.slot;
-                self.slots.give_back(slot..slot + 1);
+                self.slots.give_back(learnt.slot);
             }
         }
     }

@@ -38,9 +38,9 @@ impl Slots {
         })
     }
 
-    /// Gives slots back; their content is forgotten.
-    pub(super) fn give_back(&mut self, slots: std::ops::Range<u64>) {
-        self.free.extend(slots.rev());
+    /// Gives a slot back; its content is forgotten.
+    pub(super) fn give_back(&mut self, slot: u64) {
+        self.free.push(slot);
     }
 
     pub(super) fn read(&self, slot: u64, within: usize, into: &mut [u8]) -> io::Result<()> {

@@ -4,28 +4,18 @@ use std::io;
 use std::time::Duration;
 
 use crate::clock::TimeOperation;
+use crate::end::End;
 use crate::link::LinkFault;
 use crate::port::PortFault;
-use crate::process::CpuTicks;
 
 /// The reason for which the controller stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum Halt {
     #[error("the guest's process has exited")]
     Gone,
-    #[error("deadlock: no timer armed, no I/O outstanding")]
-    Deadlock,
-    #[error("the guest uses CPU and lets no virtual time pass")]
-    Spin(CpuTicks),
-    /// The guest is silent and idle although it has the clock, which the protocol does not allow.
-    #[error("the guest hung without yielding the clock")]
-    Stuck,
-    #[error("limit of wall-clock time reached")]
-    WallLimit,
-    #[error("limit of virtual time reached")]
-    VirtualLimit,
-    #[error("the trial was cancelled")]
-    CalledOff,
+    /// An end that needs no look at the traces of the guest.
+    #[error("{0}")]
+    Ended(End),
     #[error("{0}")]
     Fault(#[from] PortFault),
     #[error(

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::halt::Halt;
+use crate::end::End;
 use crate::process::CpuTicks;
 
 #[cfg(test)]
@@ -30,15 +31,18 @@ impl Silence {
 
     /// Takes another look at the CPU time used.
     pub(super) fn judge(&mut self, used: CpuTicks, limit: Duration) -> Result<(), Halt> {
-        let since = CpuTicks {
-            kernel: used.kernel.saturating_sub(self.first.kernel),
-            programs: used.programs.saturating_sub(self.first.programs),
-        };
-        if since.kernel + since.programs > limit.as_secs().saturating_mul(TICKS_PER_SECOND) {
-            return Err(Halt::Spin(since));
+        let kernel = used.kernel.saturating_sub(self.first.kernel);
+        let programs = used.programs.saturating_sub(self.first.programs);
+        let ticks = kernel + programs;
+        if ticks > limit.as_secs().saturating_mul(TICKS_PER_SECOND) {
+            return Err(Halt::Ended(match programs > kernel {
+                true => End::ProgramSpins(ticks),
+                false => End::KernelSpins(ticks),
+            }));
         }
         self.idle_looks = if used == self.last { self.idle_looks + 1 } else { 0 };
         self.last = used;
-        if self.idle_looks > MOST_IDLE_LOOKS { Err(Halt::Stuck) } else { Ok(()) }
+        // Silent and idle although it has the clock, which the protocol does not allow.
+        if self.idle_looks > MOST_IDLE_LOOKS { Err(Halt::Ended(End::Stuck)) } else { Ok(()) }
     }
 }

@@ -11,7 +11,6 @@ use crate::clock::MESSAGE_BYTES;
 use crate::content::{Content, Keeping};
 use crate::disk::{Disk, DiskParts};
 use crate::instant;
-use crate::process::Launch;
 
 /// A guest that is a thread of the test; its "kernel" is a sleeping shell.
 struct Guest {
@@ -81,8 +80,7 @@ fn play(
     symlink("/bin/sh", directory.path().join("linux")).unwrap();
     let console = File::from(memfd_create(c"console", MemfdFlags::CLOEXEC).unwrap());
     let arguments = ["-c".to_owned(), "exec /bin/sleep 600".to_owned()];
-    let launch = Launch { directory: directory.path(), arguments: &arguments, console };
-    let mut process = GuestProcess::start(launch).unwrap();
+    let mut process = GuestProcess::start(directory.path(), &arguments, console).unwrap();
     let scene = Scene {
         listener: link::listen(directory.path(), "t").unwrap(),
         clock: SharedClock::new(transport).unwrap(),
@@ -135,12 +133,15 @@ fn a_guest_that_waits_for_nothing_is_dead_locked() {
     let (halt, _) = play_messages(|guest| {
         guest.ask(TimeOperation::Wait, 0);
     });
-    assert!(matches!(halt, Halt::Deadlock), "{halt}");
+    assert!(matches!(halt, Halt::Ended(End::Deadlock)), "{halt}");
     let (halt, _) = play_messages(|guest| {
         guest.ask(TimeOperation::Request, i64::MAX as u64);
         guest.ask(TimeOperation::Wait, 0);
     });
-    assert!(matches!(halt, Halt::Deadlock), "asking for the end of time is no request: {halt}");
+    assert!(
+        matches!(halt, Halt::Ended(End::Deadlock)),
+        "asking for the end of time is no request: {halt}"
+    );
 }
 
 #[test]
@@ -192,7 +193,7 @@ fn virtual_time_has_a_limit() {
         guest.ask(TimeOperation::Request, 1_000_000_001);
         guest.ask(TimeOperation::Wait, 0);
     });
-    assert!(matches!(halt, Halt::VirtualLimit), "{halt}");
+    assert!(matches!(halt, Halt::Ended(End::VirtualLimit)), "{halt}");
     assert_eq!(now_ns, 1_000_000_000);
 }
 
@@ -204,7 +205,7 @@ fn a_guest_that_never_says_anything_is_ended_by_the_wall_clock() {
         let mut rest = Vec::new();
         guest.time.read_to_end(&mut rest).unwrap();
     });
-    assert!(matches!(halt, Halt::WallLimit), "{halt}");
+    assert!(matches!(halt, Halt::Ended(End::WallLimit)), "{halt}");
 }
 
 #[test]

@@ -43,7 +43,11 @@ pub(super) fn check_programs() -> Result<(), KernelError> {
     }
     let names: Vec<&str> = missing.iter().map(|(name, _)| *name).collect();
     let packages: Vec<&str> = missing.iter().map(|(_, package)| *package).collect();
-    Err(KernelError::MissingPrograms { programs: names.join(", "), packages: packages.join(" ") })
+    Err(KernelError::Lacking(format!(
+        "building the lab kernel needs {}; run `apt-get install {}`",
+        names.join(", "),
+        packages.join(" ")
+    )))
 }
 
 /// Builds in `tree` and returns the kernel's version; the log goes to `log`.
@@ -127,7 +131,9 @@ fn check_configuration(wanted: &str, tree: &Path) -> Result<(), KernelError> {
     let text = fs::read_to_string(&path).map_err(failed(format!("read {}", path.display())))?;
     match missing_option(wanted, &text) {
         None => Ok(()),
-        Some(option) => Err(KernelError::Option(option)),
+        Some(option) => Err(KernelError::Lacking(format!(
+            "this source or compiler does not support {option}; use Linux 6.12 and gcc 12"
+        ))),
     }
 }
 

@@ -51,13 +51,18 @@ enum EntryKind {
 impl KernelSource {
     /// Returns an error if the source is missing.
     pub(super) fn check(&self) -> Result<(), KernelError> {
-        match self {
-            Self::Tarball(path) if !path.is_file() => Err(KernelError::NoSource(path.clone())),
+        let lacks = match self {
+            Self::Tarball(path) if !path.is_file() => format!(
+                "kernel source not found at {self}; run `apt-get install linux-source-6.12`, or name a tree"
+            ),
             Self::Directory(path) if !path.join("arch/um/Kconfig").is_file() => {
-                Err(KernelError::NoTree(path.clone()))
+                format!(
+                    "{self} has no User-Mode Linux; name the top directory of a Linux source tree"
+                )
             }
-            Self::Tarball(_) | Self::Directory(_) => Ok(()),
-        }
+            Self::Tarball(_) | Self::Directory(_) => return Ok(()),
+        };
+        Err(KernelError::Lacking(lacks))
     }
 
     /// Hash of every byte that a build may use.

@@ -21,12 +21,8 @@ impl Stage {
 
     fn start(&self, script: &str) -> GuestProcess {
         let arguments = ["-c".to_owned(), script.to_owned()];
-        let launch = Launch {
-            directory: self.directory.path(),
-            arguments: &arguments,
-            console: self.console.try_clone().unwrap(),
-        };
-        GuestProcess::start(launch).unwrap()
+        let console = self.console.try_clone().unwrap();
+        GuestProcess::start(self.directory.path(), &arguments, console).unwrap()
     }
 
     fn printed(&self) -> String {
@@ -103,12 +99,9 @@ fn cpu_time_of_programs_is_told_from_the_kernels() {
 fn a_program_that_is_not_there_is_an_error() {
     let stage = Stage::new();
     fs::remove_file(stage.directory.path().join("linux")).unwrap();
-    let launch = Launch {
-        directory: stage.directory.path(),
-        arguments: &[],
-        console: stage.console.try_clone().unwrap(),
-    };
-    assert_eq!(GuestProcess::start(launch).unwrap_err().kind(), io::ErrorKind::NotFound);
+    let console = stage.console.try_clone().unwrap();
+    let started = GuestProcess::start(stage.directory.path(), &[], console);
+    assert_eq!(started.unwrap_err().kind(), io::ErrorKind::NotFound);
 }
 
 #[test]

@@ -38,7 +38,7 @@ struct Inode<'a> {
 #[must_use]
 pub fn image(tree: &Tree) -> Vec<u8> {
     let numbers: BTreeMap<&str, u64> =
-        tree.paths().enumerate().map(|(index, path)| (path, index as u64)).collect();
+        tree.iter().zip(0..).map(|((path, _), number)| (path, number)).collect();
     let mut inodes: Vec<Inode<'_>> =
         tree.iter().map(|(path, node)| inode(tree, &numbers, path, node)).collect();
     let meta_blocks = (inodes.len() * INODE_BYTES).div_ceil(BLOCK_BYTES);

@@ -53,12 +53,7 @@ impl Tree {
         self.0.contains_key(path)
     }
 
-    /// Every path, sorted; the root first.
-    pub fn paths(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().map(String::as_str)
-    }
-
-    /// Every path with its node, in the order of [`paths`](Self::paths).
+    /// Every path with its node, sorted; the root first.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Node)> {
         self.0.iter().map(|(path, node)| (path.as_str(), node))
     }

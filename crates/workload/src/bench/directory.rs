@@ -66,14 +66,22 @@ pub(super) fn run(
         sector_bytes: below.as_deref().and_then(device::sector_bytes).unwrap_or(512),
         scratch: None,
         acknowledged: None,
-        keep_samples: 0,
     };
     steps::run(params, &context, &folder)
 }
 
 impl Surroundings for Folder {
+    /// Drops what is cached of the folder's files; names and inodes too where the kernel lets us.
     fn make_cold(&self) -> Result<Option<Warning>, WorkloadError> {
-        make_cold(&self.0)
+        flush_ns(&self.0)?;
+        drop_files(&self.0)?;
+        if caches::drop_caches(&System::host()).is_ok() {
+            return Ok(None);
+        }
+        Ok(Some(Warning::new(
+            WarningCode::MetadataCached,
+            "file data was dropped from the cache before a cold step; names and inodes were not",
+        )))
     }
 
     fn flush_ns(&self, outline: &StepOutline) -> Result<Option<u64>, WorkloadError> {
@@ -81,7 +89,15 @@ impl Surroundings for Folder {
     }
 
     fn complete(&self, outline: &StepOutline, step: &mut BenchStep, flush_ns: Option<u64>) {
-        add_times(&mut step.metrics, outline, step.elapsed_ns, flush_ns);
+        let (metrics, seconds) = (&mut step.metrics, step.elapsed_ns as f64 / 1e9);
+        metrics.insert("elapsed".to_owned(), seconds);
+        let Some(flush_ns) = flush_ns else { return };
+        let durable = seconds + flush_ns as f64 / 1e9;
+        metrics.insert("elapsed_durable".to_owned(), durable);
+        let bytes = metrics.get("app_bytes").filter(|_| outline.reports("mb_per_s_durable"));
+        if let Some(rate) = bytes.map(|bytes| bytes / 1e6 / durable) {
+            metrics.insert("mb_per_s_durable".to_owned(), rate);
+        }
     }
 }
 
@@ -100,25 +116,6 @@ fn fits(params: &WorkloadParams, directory: &Path) -> Result<(), WorkloadError> 
     }
 }
 
-fn add_times(
-    metrics: &mut std::collections::BTreeMap<String, f64>,
-    outline: &StepOutline,
-    elapsed_ns: u64,
-    flush_ns: Option<u64>,
-) {
-    let seconds = elapsed_ns as f64 / 1e9;
-    metrics.insert("elapsed".to_owned(), seconds);
-    if let Some(flush_ns) = flush_ns {
-        let durable = seconds + flush_ns as f64 / 1e9;
-        metrics.insert("elapsed_durable".to_owned(), durable);
-        if let Some(bytes) =
-            metrics.get("app_bytes").filter(|_| outline.reports("mb_per_s_durable"))
-        {
-            metrics.insert("mb_per_s_durable".to_owned(), bytes / 1e6 / durable);
-        }
-    }
-}
-
 /// Brings the filesystem of a directory onto its device; gives how long that took.
 fn flush_ns(directory: &Path) -> Result<u64, WorkloadError> {
     let begin_ns = MonotonicClock.now_ns();
@@ -128,19 +125,6 @@ fn flush_ns(directory: &Path) -> Result<u64, WorkloadError> {
         .map_err(WorkloadError::file(failed, directory))?;
     rustix::fs::syncfs(&opened).map_err(WorkloadError::file(failed, directory))?;
     Ok(MonotonicClock.now_ns() - begin_ns)
-}
-
-/// Drops what is cached of the folder's files; names and inodes too where the kernel lets us.
-fn make_cold(folder: &Path) -> Result<Option<Warning>, WorkloadError> {
-    flush_ns(folder)?;
-    drop_files(folder)?;
-    if caches::drop_caches(&System::host()).is_ok() {
-        return Ok(None);
-    }
-    Ok(Some(Warning::new(
-        WarningCode::MetadataCached,
-        "file data was dropped from the cache before a cold step; names and inodes were not",
-    )))
 }
 
 fn drop_files(folder: &Path) -> Result<(), WorkloadError> {

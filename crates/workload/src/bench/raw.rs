@@ -41,7 +41,6 @@ pub(super) fn run(
         sector_bytes: name.as_deref().and_then(device::sector_bytes).unwrap_or(512),
         scratch: Some(folder.path()),
         acknowledged: None,
-        keep_samples: 0,
     };
     steps::run(params, &context, &Device { file: &file, path: target.path })
 }
@@ -53,19 +52,16 @@ struct Device<'a> {
 }
 
 impl Surroundings for Device<'_> {
+    /// Drops what is cached of the device; its clean pages alone where the kernel lets us no more.
     fn make_cold(&self) -> Result<Option<Warning>, WorkloadError> {
-        make_cold(self.file, self.path)
+        if caches::drop_device_buffers(self.file).is_ok() {
+            return Ok(None);
+        }
+        let failed = WorkloadError::file("drop the cache of", self.path);
+        target::drop_cached(self.file).map_err(failed)?;
+        Ok(Some(Warning::new(
+            WarningCode::PartlyCached,
+            "pages of the device that another process uses may have stayed in the cache before a cold step",
+        )))
     }
-}
-
-/// Drops what is cached of the device; its clean pages alone where the kernel lets us no more.
-fn make_cold(file: &File, path: &Path) -> Result<Option<Warning>, WorkloadError> {
-    if caches::drop_device_buffers(file).is_ok() {
-        return Ok(None);
-    }
-    target::drop_cached(file).map_err(WorkloadError::file("drop the cache of", path))?;
-    Ok(Some(Warning::new(
-        WarningCode::PartlyCached,
-        "pages of the device that another process uses may have stayed in the cache before a cold step",
-    )))
 }

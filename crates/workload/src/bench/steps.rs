@@ -6,6 +6,7 @@ use crate::step::StepContext;
 use seekwell_model::bench::{BenchResult, BenchStep};
 use seekwell_model::warning::Warning;
 use seekwell_model::workloads::{CacheState, StepOutline, WorkloadParams};
+use std::collections::HashSet;
 
 /// The target of a bench, as far as the loop needs it.
 pub(super) trait Surroundings {
@@ -49,10 +50,6 @@ pub(super) fn run(
 
 /// Keeps the first warning of each code.
 pub(super) fn keep_one_of_each(warnings: &mut Vec<Warning>) {
-    let mut seen: Vec<String> = Vec::new();
-    warnings.retain(|warning| {
-        let fresh = !seen.contains(&warning.code);
-        seen.push(warning.code.clone());
-        fresh
-    });
+    let mut seen = HashSet::new();
+    warnings.retain(|warning| seen.insert(warning.code.clone()));
 }

@@ -22,7 +22,6 @@ fn io(size: u64) -> IoParams {
         rate: None,
         file_size: Some(Bytes::mib(256)),
         fsync_every: 0,
-        steady: None,
         content: FileContent::Random,
         compressible: 0,
         repeated: 0,
@@ -131,37 +130,6 @@ fn a_directory_is_worked_in_and_left_as_it_was() {
     let params = IoParams { file_size: Some(Bytes(1 << 50)), ..io(4096) };
     let large = told(params, target(folder.path()));
     assert!(large.starts_with("step seek needs 1125899906842624 bytes and "), "{large}");
-}
-
-#[test]
-fn curves_and_surfaces_have_a_point_for_each_step() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = file_of(folder.path(), 1 << 20);
-    let threads = IoParams { curve: vec![1, 2, 4], threads: 4, ..io(4096) };
-    let result = bench(&WorkloadParams::Io(threads), target(&path), 1, None).unwrap();
-    let names: Vec<&str> = result.steps.iter().map(|step| step.name.as_str()).collect();
-    assert_eq!(names, ["seek-t1", "seek-t2", "seek-t4"]);
-    let at: Vec<u64> = result.curves[0].points.iter().map(|point| point.at).collect();
-    assert_eq!(at, [1, 2, 4]);
-    assert!(result.curves[0].points.iter().all(|point| point.seek_time_ns.is_some()));
-
-    let mut values = seekwell_model::field::Values::default();
-    use seekwell_model::field::Value;
-    values.set("auto", Value::Bool(true));
-    values.set("size", Value::Sizes(vec![Bytes::kib(64), Bytes::kib(256)]));
-    values.set("record", Value::Sizes(vec![Bytes::kib(4), Bytes::kib(128)]));
-    values.set("tests", Value::Integers(vec![0, 1]));
-    let auto = seekwell_model::workloads::iozone::IOZONE.params(&values).unwrap();
-    let result = bench(&auto, target(folder.path()), 1, None).unwrap();
-    let passes: Vec<&str> = result.surfaces.iter().map(|one| one.pass.as_str()).collect();
-    assert_eq!(passes, ["write", "rewrite", "read", "reread"]);
-    let known: Vec<Vec<bool>> = result.surfaces[0]
-        .mb_per_s
-        .iter()
-        .map(|row| row.iter().map(Option::is_some).collect())
-        .collect();
-    // A record of 128 KiB does not fit into a file of 64 KiB.
-    assert_eq!(known, [[true, false], [true, true]]);
 }
 
 #[test]

@@ -23,7 +23,6 @@ fn io() -> WorkloadParams {
         rate: None,
         file_size: Some(Bytes::mib(1)),
         fsync_every: 0,
-        steady: None,
         content: seekwell_model::workloads::io::FileContent::Random,
         compressible: 0,
         repeated: 0,

@@ -10,6 +10,16 @@ pub struct Patterns {
     patterns: BTreeMap<String, Regex>,
 }
 
+fn failed(step: &str, metric: &str, pattern: &str) -> impl Fn(String, &str) -> WorkloadError {
+    move |problem, remedy| WorkloadError::Pattern {
+        step: step.to_owned(),
+        metric: metric.to_owned(),
+        pattern: pattern.to_owned(),
+        problem,
+        remedy: remedy.to_owned(),
+    }
+}
+
 impl Patterns {
     /// Compiles the patterns of a step.
     ///
@@ -18,13 +28,7 @@ impl Patterns {
     pub fn compile(step: &str, texts: &BTreeMap<String, String>) -> Result<Self, WorkloadError> {
         let mut patterns = BTreeMap::new();
         for (metric, text) in texts {
-            let failed = |problem: String, remedy: &str| WorkloadError::Pattern {
-                step: step.to_owned(),
-                metric: metric.clone(),
-                pattern: text.clone(),
-                problem,
-                remedy: remedy.to_owned(),
-            };
+            let failed = failed(step, metric, text);
             let pattern =
                 regex::RegexBuilder::new(text).multi_line(true).build().map_err(|error| {
                     let reason = error.to_string().lines().last().unwrap_or_default().to_owned();
@@ -46,13 +50,7 @@ impl Patterns {
     pub fn read(&self, step: &str, output: &str) -> Result<BTreeMap<String, f64>, WorkloadError> {
         let mut numbers = BTreeMap::new();
         for (metric, pattern) in &self.patterns {
-            let failed = |problem: String, remedy: &str| WorkloadError::Pattern {
-                step: step.to_owned(),
-                metric: metric.clone(),
-                pattern: pattern.as_str().to_owned(),
-                problem,
-                remedy: remedy.to_owned(),
-            };
+            let failed = failed(step, metric, pattern.as_str());
             let text = pattern
                 .captures(output)
                 .and_then(|captures| captures.get(1))

@@ -174,7 +174,6 @@ impl Step for Measure {
             job.time_ns = None;
             job.count = job.append.is_some().then(|| room(&target, params));
         }
-        job.keep_samples = context.keep_samples;
         let result = run(&job).map_err(|source| WorkloadError::Job {
             step: self.outline.name.clone(),
             target: target.path.clone(),

@@ -6,7 +6,7 @@ use crate::error::WorkloadError;
 use crate::outcome::StepOutcome;
 use crate::step::{Step, StepContext};
 use crate::target::{self, Access, OpenTarget};
-use seekwell_engine::{DataShape, Job, JobError, Span, run};
+use seekwell_engine::{DataShape, Job, Span, run};
 use seekwell_model::workloads::StepOutline;
 use seekwell_model::workloads::io::{FileContent, Pattern};
 use seekwell_stats::derive_seed;
@@ -72,33 +72,6 @@ impl Populate {
     }
 }
 
-/// Write method of a pass.
-struct Manner<'a> {
-    direct: bool,
-    data: DataShape,
-    label: &'a str,
-}
-
-/// One pass over a span with writes of one size.
-fn write_pass(
-    target: &OpenTarget,
-    span: Span,
-    block_bytes: u32,
-    manner: &Manner<'_>,
-    context: &StepContext<'_>,
-) -> Result<StepOutcome, JobError> {
-    let Manner { direct, data, label } = *manner;
-    let mut job = Job::new(target.file.as_fd(), span, block_bytes);
-    job.data = data;
-    job.pattern = Pattern::Sequential;
-    job.read_percent = 0;
-    job.direct = direct;
-    job.count = Some(span.length / u64::from(block_bytes));
-    job.seed = derive_seed(context.seed, label);
-    job.stop.clone_from(&context.stop);
-    Ok(run(&job)?.into())
-}
-
 impl Step for Populate {
     fn outline(&self) -> &StepOutline {
         &self.outline
@@ -127,11 +100,17 @@ impl Step for Populate {
             FileContent::Random => data_shape(&self.setting.params),
             FileContent::Stamped => DataShape::of(100, 0),
         };
-        let manner = Manner { direct, data, label: &name };
         let mut outcome = StepOutcome::default();
         for (span, block_bytes) in parts.into_iter().filter(|(span, _)| span.length > 0) {
-            let part = write_pass(&target, span, block_bytes, &manner, context).map_err(failed)?;
-            outcome.add(part);
+            let mut job = Job::new(target.file.as_fd(), span, block_bytes);
+            job.data = data;
+            job.pattern = Pattern::Sequential;
+            job.read_percent = 0;
+            job.direct = direct;
+            job.count = Some(span.length / u64::from(block_bytes));
+            job.seed = derive_seed(context.seed, &name);
+            job.stop.clone_from(&context.stop);
+            outcome.add(run(&job).map_err(failed)?.into());
         }
         if outcome.app_bytes_written != length {
             return Err(WorkloadError::Stopped { step: self.outline.name.clone() });

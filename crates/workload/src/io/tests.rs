@@ -19,7 +19,6 @@ fn setting(place: Place, file_size: Option<u64>) -> Setting {
         rate: None,
         file_size: file_size.map(Bytes),
         fsync_every: 0,
-        steady: None,
         content: FileContent::Random,
         compressible: 0,
         repeated: 0,
@@ -41,7 +40,6 @@ fn raw(device_bytes: u64) -> StepContext<'static> {
         sector_bytes: 512,
         scratch: None,
         acknowledged: None,
-        keep_samples: 0,
     }
 }
 

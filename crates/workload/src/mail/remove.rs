@@ -85,7 +85,7 @@ impl Mail {
         context: &StepContext<'_>,
     ) -> Result<StepOutcome, WorkloadError> {
         let step = &self.outline.name;
-        let tree = self.shared.tree(context.seed)?;
+        let tree = self.shared.tree(context.seed);
         let copy = self.shared.take_oldest_copy(step)?;
         let parent = Root::open(mounted.to_owned())?;
         let name = CString::new(copy.name.as_str()).unwrap_or_default();

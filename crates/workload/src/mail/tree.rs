@@ -12,7 +12,6 @@ use std::fmt::Write;
 pub struct Tree {
     /// Files in archive order.
     files: Vec<FileEntry>,
-    names: Names,
     /// Bytes that reading every file gives.
     bytes: u64,
 }
@@ -20,23 +19,12 @@ pub struct Tree {
 /// One file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FileEntry {
-    /// Index of its directory, in a seeded tree.
+    /// Index of its directory.
     directory: u32,
-    /// Number in its directory, in a seeded tree.
+    /// Number in its directory.
     number: u32,
     /// Bytes.
     size: u64,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-enum Names {
-    /// `f00012/345`, from the numbers.
-    Numbered {
-        /// Number of directories.
-        directories: u32,
-    },
-    /// As the archive has them.
-    Listed(Vec<Box<str>>),
 }
 
 impl Tree {
@@ -60,18 +48,7 @@ impl Tree {
             }
         }
         let bytes = files.iter().map(|file| file.size).sum();
-        Self { files, names: Names::Numbered { directories: counts.len() as u32 }, bytes }
-    }
-
-    /// A tree of listed files with their sizes, in this order.
-    #[must_use]
-    pub fn listed(files: Vec<(Box<str>, u64)>) -> Self {
-        let bytes = files.iter().map(|(_, size)| size).sum();
-        let (names, files) = files
-            .into_iter()
-            .map(|(name, size)| (name, FileEntry { directory: 0, number: 0, size }))
-            .unzip();
-        Self { files, names: Names::Listed(names), bytes }
+        Self { files, bytes }
     }
 
     /// Returns the number of files.
@@ -98,22 +75,17 @@ impl Tree {
         self.files[file].size
     }
 
-    /// Path of a file below the root, written into `path`.
-    pub fn path<'a>(&'a self, file: usize, path: &'a mut String) -> &'a str {
-        match &self.names {
-            Names::Listed(names) => &names[file],
-            Names::Numbered { .. } => {
-                let FileEntry { directory, number, .. } = self.files[file];
-                path.clear();
-                push_directory(directory, path);
-                // Writing to a string cannot fail.
-                let _ = write!(path, "/{number}");
-                path
-            }
-        }
+    /// Path of a file below the root such as `f00012/345`, written into `path`.
+    pub fn path<'a>(&self, file: usize, path: &'a mut String) -> &'a str {
+        let FileEntry { directory, number, .. } = self.files[file];
+        path.clear();
+        push_directory(directory, path);
+        // Writing to a string cannot fail.
+        let _ = write!(path, "/{number}");
+        path
     }
 
-    /// The directory that must be made before this file of a seeded tree, written into `path`;
+    /// The directory that must be made before this file, written into `path`;
     /// `None` if an earlier file is in it too.
     pub fn new_directory<'a>(&self, file: usize, path: &'a mut String) -> Option<&'a str> {
         let FileEntry { directory, number, .. } = self.files[file];

@@ -2,29 +2,32 @@
 
 use super::content::Content;
 use super::tree::Tree;
-use super::{Mail, Meter, Root, Totals, archive};
+use super::{Mail, Meter, Root, Totals};
 use crate::error::WorkloadError;
 use crate::outcome::StepOutcome;
 use crate::step::StepContext;
 use rustix::fs::{Mode, OFlags, Timespec, Timestamps};
+use seekwell_model::warning::{Warning, WarningCode};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
 /// Kinds of calls, and their indices in [`KINDS`].
-const KINDS: &[&str] = &["mkdir", "create", "write", "utimens", "close", "link"];
+const KINDS: &[&str] = &["mkdir", "create", "write", "utimens", "close"];
 const MKDIR: usize = 0;
 const CREATE: usize = 1;
 const WRITE: usize = 2;
 const UTIMENS: usize = 3;
 const CLOSE: usize = 4;
-const LINK: usize = 5;
+
+/// A step is bound by its source when the source alone takes this part of its time.
+const SOURCE_BOUND: f64 = 0.8;
 
 /// Time that files get, in seconds since 1970: like tar, unpacking sets it.
 const FILE_TIME_S: i64 = 1_262_304_000;
 
 /// Writes into a copy, and counts and times every call.
 #[derive(Debug)]
-pub(super) struct Unpacker {
+struct Unpacker {
     root: Root,
     meter: Meter,
     totals: Totals,
@@ -32,19 +35,19 @@ pub(super) struct Unpacker {
 }
 
 impl Unpacker {
-    pub(super) fn new(root: Root) -> Self {
+    fn new(root: Root) -> Self {
         let meter = Meter::start(KINDS);
         Self { root, meter, totals: Totals::default(), written: 0 }
     }
 
-    pub(super) fn make_directory(&mut self, path: &str) -> Result<(), WorkloadError> {
+    fn make_directory(&mut self, path: &str) -> Result<(), WorkloadError> {
         let root = &self.root;
         self.meter
             .time(MKDIR, || rustix::fs::mkdirat(&root.directory, path, Mode::from_raw_mode(0o755)))
             .map_err(root.failed("make the directory", path))
     }
 
-    pub(super) fn create(&mut self, path: &str) -> Result<OwnedFd, WorkloadError> {
+    fn create(&mut self, path: &str) -> Result<OwnedFd, WorkloadError> {
         let flags = OFlags::WRONLY
             | OFlags::CREATE
             | OFlags::EXCL
@@ -60,12 +63,7 @@ impl Unpacker {
     }
 
     /// Writes all bytes; each call is counted.
-    pub(super) fn write(
-        &mut self,
-        file: &OwnedFd,
-        path: &str,
-        mut bytes: &[u8],
-    ) -> Result<(), WorkloadError> {
+    fn write(&mut self, file: &OwnedFd, path: &str, mut bytes: &[u8]) -> Result<(), WorkloadError> {
         while !bytes.is_empty() {
             let root = &self.root;
             let written = self
@@ -82,12 +80,7 @@ impl Unpacker {
     }
 
     /// Sets the file's time and closes it; it counts as a file of the tree.
-    pub(super) fn close(
-        &mut self,
-        file: OwnedFd,
-        path: &str,
-        size: u64,
-    ) -> Result<(), WorkloadError> {
+    fn close(&mut self, file: OwnedFd, path: &str, size: u64) -> Result<(), WorkloadError> {
         let time = Timespec { tv_sec: FILE_TIME_S, tv_nsec: 0 };
         let times = Timestamps { last_access: time, last_modification: time };
         let root = &self.root;
@@ -98,30 +91,6 @@ impl Unpacker {
         self.totals.files += 1;
         self.totals.bytes += size;
         Ok(())
-    }
-
-    /// Makes a hard link; it counts as a file of the tree with the size of the first.
-    pub(super) fn hard_link(
-        &mut self,
-        existing: &str,
-        path: &str,
-        size: u64,
-    ) -> Result<(), WorkloadError> {
-        let (root, at) = (&self.root, &self.root.directory);
-        let flags = rustix::fs::AtFlags::empty();
-        self.meter
-            .time(LINK, || rustix::fs::linkat(at, existing, at, path, flags))
-            .map_err(root.failed("link", path))?;
-        self.totals.files += 1;
-        self.totals.bytes += size;
-        Ok(())
-    }
-
-    pub(super) fn symbolic_link(&mut self, target: &str, path: &str) -> Result<(), WorkloadError> {
-        let root = &self.root;
-        self.meter
-            .time(LINK, || rustix::fs::symlinkat(target, &root.directory, path))
-            .map_err(root.failed("link", path))
     }
 
     fn finish(self) -> (StepOutcome, Totals) {
@@ -162,31 +131,40 @@ impl Mail {
         context: &StepContext<'_>,
     ) -> Result<StepOutcome, WorkloadError> {
         let name = &self.outline.name;
-        let tree = self.shared.tree(context.seed)?;
+        let tree = self.shared.tree(context.seed);
         let copy = self.shared.new_copy();
         let path = mounted.join(&copy);
         std::fs::create_dir(&path).map_err(WorkloadError::file("make the directory", &path))?;
         let root = Root::open(path)?;
-        let source_ns;
-        let (mut outcome, totals) = if let Some(tar) = &self.shared.params.tar {
-            source_ns = Some(archive::reading_time_ns(tar)?);
-            let mut unpacker = Unpacker::new(root);
-            archive::unpack(tar, &mut unpacker, context)?;
-            unpacker.finish()
-        } else {
-            let mut content = Content::of_copy(&self.shared.params, context.seed, &copy);
-            let mut unpacker = Unpacker::new(root);
-            unpack_seeded(&tree, &mut content, &mut unpacker, context)?;
-            let unpacked = unpacker.finish();
-            source_ns = Some(content.making_time_ns(&tree, unpacked.0.elapsed_ns));
-            unpacked
-        };
+        let mut content = Content::of_copy(&self.shared.params, context.seed, &copy);
+        let mut unpacker = Unpacker::new(root);
+        unpack_seeded(&tree, &mut content, &mut unpacker, context)?;
+        let (mut outcome, totals) = unpacker.finish();
+        let source_ns = content.making_time_ns(&tree, outcome.elapsed_ns);
         outcome.stopped = context.is_stopped();
         if !outcome.stopped {
             totals.check(name, tree.totals())?;
             self.shared.complete_copy();
         }
-        outcome.warnings.extend(archive::source_bound(name, source_ns, outcome.elapsed_ns));
+        outcome.warnings.extend(source_bound(name, source_ns, outcome.elapsed_ns));
         Ok(outcome)
     }
 }
+
+/// The doubt about an unpacking that hardly took longer than making what it writes.
+fn source_bound(step: &str, source_ns: u64, elapsed_ns: u64) -> Option<Warning> {
+    if (source_ns as f64) < SOURCE_BOUND * elapsed_ns as f64 {
+        return None;
+    }
+    Some(Warning::new(
+        WarningCode::SourceBound,
+        format!(
+            "{step} took {:.3} s and its source alone {:.3} s",
+            elapsed_ns as f64 / 1e9,
+            source_ns as f64 / 1e9
+        ),
+    ))
+}
+
+#[cfg(test)]
+mod tests;

@@ -21,7 +21,7 @@ impl Mail {
         let params = &self.shared.params;
         let copy = self.shared.newest_copy(name)?;
         let root = mounted.join(&copy);
-        let tree = self.shared.tree(context.seed)?;
+        let tree = self.shared.tree(context.seed);
         let mut content = Content::of_copy(params, context.seed, &copy);
         let mut chance = seeded(derive_seed(context.seed, "verify"));
         let begin_ns = MonotonicClock.now_ns();

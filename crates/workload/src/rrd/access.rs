@@ -1,7 +1,7 @@
 //! Opens a round-robin file, changes it and closes it, with the system calls of rrdtool 1.7.
 
-use super::format::{Definition, FormatError, Offsets};
-use super::update::{self, Row, UpdateError};
+use super::format::{Definition, FormatError};
+use super::update::{self, Row};
 use rustix::fs::{FlockOperation, Mode, OFlags, fcntl_lock};
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
@@ -51,26 +51,19 @@ impl Action {
 }
 
 /// An update that failed.
-#[derive(Clone, Debug, thiserror::Error)]
-pub enum AccessError {
-    /// A system call failed.
-    #[error("cannot {}: {errno}", .action.word())]
-    System {
-        /// The action that failed.
-        action: Action,
-        /// The kernel's error.
-        errno: Errno,
-    },
-    /// The file is not what it should be.
-    #[error(transparent)]
-    Format(#[from] FormatError),
-    /// The update does not fit the file.
-    #[error(transparent)]
-    Update(#[from] UpdateError),
+#[derive(Clone, Copy, Debug)]
+pub struct AccessError {
+    /// The action that failed.
+    pub action: Action,
+    /// The kernel's error.
+    pub errno: Errno,
 }
 
+/// The file is not what it should be, or the update does not fit it.
+const UNFIT: AccessError = AccessError { action: Action::Update, errno: Errno::INVAL };
+
 fn failed(action: Action) -> impl FnOnce(Errno) -> AccessError {
-    move |errno| AccessError::System { action, errno }
+    move |errno| AccessError { action, errno }
 }
 
 /// Applies one update to a file in an open directory.
@@ -104,7 +97,7 @@ struct Mapping {
 impl Mapping {
     fn new(file: &OwnedFd, length: usize) -> Result<Self, AccessError> {
         if length == 0 {
-            return Err(FormatError::NoRrd.into());
+            return Err(UNFIT);
         }
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: the kernel chooses an unused place; nothing else in this process refers to it.
@@ -140,10 +133,11 @@ fn mapped(file: &OwnedFd, length: u64, time_s: u64, values: &[&str]) -> Result<(
     mapping.advise(PAGE, Advice::Normal);
     mapping.advise(PAGE, Advice::WillNeed);
     let bytes = mapping.bytes();
-    let definition = Definition::read(bytes, length)?;
+    let definition = Definition::read(bytes, length).map_err(|_| UNFIT)?;
     let offsets = definition.offsets();
     let (head, data) = bytes.split_at_mut(offsets.data);
-    for Row { offset, values } in update::apply(&definition, &offsets, head, time_s, values)? {
+    let rows = update::apply(&definition, &offsets, head, time_s, values).ok_or(UNFIT)?;
+    for Row { offset, values } in rows {
         let at = offset as usize - offsets.data;
         for (index, value) in values.iter().enumerate() {
             super::format::put_f64(data, at + 8 * index, *value);
@@ -160,26 +154,24 @@ fn positioned(
 ) -> Result<(), AccessError> {
     // A first guess that the heads of most files fit in; the definition says how long it is.
     let mut head = read(file, PAGE.min(usize::try_from(length).unwrap_or(PAGE)))?;
-    let (definition, offsets): (Definition, Offsets) = loop {
+    let definition = loop {
         match Definition::read(&head, length) {
-            Ok(definition) => {
-                let offsets = definition.offsets();
-                break (definition, offsets);
-            }
-            Err(FormatError::Short { needed, .. }) if needed <= length => {
-                if needed as usize <= head.len() {
-                    return Err(FormatError::NoRrd.into());
-                }
+            Ok(definition) => break definition,
+            Err(FormatError::Short(needed))
+                if (head.len() as u64 + 1..=length).contains(&needed) =>
+            {
                 head = read(file, needed as usize)?;
             }
-            Err(error) => return Err(error.into()),
+            Err(_) => return Err(UNFIT),
         }
     };
+    let offsets = definition.offsets();
     if head.len() < offsets.data {
         head = read(file, offsets.data)?;
     }
     head.truncate(offsets.data);
-    for Row { offset, values } in update::apply(&definition, &offsets, &mut head, time_s, values)? {
+    let rows = update::apply(&definition, &offsets, &mut head, time_s, values).ok_or(UNFIT)?;
+    for Row { offset, values } in rows {
         let mut bytes = vec![0; 8 * values.len()];
         for (index, value) in values.iter().enumerate() {
             super::format::put_f64(&mut bytes, 8 * index, *value);
@@ -198,7 +190,7 @@ fn read(file: &OwnedFd, length: usize) -> Result<Vec<u8>, AccessError> {
         })
         .map_err(failed(Action::Read))?;
         if read == 0 {
-            return Err(FormatError::NoRrd.into());
+            return Err(UNFIT);
         }
         filled += read;
     }

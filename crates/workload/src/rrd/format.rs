@@ -39,10 +39,6 @@ pub enum SourceKind {
     Gauge,
     /// A counter that only rises, and wraps at 32 or 64 bits.
     Counter,
-    /// The rate of change of a value.
-    Derive,
-    /// A count since the last update.
-    Absolute,
 }
 
 /// Function by which an archive combines several values into one.
@@ -50,12 +46,8 @@ pub enum SourceKind {
 pub enum Consolidation {
     /// Their mean.
     Average,
-    /// The smallest.
-    Min,
     /// The largest.
     Max,
-    /// The last.
-    Last,
 }
 
 /// A data source.
@@ -98,50 +90,37 @@ pub struct Definition {
 }
 
 /// Errors of bytes that are no file of this format.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FormatError {
-    /// It does not begin as such a file does.
-    #[error("it is not a round-robin file of this machine's architecture")]
-    NoRrd,
-    /// It is of a version that this does not write.
-    #[error("it has version '{0}'; only 0003 is supported")]
-    Version(String),
-    /// It uses something beyond plain sources and archives.
-    #[error("it uses {0}, which is not supported")]
-    Unsupported(String),
-    /// It is shorter than it says.
-    #[error("it has {found} bytes and needs {needed}")]
-    Short {
-        /// Bytes that there are.
-        found: u64,
-        /// Bytes that its head asks for.
-        needed: u64,
-    },
+    /// It is something else, or uses something beyond plain sources and archives.
+    Foreign,
+    /// It is shorter than its head asks for: so many bytes.
+    Short(u64),
 }
 
 impl SourceKind {
-    const ALL: [(Self, &'static str); 4] = [
-        (Self::Gauge, "GAUGE"),
-        (Self::Counter, "COUNTER"),
-        (Self::Derive, "DERIVE"),
-        (Self::Absolute, "ABSOLUTE"),
-    ];
+    const ALL: [Self; 2] = [Self::Gauge, Self::Counter];
 
     /// As the file has it.
     #[must_use]
     pub fn word(self) -> &'static str {
-        Self::ALL.iter().find(|(kind, _)| *kind == self).map_or("", |(_, word)| word)
+        match self {
+            Self::Gauge => "GAUGE",
+            Self::Counter => "COUNTER",
+        }
     }
 }
 
 impl Consolidation {
-    const ALL: [(Self, &'static str); 4] =
-        [(Self::Average, "AVERAGE"), (Self::Min, "MIN"), (Self::Max, "MAX"), (Self::Last, "LAST")];
+    const ALL: [Self; 2] = [Self::Average, Self::Max];
 
     /// As the file has it.
     #[must_use]
     pub fn word(self) -> &'static str {
-        Self::ALL.iter().find(|(function, _)| *function == self).map_or("", |(_, word)| word)
+        match self {
+            Self::Average => "AVERAGE",
+            Self::Max => "MAX",
+        }
     }
 }
 
@@ -305,27 +284,21 @@ impl Definition {
     /// # Errors
     /// [`FormatError`]; nothing is trusted.
     pub fn read(begin: &[u8], length: u64) -> Result<Self, FormatError> {
-        let short = |needed: u64| FormatError::Short { found: length, needed };
         if begin.len() < HEAD_BYTES {
-            return Err(short(HEAD_BYTES as u64));
+            return Err(FormatError::Short(HEAD_BYTES as u64));
         }
         if &begin[..4] != COOKIE || get_f64(begin, 16).to_bits() != FLOAT_COOKIE.to_bits() {
-            return Err(FormatError::NoRrd);
-        }
-        let version = String::from_utf8_lossy(get_text(&begin[4..9])).into_owned();
-        if version != "0003" {
-            return Err(FormatError::Version(version));
+            return Err(FormatError::Foreign);
         }
         let (sources, archives) = (get_u64(begin, 24), get_u64(begin, 32));
         let step_s = get_u64(begin, 40);
-        if sources == 0 || archives == 0 || sources > MOST || archives > MOST || step_s == 0 {
-            return Err(FormatError::Unsupported(format!(
-                "{sources} sources, {archives} archives and a step of {step_s} s"
-            )));
+        let fits = [sources, archives].iter().all(|count| (1..=MOST).contains(count));
+        if get_text(&begin[4..9]) != b"0003" || !fits || step_s == 0 {
+            return Err(FormatError::Foreign);
         }
         let needed = HEAD_BYTES as u64 + DEFINITION_BYTES as u64 * (sources + archives);
         if (begin.len() as u64) < needed {
-            return Err(short(needed));
+            return Err(FormatError::Short(needed));
         }
         let definition = |index: u64| {
             let at = HEAD_BYTES + DEFINITION_BYTES * index as usize;
@@ -335,42 +308,35 @@ impl Definition {
             step_s,
             sources: (0..sources)
                 .map(|index| read_source(definition(index)))
-                .collect::<Result<_, _>>()?,
+                .collect::<Option<_>>()
+                .ok_or(FormatError::Foreign)?,
             archives: (0..archives)
                 .map(|index| read_archive(definition(sources + index)))
-                .collect::<Result<_, _>>()?,
+                .collect::<Option<_>>()
+                .ok_or(FormatError::Foreign)?,
         };
         match definition.offsets().length {
-            needed if needed > length => Err(short(needed)),
+            needed if needed > length => Err(FormatError::Short(needed)),
             _ => Ok(definition),
         }
     }
 }
 
-fn read_source(bytes: &[u8]) -> Result<Source, FormatError> {
-    let word = String::from_utf8_lossy(get_text(&bytes[20..40])).into_owned();
-    let known = SourceKind::ALL.iter().find(|(_, name)| *name == word);
-    let Some((kind, _)) = known else {
-        return Err(FormatError::Unsupported(format!("a source of type '{word}'")));
-    };
-    Ok(Source {
+fn read_source(bytes: &[u8]) -> Option<Source> {
+    let word = get_text(&bytes[20..40]);
+    Some(Source {
         name: String::from_utf8_lossy(get_text(&bytes[..20])).into_owned(),
-        kind: *kind,
+        kind: SourceKind::ALL.into_iter().find(|kind| kind.word().as_bytes() == word)?,
         heartbeat_s: get_u64(bytes, 40),
         min: get_f64(bytes, 48),
         max: get_f64(bytes, 56),
     })
 }
 
-fn read_archive(bytes: &[u8]) -> Result<Archive, FormatError> {
-    let word = String::from_utf8_lossy(get_text(&bytes[..20])).into_owned();
-    let known = Consolidation::ALL.iter().find(|(_, name)| *name == word);
-    let Some((function, _)) = known else {
-        return Err(FormatError::Unsupported(format!("an archive of function '{word}'")));
-    };
+fn read_archive(bytes: &[u8]) -> Option<Archive> {
+    let word = get_text(&bytes[..20]);
+    let function = Consolidation::ALL.into_iter().find(|one| one.word().as_bytes() == word)?;
     let (rows, steps) = (get_u64(bytes, 24), get_u64(bytes, 32));
-    if rows == 0 || steps == 0 {
-        return Err(FormatError::Unsupported("an archive without rows or steps".to_owned()));
-    }
-    Ok(Archive { function: *function, rows, steps, unknown: get_f64(bytes, 40) })
+    let archive = Archive { function, rows, steps, unknown: get_f64(bytes, 40) };
+    (rows > 0 && steps > 0).then_some(archive)
 }

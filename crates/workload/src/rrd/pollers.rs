@@ -7,7 +7,6 @@ use super::{UpdateText, file_name};
 use crate::command::child::wait4;
 use crate::error::WorkloadError;
 use rustix::fd::OwnedFd;
-use rustix::io::Errno;
 use rustix::process::Pid;
 use seekwell_engine::{Clock, MonotonicClock};
 use seekwell_host::confine;
@@ -187,14 +186,7 @@ fn serve(share: &Share<'_>, commands: &mut PipeReader, answers: &mut PipeWriter)
             let done =
                 access::update(share.directory, &name, share.access, super::time_s(poll), &values);
             updates.record(MonotonicClock.now_ns().saturating_sub(begin_ns));
-            if let Err(error) = done {
-                let (action, errno) = match error {
-                    AccessError::System { action, errno } => (action, errno),
-                    AccessError::Format(_) | AccessError::Update(_) => {
-                        (Action::Update, Errno::INVAL)
-                    }
-                };
-                let action = Action::ALL.iter().position(|known| *known == action).unwrap_or(0);
+            if let Err(AccessError { action, errno }) = done {
                 answer = [file, action as u64, errno.raw_os_error() as u64];
                 break;
             }

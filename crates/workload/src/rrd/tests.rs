@@ -19,15 +19,13 @@ fn varied() -> Definition {
         sources: vec![
             source("g", SourceKind::Gauge, f64::NAN, f64::NAN),
             source("c", SourceKind::Counter, 0.0, 1e7),
-            source("d", SourceKind::Derive, f64::NAN, f64::NAN),
-            source("a", SourceKind::Absolute, 0.0, f64::NAN),
         ],
         archives: vec![
             archive(Consolidation::Average, 10, 1, 0.5),
             archive(Consolidation::Average, 7, 6, 0.5),
             archive(Consolidation::Max, 5, 4, 0.25),
-            archive(Consolidation::Min, 5, 3, 0.9),
-            archive(Consolidation::Last, 3, 2, 0.5),
+            archive(Consolidation::Max, 5, 3, 0.9),
+            archive(Consolidation::Average, 3, 2, 0.5),
         ],
     }
 }
@@ -56,27 +54,27 @@ fn updated_by_rrdtool(path: &Path, time_s: u64, values: &[&str]) {
 
 /// Updates with every awkward turn: parts of steps, gaps, unknown values, wraps, values out of
 /// bounds, gaps longer than whole rows.
-fn awkward_updates(start: u64) -> Vec<(u64, [&'static str; 4])> {
+fn awkward_updates(start: u64) -> Vec<(u64, [&'static str; 2])> {
     let mut time = start;
     [
-        (300, ["1.5", "100", "100", "30"]),
-        (17, ["2.5", "200", "50", "3"]),
-        (290, ["U", "1000", "-20", "7"]),
-        (293, ["3", "4294967000", "U", "1"]),
-        (5, ["3", "300", "7", "U"]),
-        (600, ["1e3", "500", "1000", "12"]),
-        (595, ["4", "50000000000", "0", "0"]),
-        (1_900, ["5", "700", "1", "1"]),
-        (300, ["6", "800", "2", "2"]),
-        (300, ["-7.25", "900", "3", "3"]),
-        (1, ["7", "1000", "4", "-4"]),
-        (299, ["8", "U", "5", "5"]),
-        (300, ["9", "1100", "6", "6"]),
-        (301, ["10", "1200", "7", "7"]),
-        (600, ["11", "1300", "8", "8"]),
-        (600, ["12", "1400", "9", "9"]),
-        (9_000, ["13", "1500", "10", "10"]),
-        (300, ["14", "1600", "11", "11"]),
+        (300, ["1.5", "100"]),
+        (17, ["2.5", "200"]),
+        (290, ["U", "1000"]),
+        (293, ["3", "4294967000"]),
+        (5, ["3", "300"]),
+        (600, ["1e3", "500"]),
+        (595, ["4", "50000000000"]),
+        (1_900, ["5", "700"]),
+        (300, ["6", "800"]),
+        (300, ["-7.25", "900"]),
+        (1, ["7", "1000"]),
+        (299, ["8", "U"]),
+        (300, ["9", "1100"]),
+        (301, ["10", "1200"]),
+        (600, ["11", "1300"]),
+        (600, ["12", "1400"]),
+        (9_000, ["13", "1500"]),
+        (300, ["14", "1600"]),
     ]
     .into_iter()
     .map(|(later, values)| {
@@ -185,7 +183,7 @@ fn random_updates_leave_what_rrdtool_leaves() {
         for _ in 0..300 {
             let longest = [30, 310, 700, 4_000][rng.index(4)];
             time += 1 + rng.index(longest) as u64;
-            let values: Vec<String> = (0..4)
+            let values: Vec<String> = (0..2)
                 .map(|source| match rng.index(8) {
                     0 => "U".to_owned(),
                     1 => "0".to_owned(),
@@ -233,35 +231,24 @@ fn a_file_of_rrdtool_is_updated_and_read_back_by_it() {
 }
 
 #[test]
-fn hostile_files_are_refused_in_words() {
+fn hostile_files_are_refused() {
+    use format::FormatError::{Foreign, Short};
     let good = definition(2).new_file(CREATED_S);
-    let read = |bytes: &[u8]| Definition::read(bytes, bytes.len() as u64).unwrap_err().to_string();
-    assert_eq!(read(b"RRD"), "it has 3 bytes and needs 128");
-    assert_eq!(read(&[0; 4096]), "it is not a round-robin file of this machine's architecture");
-    assert_eq!(read(&good[..5_000]), "it has 5000 bytes and needs 94816");
+    let read = |bytes: &[u8]| Definition::read(bytes, bytes.len() as u64).unwrap_err();
+    assert_eq!(read(b"RRD"), Short(128));
+    assert_eq!(read(&[0; 4096]), Foreign);
+    assert_eq!(read(&good[..5_000]), Short(94_816));
     let changed = |at: usize, bytes: &[u8]| {
         let mut file = good.clone();
         file[at..at + bytes.len()].copy_from_slice(bytes);
         read(&file)
     };
-    assert_eq!(changed(4, b"0005"), "it has version '0005'; only 0003 is supported");
-    assert_eq!(
-        changed(24, &u64::MAX.to_le_bytes()),
-        "it uses 18446744073709551615 sources, 8 archives and a step of 300 s, which is not supported"
-    );
-    assert_eq!(changed(24, &1_000_000_u64.to_le_bytes()), "it has 94816 bytes and needs 120001088");
-    assert_eq!(
-        changed(148, b"COMPUTE\0"),
-        "it uses a source of type 'COMPUTE', which is not supported"
-    );
-    assert_eq!(
-        changed(128 + 240, b"HWPREDICT\0"),
-        "it uses an archive of function 'HWPREDICT', which is not supported"
-    );
-    assert_eq!(
-        changed(128 + 240 + 24, &(u64::MAX / 2).to_le_bytes()),
-        "it has 94816 bytes and needs 18446744073709551615"
-    );
+    assert_eq!(changed(4, b"0005"), Foreign);
+    assert_eq!(changed(24, &u64::MAX.to_le_bytes()), Foreign);
+    assert_eq!(changed(24, &1_000_000_u64.to_le_bytes()), Short(120_001_088));
+    assert_eq!(changed(148, b"COMPUTE\0"), Foreign);
+    assert_eq!(changed(128 + 240, b"HWPREDICT\0"), Foreign);
+    assert_eq!(changed(128 + 240 + 24, &(u64::MAX / 2).to_le_bytes()), Short(u64::MAX));
 }
 
 #[test]
@@ -273,13 +260,9 @@ fn time_does_not_go_back() {
     let apply = |file: &mut Vec<u8>, time| {
         update::apply(&definition, &offsets, &mut file[..offsets.data], time, &["5"])
     };
-    let error = apply(&mut file, CREATED_S).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        format!("the update is of {CREATED_S} and the last one was of {CREATED_S}")
-    );
+    assert_eq!(apply(&mut file, CREATED_S), None);
     assert_eq!(file, before);
-    assert_eq!(apply(&mut file, CREATED_S + 1), Ok(vec![]));
+    assert_eq!(apply(&mut file, CREATED_S + 1), Some(vec![]));
 }
 
 #[test]
@@ -354,7 +337,6 @@ fn every_poll_is_of_a_later_time_and_writes_its_counters() {
         sector_bytes: 512,
         scratch: None,
         acknowledged: None,
-        keep_samples: 0,
     };
     steps[0].run(&context).unwrap();
     steps[1].run(&context).unwrap();

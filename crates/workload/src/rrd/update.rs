@@ -6,8 +6,8 @@
 //! own.
 
 use super::format::{
-    Consolidation, Definition, LAST_VALUE_BYTES, Offsets, Source, SourceKind, get_f64, get_text,
-    get_u64, put_f64, put_text, put_u64,
+    Archive, Consolidation, Definition, LAST_VALUE_BYTES, Offsets, Source, SourceKind, get_f64,
+    get_text, get_u64, put_f64, put_text, put_u64,
 };
 
 /// Offset of the numbers in the state of a source: after the text of the last value.
@@ -19,22 +19,6 @@ const CDP_UNKNOWN: usize = 8;
 const CDP_PRIMARY: usize = 64;
 const CDP_SECONDARY: usize = 72;
 
-/// Errors of an update.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum UpdateError {
-    /// Time does not go back.
-    #[error("the update is of {time_s} and the last one was of {last_s}")]
-    NotLater {
-        /// Of the update, seconds since 1970.
-        time_s: u64,
-        /// Of the last one.
-        last_s: u64,
-    },
-    /// A value is no number.
-    #[error("'{0}' is not a value for a source of its type")]
-    Value(String),
-}
-
 /// A row that an update completes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
@@ -45,20 +29,18 @@ pub struct Row {
 }
 
 /// Applies an update of `time_s` with one value per source to the part of a file before its rows.
-/// Gives the rows that are to be written.
-///
-/// # Errors
-/// [`UpdateError`]; then nothing has changed.
+/// Gives the rows that are to be written; `None` when the last update was not before it or a value is
+/// no number: then nothing has changed.
 pub fn apply(
     definition: &Definition,
     offsets: &Offsets,
     head: &mut [u8],
     time_s: u64,
     values: &[&str],
-) -> Result<Vec<Row>, UpdateError> {
+) -> Option<Vec<Row>> {
     let (last_s, last_us) = (get_u64(head, offsets.live), get_u64(head, offsets.live + 8));
     if time_s < last_s || (time_s == last_s && last_us == 0) {
-        return Err(UpdateError::NotLater { time_s, last_s });
+        return None;
     }
     let interval = time_s as f64 - last_s as f64 - last_us as f64 / 1e6;
     let amounts = definition
@@ -70,7 +52,7 @@ pub fn apply(
             let at = offsets.source(index);
             amount(source, get_text(&head[at..at + LAST_VALUE_BYTES]), text, interval)
         })
-        .collect::<Result<Vec<f64>, _>>()?;
+        .collect::<Option<Vec<f64>>>()?;
     for (index, text) in values.iter().enumerate().take(definition.sources.len()) {
         let at = offsets.source(index);
         put_text(&mut head[at..at + LAST_VALUE_BYTES], text.as_bytes());
@@ -96,7 +78,7 @@ pub fn apply(
     }
     put_u64(head, offsets.live, time_s);
     put_u64(head, offsets.live + 8, 0);
-    Ok(rows)
+    Some(rows)
 }
 
 /// Position of an update's time within the steps.
@@ -135,30 +117,23 @@ impl Span {
     }
 }
 
-/// Gain of a source since the last update: its rate times the interval. NaN is unknown.
-fn amount(source: &Source, last: &[u8], text: &str, interval: f64) -> Result<f64, UpdateError> {
-    let wrong = || UpdateError::Value(text.to_owned());
+/// Gain of a source since the last update: its rate times the interval. NaN is unknown; `None` is no
+/// value.
+fn amount(source: &Source, last: &[u8], text: &str, interval: f64) -> Option<f64> {
     if source.heartbeat_s as f64 - interval < 0.0 || text == "U" {
-        return Ok(f64::NAN);
+        return Some(f64::NAN);
     }
     let amount = match source.kind {
-        SourceKind::Gauge => text.parse::<f64>().map_err(|_| wrong())? * interval,
-        SourceKind::Absolute => text.parse::<f64>().map_err(|_| wrong())?,
-        SourceKind::Counter | SourceKind::Derive => {
-            let now: i128 = text.parse().map_err(|_| wrong())?;
+        SourceKind::Gauge => text.parse::<f64>().ok()? * interval,
+        SourceKind::Counter => {
+            let now: i128 = text.parse().ok()?;
             let last = std::str::from_utf8(last).ok().and_then(|last| last.parse::<i128>().ok());
-            let Some(last) = last else { return Ok(f64::NAN) };
-            if text.starts_with('-') != (last < 0) {
-                // rrdtool does not subtract numbers of different signs.
-                return Ok(f64::NAN);
-            }
+            let Some(last) = last else { return Some(f64::NAN) };
             let mut difference = (now - last) as f64;
-            if source.kind == SourceKind::Counter {
-                // A counter that fell has wrapped, at 32 bits (rrdtool adds 2^32 - 1) or else at 64.
-                for wrap in [4_294_967_295.0, 18_446_744_069_414_584_320.0] {
-                    if difference < 0.0 {
-                        difference += wrap;
-                    }
+            // A counter that fell has wrapped, at 32 bits (rrdtool adds 2^32 - 1) or else at 64.
+            for wrap in [4_294_967_295.0, 18_446_744_069_414_584_320.0] {
+                if difference < 0.0 {
+                    difference += wrap;
                 }
             }
             difference
@@ -166,7 +141,7 @@ fn amount(source: &Source, last: &[u8], text: &str, interval: f64) -> Result<f64
     };
     let rate = amount / interval;
     let outside = rate > source.max || rate < source.min;
-    Ok(if outside { f64::NAN } else { amount })
+    Some(if outside { f64::NAN } else { amount })
 }
 
 /// No step is complete: the gain is kept for the one that runs.
@@ -242,7 +217,7 @@ fn consolidate(
                 put_f64(head, at + CDP_SECONDARY, *point);
             }
         } else if complete > 0 {
-            finish(head, at, wanted.function, wanted, *point, offset, span.steps);
+            finish(head, at, wanted, *point, offset, span.steps);
         } else if point.is_nan() {
             let unknown = get_u64(head, at + CDP_UNKNOWN);
             put_u64(head, at + CDP_UNKNOWN, unknown + span.steps);
@@ -268,59 +243,37 @@ fn carry(function: Consolidation, value: f64, point: f64, steps: u64) -> f64 {
     match function {
         Consolidation::Average if value.is_nan() => point * steps as f64,
         Consolidation::Average => value + point * steps as f64,
-        _ if value.is_nan() => point,
-        Consolidation::Min => value.min(point),
+        Consolidation::Max if value.is_nan() => point,
         Consolidation::Max => value.max(point),
-        Consolidation::Last => point,
     }
 }
 
 /// Completes a row, and begins the next with the points that are left.
-fn finish(
-    head: &mut [u8],
-    at: usize,
-    function: Consolidation,
-    archive: &super::format::Archive,
-    point: f64,
-    offset: u64,
-    steps: u64,
-) {
+fn finish(head: &mut [u8], at: usize, archive: &Archive, point: f64, offset: u64, steps: u64) {
     let or = |value: f64, other: f64| if value.is_nan() { other } else { value };
-    let mut unknown = get_u64(head, at + CDP_UNKNOWN);
-    if point.is_nan() {
-        unknown += offset;
-        put_f64(head, at + CDP_SECONDARY, f64::NAN);
-    } else {
-        put_f64(head, at + CDP_SECONDARY, point);
-    }
+    let unknown_now = if point.is_nan() { offset } else { 0 };
+    let unknown = get_u64(head, at + CDP_UNKNOWN) + unknown_now;
+    put_f64(head, at + CDP_SECONDARY, point);
     let value = get_f64(head, at + CDP_VALUE);
     let primary = if unknown as f64 > archive.steps as f64 * archive.unknown {
         f64::NAN
     } else {
-        match function {
+        match archive.function {
             Consolidation::Average => {
                 let sum = or(value, 0.0) + or(point, 0.0) * offset as f64;
                 sum / (archive.steps - unknown) as f64
             }
             Consolidation::Max => or(value, f64::NEG_INFINITY).max(or(point, f64::NEG_INFINITY)),
-            Consolidation::Min => or(value, f64::INFINITY).min(or(point, f64::INFINITY)),
-            Consolidation::Last => point,
         }
     };
     put_f64(head, at + CDP_PRIMARY, primary);
     let left = (steps - offset) % archive.steps;
-    let next = match function {
-        _ if left > 0 && !point.is_nan() => {
-            if function == Consolidation::Average {
-                point * left as f64
-            } else {
-                point
-            }
-        }
+    let begun = left > 0 && !point.is_nan();
+    let next = match archive.function {
+        Consolidation::Average if begun => point * left as f64,
         Consolidation::Average => 0.0,
+        Consolidation::Max if begun => point,
         Consolidation::Max => f64::NEG_INFINITY,
-        Consolidation::Min => f64::INFINITY,
-        Consolidation::Last => f64::NAN,
     };
     put_f64(head, at + CDP_VALUE, next);
     put_u64(head, at + CDP_UNKNOWN, if point.is_nan() { left } else { 0 });

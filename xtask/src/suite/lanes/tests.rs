@@ -1,6 +1,11 @@
 use super::*;
 use std::path::Path;
 
+/// Runs lanes of which nothing is known of an earlier run, where the kernel is there.
+fn run_new(lanes: [Vec<Job>; 2], show: &mut Vec<u8>, tally: &mut Tally) -> Result<()> {
+    run(lanes, &BTreeMap::new(), &mut || Ok(()), show, tally)
+}
+
 fn shell(name: &str, script: &str, folder: &Path) -> Job {
     let mut command = Command::new("sh");
     command.args(["-c", script]).current_dir(folder);
@@ -20,7 +25,7 @@ fn lanes_run_side_by_side_and_a_lane_in_its_order() {
     let beside =
         vec![shell("beside", &format!("echo here > meet; echo '{result}'"), folder.path())];
     let (mut shown, mut tally) = (Vec::new(), Tally::default());
-    run([first, beside], &mut || Ok(()), &mut shown, &mut tally).unwrap();
+    run_new([first, beside], &mut shown, &mut tally).unwrap();
     assert_eq!(tally.to_string(), "3 passed, 0 failed, 0 skipped\n");
     let shown = String::from_utf8(shown).unwrap();
     let place = |name: &str| shown.find(name).unwrap();
@@ -31,8 +36,8 @@ fn lanes_run_side_by_side_and_a_lane_in_its_order() {
 fn a_program_that_cannot_be_started_ends_the_run_with_its_name() {
     let command = Command::new("/nonexistent/program");
     let job = Job { name: "cli kill".to_owned(), command, needs_kernel: false };
-    let error =
-        run([vec![job]], &mut || Ok(()), &mut Vec::new(), &mut Tally::default()).unwrap_err();
+    let (mut shown, mut tally) = (Vec::new(), Tally::default());
+    let error = run_new([vec![job], Vec::new()], &mut shown, &mut tally).unwrap_err();
     assert_eq!(error.to_string(), "cannot run the tests of cli kill");
 }
 
@@ -52,7 +57,8 @@ fn programs_without_a_kernel_begin_before_it_is_ready() {
         Ok(std::fs::write(folder.path().join("kernel"), "")?)
     };
     let mut tally = Tally::default();
-    run([vec![needing, first], vec![beside]], &mut ready, &mut Vec::new(), &mut tally).unwrap();
+    let (lanes, last) = ([vec![needing, first], vec![beside]], BTreeMap::new());
+    run(lanes, &last, &mut ready, &mut Vec::new(), &mut tally).unwrap();
     assert_eq!(tally.to_string(), "3 passed, 0 failed, 0 skipped\n");
 }
 
@@ -61,6 +67,22 @@ fn a_kernel_that_cannot_be_awaited_ends_the_run() {
     let mut job = shell("t", "echo 'test result: ok. 1 passed; 0 failed;'", Path::new("/"));
     job.needs_kernel = true;
     let mut ready = || anyhow::bail!("no kernel");
-    let error = run([vec![job]], &mut ready, &mut Vec::new(), &mut Tally::default());
+    let (lanes, last) = ([vec![job], Vec::new()], BTreeMap::new());
+    let error = run(lanes, &last, &mut ready, &mut Vec::new(), &mut Tally::default());
     assert_eq!(error.unwrap_err().to_string(), "no kernel");
+}
+
+/// Beside the longest of the last run, the lane of the machine takes the others.
+#[test]
+fn a_lane_without_jobs_of_its_own_helps_the_other() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(Command::new("mkfifo").arg(folder.path().join("meet")).status().unwrap().success());
+    let result = "test result: ok. 1 passed; 0 failed;";
+    // Each end of the pipe waits for the other, and the short one comes first in the list.
+    let short = shell("short", &format!("echo here > meet; echo '{result}'"), folder.path());
+    let long = shell("long", &format!("cat meet; echo '{result}'"), folder.path());
+    let last = BTreeMap::from([("long".to_owned(), 60.0), ("short".to_owned(), 6.0)]);
+    let (lanes, mut tally) = ([Vec::new(), vec![short, long]], Tally::default());
+    run(lanes, &last, &mut || Ok(()), &mut Vec::new(), &mut tally).unwrap();
+    assert_eq!(tally.to_string(), "2 passed, 0 failed, 0 skipped\n");
 }

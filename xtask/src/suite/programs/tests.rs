@@ -55,6 +55,7 @@ fn only_tests_that_are_known_to_leave_the_machine_alone_run_beside_others() {
     assert!(!found("crates/capture", "live").touches_the_machine());
     assert!(!found("crates/bench", "noise").touches_the_machine());
     assert!(!found("crates/cli", "kept_verdicts").touches_the_machine());
+    assert!(!found("crates/cli", "seekwell").touches_the_machine());
     assert!(!found("crates/cli", "virtual").touches_the_machine());
     assert!(!found("crates/stats", "seekwell_stats").touches_the_machine());
 }
@@ -73,9 +74,37 @@ fn a_program_in_two_parts_runs_each_test_once() {
     let (within, without) = ("disks::".to_owned(), "--skip disks::".to_owned());
     let cluster = found("crates/cli", "cluster");
     assert_eq!(told(&cluster.jobs()), [(within, true), (without, false)]);
-    // Both words are those of the tests as they are.
-    let text = include_str!("../../../../crates/cli/tests/cluster.rs");
-    assert!(text.contains("mod disks;"));
+    let parts = told(&found("crates/cli", "everyday").jobs());
+    assert!(parts[0].0.starts_with("capture:: labs:: marks::") && parts[0].1, "{parts:?}");
+    assert!(parts[1].0.starts_with("--skip capture:: --skip labs::") && !parts[1].1, "{parts:?}");
+}
+
+/// What is named is there, and of the everyday tests no module is forgotten.
+#[test]
+fn the_parts_of_programs_are_those_of_the_tests_as_they_are() {
+    let [cluster, everyday, replicate] = [
+        include_str!("../../../../crates/cli/tests/cluster.rs"),
+        include_str!("../../../../crates/cli/tests/everyday.rs"),
+        include_str!("../../../../crates/cli/tests/replicate.rs"),
+    ];
+    for (text, (target, parts)) in [cluster, everyday, replicate].iter().zip(SPLIT) {
+        for part in parts {
+            let line = match part.strip_suffix("::") {
+                Some(module) => format!("mod {module};"),
+                None => format!("fn {part}()"),
+            };
+            assert!(text.contains(&line), "{target}: {line}");
+        }
+    }
+    // These read files and print.
+    let aside = ["book", "compare", "documents", "foreign", "init"];
+    let modules = everyday.lines().filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';'));
+    for module in modules {
+        let stays = SPLIT[1].1.contains(&format!("{module}::").as_str());
+        assert!(stays != aside.contains(&module), "{module}");
+    }
+    // Those that ask for root are the ones that use the machine.
+    assert_eq!(replicate.matches("seekwell_testing::root()").count(), SPLIT[2].1.len());
 }
 
 #[test]

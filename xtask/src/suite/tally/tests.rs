@@ -200,4 +200,6 @@ fn times_are_a_table_with_the_longest_first_and_short_ones_together() {
         tally.add_time(name, seconds);
     }
     assert_eq!(tally.times(), "  700.0 s  (all)\n   61.2 s  cli kill\n    1.5 s  2 others\n");
+    let read = seconds_of(&tally.times());
+    assert_eq!((read["(all)"], read["cli kill"], read.len()), (700.0, 61.2, 3));
 }

@@ -19,11 +19,10 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// When it cannot be served, the server died, or a setting of the loop device cannot be put back.
 pub(super) fn run(session: &Session, arguments: &DeviceServeArgs) -> Result<(), Failure> {
     let wish = stop::flag()?;
-    let failed = |error| Failure::from_error(&error);
     // A wrong name is said before anything is measured.
-    let title = session.device(&arguments.name).map_err(failed)?.title().to_owned();
-    let floor = session.floor().map_err(failed)?;
-    let mut served = session.serve_device(&arguments.name, arguments.seed).map_err(failed)?;
+    let title = session.device(&arguments.name)?.title().to_owned();
+    let floor = session.floor()?;
+    let mut served = session.serve_device(&arguments.name, arguments.seed)?;
     terminal::talk(&format!("serving {title}, {} bytes, contents zero", served.size().0));
     terminal::talk(&of_floor(floor));
     for warning in served.warnings() {
@@ -37,8 +36,7 @@ pub(super) fn run(session: &Session, arguments: &DeviceServeArgs) -> Result<(), 
     if !served.has_ended() {
         wait_for_users(&mut served, &wish);
     }
-    let report = served.end().map_err(|error| Failure::from_error(&error))?;
-    terminal::talk(&of_report(&report));
+    terminal::talk(&of_report(&served.end()?));
     Ok(())
 }
 

@@ -33,7 +33,7 @@ fn section(text: &mut String, command: &Command, name: &str, level: usize) {
         .chain(command.get_arguments().filter(|one| is_switch(one)))
         .filter(|one| !one.is_hide_set() && one.get_id() != "help" && one.get_id() != "version")
         .collect();
-    table(text, "Argument", &arguments, argument_name);
+    table(text, "Argument", &arguments, value_name);
     let kind = name.strip_prefix("seekwell bench ").unwrap_or_default();
     let (keys, options): (Vec<&Arg>, Vec<&Arg>) =
         options.into_iter().partition(|one| is_lab_key(kind, one));
@@ -82,10 +82,6 @@ fn table(text: &mut String, title: &str, all: &[&Arg], name: fn(&Arg) -> String)
     for arg in all {
         let _ = writeln!(text, "| `{}` | {} |", name(arg), meaning(arg));
     }
-}
-
-fn argument_name(arg: &Arg) -> String {
-    value_name(arg)
 }
 
 fn value_name(arg: &Arg) -> String {

@@ -33,8 +33,7 @@ pub fn run(studies: &Studies, chosen: &[&Study], labs: &Labs<'_>) -> Result<Exit
     for study in chosen {
         for one in &study.fits {
             let mut measure = |value: f64| measured(study, one, labs, value);
-            let found =
-                fit(one, &values, &mut measure).map_err(|error| Failure::from_error(&error))?;
+            let found = fit(one, &values, &mut measure)?;
             show(study, one, &found);
         }
     }

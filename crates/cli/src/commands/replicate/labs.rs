@@ -19,12 +19,6 @@ use std::path::{Path, PathBuf};
 /// The backend of the studies' own disks; run files of others have the backend in their name.
 const MODELLED: &str = "virtual";
 
-/// A lab's file: its path and text.
-struct LabFile<'a> {
-    path: PathBuf,
-    text: &'a str,
-}
-
 /// Runs labs, or finds their kept runs.
 pub struct Labs<'a> {
     session: &'a Session,
@@ -140,16 +134,13 @@ impl<'a> Labs<'a> {
         let Some(base) = self.run(study, lab)? else { return Ok(None) };
         let name = base.file.trim_end_matches(".seekwell").trim_end_matches(&self.suffix());
         let narrow = ends::narrowed(self.studies.lab(name)?, &change.device);
-        let Some(text) = narrow.map_err(|error| Failure::from_error(&error))? else {
-            return Ok(Some(base));
-        };
+        let Some(text) = narrow? else { return Ok(Some(base)) };
         let path = self.run_file(name, Some(change));
         if self.arguments.kept && !path.is_file() {
             return Ok(None);
         }
         if !self.arguments.kept {
-            let lab_path = path.with_extension("toml");
-            self.carry_out(&LabFile { path: lab_path, text: &text }, lab, &path, Some(change))?;
+            self.carry_out((&path.with_extension("toml"), &text), lab, &path, Some(change))?;
         }
         let end = self.read(study, lab, &path, Some((&text, change)))?;
         Ok(Some(ends::merged(&base, &end, &change.device)))
@@ -169,11 +160,9 @@ impl<'a> Labs<'a> {
     ) -> Result<Option<Run>, Failure> {
         let file = study.file_of(&lab.name, self.arguments.quick);
         let Some(name) = file else { return Ok(None) };
-        let narrow = narrow::narrowed(self.studies.lab(name)?, only);
-        let text = narrow.map_err(|error| Failure::from_error(&error))?;
+        let text = narrow::narrowed(self.studies.lab(name)?, only)?;
         let path = self.run_file(&format!("{name}.fit"), Some(change));
-        let lab_path = path.with_extension("toml");
-        self.carry_out(&LabFile { path: lab_path, text: &text }, lab, &path, Some(change))?;
+        self.carry_out((&path.with_extension("toml"), &text), lab, &path, Some(change))?;
         self.read(study, lab, &path, Some((&text, change))).map(Some)
     }
 
@@ -191,7 +180,7 @@ impl<'a> Labs<'a> {
             let path = self.run_file(name, None);
             let lab_path = self.arguments.output.join(format!("{name}.toml"));
             let text = self.studies.lab(name)?;
-            self.carry_out(&LabFile { path: lab_path, text }, lab, &path, None)?;
+            self.carry_out((&lab_path, text), lab, &path, None)?;
             path
         };
         self.read(study, lab, &path, None).map(Some)
@@ -205,26 +194,25 @@ impl<'a> Labs<'a> {
         let there: Vec<PathBuf> =
             names.map(|name| self.run_file(name, None)).filter(|path| path.is_file()).collect();
         for path in &there {
-            let wrong = |error: seekwell_store::StoreError| Failure::from_error(&error);
-            if RunFile::open(path).map_err(wrong)?.verdict().map_err(wrong)?.is_some() {
+            if RunFile::open(path)?.verdict()?.is_some() {
                 return Ok(Some(path.clone()));
             }
         }
         Ok(there.into_iter().next())
     }
 
+    /// Writes a lab's file, and runs what its run file lacks.
     fn carry_out(
         &self,
-        file: &LabFile<'_>,
+        (lab_path, text): (&Path, &str),
         lab: &Lab,
         path: &Path,
         change: Option<&Change>,
     ) -> Result<(), Failure> {
-        let lab_path = &file.path;
-        output::silently(lab_path, Kind::Lab, file.text.as_bytes(), self.arguments.force)?;
+        output::silently(lab_path, Kind::Lab, text.as_bytes(), self.arguments.force)?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         let options = self.options(&name, lab, change)?;
-        let text = LabText::new(lab_path.display().to_string(), file.text);
+        let text = LabText::new(lab_path.display().to_string(), text);
         let planned = self.session.resolve(&text, &options)?.plan()?;
         planned.notes().iter().for_each(|note| terminal::talk(note));
         let lacks = planned.plan().warnings.iter();
@@ -272,14 +260,12 @@ impl<'a> Labs<'a> {
         path: &Path,
         changed: Option<(&str, &Change)>,
     ) -> Result<Run, Failure> {
-        let wrong = |error: seekwell_store::StoreError| Failure::from_error(&error);
-        let file = RunFile::open(path).map_err(wrong)?;
-        let records = file.intact_records().map_err(wrong)?;
-        let environment = file.environment().map_err(wrong)?;
+        let file = RunFile::open(path)?;
+        let records = file.intact_records()?;
+        let environment = file.environment()?;
         let kernel = environment.get("kernel").and_then(serde_json::Value::as_str);
         let kernel = kernel.unwrap_or("unknown").to_owned();
-        let since = self.session.models_since(&environment, path);
-        let mut since = since.map_err(|error| Failure::from_error(&error))?;
+        let mut since = self.session.models_since(&environment, path)?;
         let mut refused = Vec::new();
         for difference in &mut since.changed {
             let known = |one: &&EarlierModel| one.lab == lab.name && one.difference == *difference;
@@ -306,7 +292,7 @@ impl<'a> Labs<'a> {
             kernel,
             changed_models: since.changed,
             unknown_models: since.unknown,
-            plan: file.plan().map_err(wrong)?,
+            plan: file.plan()?,
             records: records.into_iter().map(|kept| (kept.0.index, kept)).collect(),
             again: BTreeSet::new(),
         })
@@ -329,8 +315,7 @@ impl<'a> Labs<'a> {
             (None, None) => return Ok(Vec::new()),
         };
         let options = self.options(&stem, lab, changed.map(|(_, change)| change))?;
-        let found = self.session.not_declared(file, &LabText::new(stem, text), &options);
-        found.map_err(Failure::from)
+        Ok(self.session.not_declared(file, &LabText::new(stem, text), &options)?)
     }
 }
 

@@ -26,14 +26,13 @@ impl Studies {
                 FILES.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
             }
         };
-        let wrong = |error: seekwell_replicate::FileError| Failure::from_error(&error);
         let Some(text) = files.get(CLAIMS) else {
             return Err(Failure::Error(format!("{CLAIMS} not found in the study directory")));
         };
-        let claims = claims::read(CLAIMS, text).map_err(wrong)?;
+        let claims = claims::read(CLAIMS, text)?;
         let of_studies = files.iter().filter(|(name, _)| name.ends_with(STUDY_END));
         let studies = of_studies
-            .map(|(name, text)| study::read(name, text, &claims).map_err(wrong))
+            .map(|(name, text)| study::read(name, text, &claims))
             .collect::<Result<_, _>>()?;
         Ok(Self { files, claims, studies })
     }

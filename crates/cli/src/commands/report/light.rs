@@ -16,13 +16,7 @@ mod tests;
 pub(super) struct Light {
     /// Parts that the text of a judged run shows; `None` if it may show everything that is not taken out of every record.
     judged: Option<Judged>,
-    /// Samples that texts tell of, where nothing else is known of the run.
-    brief: Brief,
-}
-
-/// The samples of a timeline as far as texts and verdicts need them.
-struct Brief {
-    /// The judged step.
+    /// The judged step, of whose samples texts tell where nothing else is known of the run.
     step: String,
 }
 
@@ -42,7 +36,7 @@ struct Judged {
 impl Light {
     /// Keeps every metric, for tables.
     pub(super) fn with_metrics(plan: &Plan) -> Self {
-        Self { judged: None, brief: Brief::of(plan) }
+        Self { judged: None, step: judged_step(plan) }
     }
 
     /// For a run of this plan and the verdict that its file holds; without one, and for one of an earlier method,
@@ -67,7 +61,7 @@ impl Light {
             Some(Judged { step: step.to_owned(), metrics, is_model })
         };
         let current = verdict.filter(|verdict| verdict.method == METHOD);
-        Self { judged: current.and_then(judged), brief: Brief::of(plan) }
+        Self { judged: current.and_then(judged), step: judged_step(plan) }
     }
 
     /// Parts of records that are worth reading: of a record that is read whole, [`Self::lighten`] leaves no more.
@@ -90,15 +84,8 @@ impl Light {
         record.journal_timeline = Vec::new();
         match &self.judged {
             Some(judged) => judged.lighten(record),
-            None => record.timeline = self.brief.samples(record),
+            None => record.timeline = self.samples(record),
         }
-    }
-}
-
-impl Brief {
-    fn of(plan: &Plan) -> Self {
-        let step = plan.lab.judge.metric.split_once('.').map_or("", |(step, _)| step);
-        Self { step: step.to_owned() }
     }
 
     /// Few samples that tell what all do: the mean pressure on the CPUs of all and of those that touch the judged step, and
@@ -128,6 +115,10 @@ impl Brief {
         }
         samples
     }
+}
+
+fn judged_step(plan: &Plan) -> String {
+    plan.lab.judge.metric.split_once('.').map_or("", |(step, _)| step).to_owned()
 }
 
 fn sample(at_ns: u64, cpu_pressure_percent: Option<f64>) -> Sample {

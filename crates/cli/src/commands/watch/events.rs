@@ -21,11 +21,6 @@ pub enum Events {
 }
 
 impl Events {
-    /// Counters only, for this reason.
-    pub fn none(reason: &str) -> Self {
-        Self::None(reason.to_owned())
-    }
-
     /// Begins to open the stream.
     pub fn open(watched: &Watched, origin_ns: u64) -> Self {
         let name = block_events::watcher_name(std::process::id());
@@ -75,7 +70,7 @@ impl Events {
             match receiver.try_recv() {
                 Ok(opened) => *self = Self::of(opened),
                 Err(TryRecvError::Empty) => {}
-                Err(TryRecvError::Disconnected) => *self = Self::none("counters only"),
+                Err(TryRecvError::Disconnected) => *self = Self::None("counters only".to_owned()),
             }
         }
         match self {

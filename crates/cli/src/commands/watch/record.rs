@@ -36,20 +36,18 @@ impl Recorder {
         let plan = plan(device, watched)?;
         let mut environment = seekwell_session::host_environment(&machine.system);
         environment["place"] = "watch".into();
-        let file = RunFile::create(path, &plan, &environment)
-            .map_err(|error| Failure::from_error(&error))?;
-        Ok(Self { file, plan })
+        Ok(Self { file: RunFile::create(path, &plan, &environment)?, plan })
     }
 
     /// Keeps what was seen.
     pub fn finish(mut self, seen: Seen, lost: u64, elapsed_ns: u64) -> Result<(), Failure> {
         let record = record(seen, lost, elapsed_ns);
         let Some(trial) = self.plan.trials.first().copied() else { return Ok(()) };
-        self.file.append(&trial, &record).map_err(|error| Failure::from_error(&error))?;
+        self.file.append(&trial, &record)?;
         let outcomes = records::outcomes(&self.plan, [(trial, record)]);
         let mut verdict = judge::judge(&self.plan, &outcomes);
         "a device was watched; nothing was compared".clone_into(&mut verdict.reason);
-        self.file.set_verdict(&verdict).map_err(|error| Failure::from_error(&error))?;
+        self.file.set_verdict(&verdict)?;
         let path = self.file.path().display();
         terminal::talk(&format!("recorded; look at it with: seekwell report {path} --html FILE"));
         Ok(())
@@ -81,8 +79,7 @@ fn plan(device: &Path, watched: &Watched) -> Result<Plan, Failure> {
         left_out: vec![],
         warnings: vec![],
     };
-    let mut plan =
-        order::plan(&file.lab, expanded, &facts).map_err(|error| Failure::from_error(&error))?;
+    let mut plan = order::plan(&file.lab, expanded, &facts)?;
     plan.trials.truncate(1);
     Ok(plan)
 }
@@ -118,15 +115,8 @@ fn record(seen: Seen, lost: u64, elapsed_ns: u64) -> Record {
         in_force: InForce { device, ..InForce::default() }.into(),
         steps: vec![step],
         timeline: seen.samples,
-        journal_timeline: vec![],
-        clock_cost_ns: None,
-        smart: None,
         block_events: events,
-        fingerprint: None,
         elapsed_ns,
-        cost_ns: None,
-        others_cpu_percent: None,
-        warnings: vec![],
         ..Record::blank()
     }
 }

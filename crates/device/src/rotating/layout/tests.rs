@@ -128,7 +128,6 @@ proptest! {
     fn places_equal_a_walk_over_the_disk((layout, given) in layouts_with_zones()) {
         let places = walk(&layout, &given);
         prop_assert_eq!(layout.sectors(), places.len() as u64);
-        prop_assert!(layout.cylinders() > places.last().unwrap().cylinder);
         for (lba, place) in (0..).zip(&places) {
             prop_assert_eq!(layout.place(lba), *place);
             let on_track = |other: &&Place| (other.cylinder, other.head) == (place.cylinder, place.head);

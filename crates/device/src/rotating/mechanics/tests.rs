@@ -76,7 +76,8 @@ fn turning(m: &Mechanics, now: u64, angle: u64) -> u64 {
 fn mechanics() -> impl Strategy<Value = Mechanics> {
     let times = (0_u64..2_000_000, 0_u64..2_000_000, 0_u64..2_000_000, 0_u64..8_333_333);
     (layouts(), times).prop_map(|(layout, (head_switch_ns, settle, track_settle, phase_ns))| {
-        let cylinders = layout.cylinders().max(2);
+        let last = layout.zones().last().unwrap();
+        let cylinders = (last.first_cylinder + last.cylinders).max(2);
         let seek = SeekCurve::Formula { a_ns: 7e5, b_ns: 4e6, c_ns: 2e6, cylinders };
         Mechanics {
             layout,
@@ -123,13 +124,13 @@ proptest! {
         m in mechanics(), part in (any::<u64>(), any::<u64>()), turn in 0_u64..20, write in any::<bool>(),
     ) {
         let start = part.0 % m.layout.sectors();
-        let from = m.approach(m.arm_at(start), turn * 1_000_000, start, write, 0).at_ns;
+        let from = m.approach(m.arm_at(start), turn * 1_000_000, start, write).at_ns;
         prop_assert!(agree(&m, part, from, write, Planted::Nothing));
     }
 
     #[test]
     fn approach_equals_the_time_until_the_angle_comes(
-        m in mechanics(), lba in any::<u64>(), arm in any::<u64>(), at_ns in 0_u64..60_000_000, data_ns in 0_u64..60_000_000,
+        m in mechanics(), lba in any::<u64>(), arm in any::<u64>(), at_ns in 0_u64..60_000_000,
         write in any::<bool>(),
     ) {
         let total = m.layout.sectors();
@@ -137,9 +138,9 @@ proptest! {
         let place = m.layout.place(lba);
         let crossed = arm.cylinder.abs_diff(place.cylinder);
         let move_ns = moving(&m, crossed, arm.head != place.head, write, Planted::Nothing);
-        let arrived = (at_ns + move_ns).max(data_ns);
+        let arrived = at_ns + move_ns;
         let wait_ns = turning(&m, arrived, place.angle_ns);
-        let found = m.approach(arm, at_ns, lba, write, data_ns);
+        let found = m.approach(arm, at_ns, lba, write);
         prop_assert_eq!((found.cylinders, found.move_ns, found.wait_ns, found.at_ns), (crossed, move_ns, wait_ns, arrived + wait_ns));
         prop_assert!(found.wait_ns < m.layout.turn_ns);
     }
@@ -156,7 +157,7 @@ fn comparison_notices_planted_faults() {
     {
         let noticed = cases.iter().any(|(m, part, write)| {
             let start = part.0 % m.layout.sectors();
-            let from = m.approach(Arm::default(), 0, start, *write, 0).at_ns;
+            let from = m.approach(Arm::default(), 0, start, *write).at_ns;
             !agree(m, *part, from, *write, planted)
         });
         assert!(noticed, "{planted:?}");

@@ -65,7 +65,7 @@ fn account(writes: &[(u64, u32)], at_ns: u64, planted: Planted) -> (u64, u64) {
             _ => WINDOW,
         };
         runs.truncate(candidates);
-        let reach = |run: &(usize, u64, u64)| mechanics.approach(arm, now, run.1, true, 0).at_ns;
+        let reach = |run: &(usize, u64, u64)| mechanics.approach(arm, now, run.1, true).at_ns;
         let (_, start, end) = runs.iter().copied().min_by_key(reach).unwrap();
         let end = end.min(start + LONGEST);
         let cursor = Cursor { lba: start, at_ns: reach(&(0, start, end)) };
@@ -174,7 +174,7 @@ fn sorted_rate(candidates: usize) -> f64 {
     let mut waiting: Vec<u64> = (0..candidates).map(|_| random.lba()).collect();
     let (mut now, mut arm) = (0, Arm::default());
     for _ in 0..4000 {
-        let reach = |lba: u64| mechanics.approach(arm, now, lba, true, 0).at_ns;
+        let reach = |lba: u64| mechanics.approach(arm, now, lba, true).at_ns;
         let best = (0..waiting.len()).min_by_key(|index| reach(waiting[*index])).unwrap();
         let lba = waiting.remove(best);
         waiting.push(random.lba());
@@ -236,7 +236,7 @@ fn reads_and_a_full_buffer_take_turns() {
 /// End of a read of one sector that the arm sets out for at `now`, and of a write of one.
 fn end_ns(arm: Arm, now: u64, lba: u64, write: bool) -> u64 {
     let mechanics = mechanics();
-    let at_ns = mechanics.approach(arm, now, lba, write, 0).at_ns;
+    let at_ns = mechanics.approach(arm, now, lba, write).at_ns;
     mechanics.end_ns(Cursor { lba, at_ns }, lba + 1, write)
 }
 

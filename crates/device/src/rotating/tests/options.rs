@@ -43,14 +43,14 @@ fn buffered(overhead_ns: u64, sectors: u64) -> u64 {
 /// End of a read of one sector by an arm at `from` that is free at `now`, its cost included.
 fn sought(from: Arm, now: u64, miss_ns: u64, lba: u64) -> u64 {
     let mechanics = mechanics();
-    let at_ns = mechanics.approach(from, now + BUS_COMMAND + miss_ns, lba, false, 0).at_ns;
+    let at_ns = mechanics.approach(from, now + BUS_COMMAND + miss_ns, lba, false).at_ns;
     mechanics.end_ns(Cursor { lba, at_ns }, lba + 1, false) + BUS_SECTOR
 }
 
 /// End of a write of eight sectors by an arm at `from` that has the data at `now`.
 fn written(from: Arm, now: u64, lba: u64) -> u64 {
     let mechanics = mechanics();
-    let at_ns = mechanics.approach(from, now, lba, true, 0).at_ns;
+    let at_ns = mechanics.approach(from, now, lba, true).at_ns;
     mechanics.end_ns(Cursor { lba, at_ns }, lba + 8, true)
 }
 
@@ -126,7 +126,7 @@ fn what_passes_before_the_requested_sector_is_kept_where_the_drive_reads_it() {
     let before = format!("{PATIENT}\nreads_before = true");
     let mechanics = mechanics();
     let settled = BUS_COMMAND + MISS;
-    let passes = |lba: u64| mechanics.approach(Arm::default(), settled, lba, false, 0).at_ns;
+    let passes = |lba: u64| mechanics.approach(Arm::default(), settled, lba, false).at_ns;
     // Sectors of the track that pass whole between the end of the settling and the requested one, one by one.
     let kept =
         |lba: u64| (1..=lba).take_while(|back| passes(lba - back) < passes(lba)).count() as u64;
@@ -164,7 +164,7 @@ fn a_run_of_writes_waits_for_a_segment_of_its_own() {
     let (mut model, now) = full();
     let understood = now + BUS_COMMAND + WRITE;
     let freed = [1000, 5000]
-        .map(|lba| (mechanics().approach(Arm::default(), understood, lba, true, 0).at_ns, lba));
+        .map(|lba| (mechanics().approach(Arm::default(), understood, lba, true).at_ns, lba));
     let (_, nearest) = freed.into_iter().min().unwrap();
     let expected = written(Arm::default(), understood, nearest) + 8 * BUS_SECTOR;
     assert_eq!(write(&mut *model, now, 9000), expected);

@@ -21,7 +21,7 @@ fn busy() -> Die {
 fn a_read_suspends_a_program_which_then_takes_as_much_longer() {
     let mut die = busy();
     assert_eq!(die.suspend(400, SUSPENSION), None, "nobody waits");
-    die.queue_read(reading(1));
+    die.reads.push_back(reading(1));
     assert_eq!(die.suspend(400, SUSPENSION), Some(430));
     assert!(die.is_idle() && !die.takes_program());
     die.run(Work::Read(reading(1)), 500);
@@ -36,7 +36,7 @@ fn a_read_suspends_a_program_which_then_takes_as_much_longer() {
 #[test]
 fn a_program_is_suspended_only_so_often_and_only_if_it_pays() {
     let mut die = busy();
-    die.queue_read(reading(1));
+    die.reads.push_back(reading(1));
     assert_eq!(die.suspend(970, SUSPENSION), None, "it ends as soon");
     for _ in 0..2 {
         assert_eq!(die.suspend(100, SUSPENSION), Some(130));
@@ -44,15 +44,15 @@ fn a_program_is_suspended_only_so_often_and_only_if_it_pays() {
     }
     assert_eq!(die.suspend(300, SUSPENSION), None, "it was suspended twice");
     let mut never = busy();
-    never.queue_read(reading(1));
+    never.reads.push_back(reading(1));
     assert_eq!(never.suspend(100, Suspension { after_ns: None, most: 2 }), None);
 }
 
 #[test]
 fn all_programs_are_known_wherever_they_are() {
     let mut die = busy();
-    die.queue_program(programming(5));
-    die.queue_read(reading(1));
+    die.waiting.push_back(programming(5));
+    die.reads.push_back(reading(1));
     die.suspend(100, SUSPENSION);
     assert_eq!(die.programs().map(|program| program.cells_ns).collect::<Vec<_>>(), [1000, 5]);
     assert!(die.resume(200));

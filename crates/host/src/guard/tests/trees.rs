@@ -226,7 +226,10 @@ fn loops(
 /// 100,000 trees and more: `SEEKWELL_TREES=100000 cargo test -p seekwell-host nothing_in_use`.
 fn trees() -> ProptestConfig {
     let cases = std::env::var("SEEKWELL_TREES").ok().and_then(|text| text.parse().ok());
-    ProptestConfig { cases: cases.unwrap_or(256), ..ProptestConfig::default() }
+    ProptestConfig {
+        cases: cases.unwrap_or_else(|| seekwell_testing::cases(64, 256)),
+        ..ProptestConfig::default()
+    }
 }
 
 proptest! {

@@ -11,9 +11,9 @@ fn what_is_overwritten_or_removed_unseen_is_unknown() {
         Meta { initial: vec![tree("/whole", true), tree("/part", false)], ..Meta::new("test") };
     let mut writer = TraceWriter::create(folder.path(), &meta, Limits::default()).unwrap();
     for path in ["/whole/a", "/part/a"] {
-        let entry = InitialEntry::new(path.to_owned(), 0o100_644);
-        let entry = InitialEntry { bytes: 1, allocated_bytes: 4096, ..entry };
-        writer.initial(entry).unwrap();
+        let (path, mode) = (path.to_owned(), 0o100_644);
+        let entry = InitialEntry { path, mode, bytes: 1, ..InitialEntry::default() };
+        writer.initial(InitialEntry { allocated_bytes: 4096, ..entry }).unwrap();
     }
     let paths = [
         "/whole/a", "/whole/new", "/part/a", "/part/b", "/else/cut", "/else/fresh", "/else/read",

@@ -171,11 +171,7 @@ impl<'a> Member<'a> {
                 let Some(over) = crew.others(&self.work, ring) else { return false };
                 let due = *due;
                 if self.work.operation.pauses_first && recorded {
-                    let over = over.map(|over| Due { planned: over, moved: over });
-                    State::Ready(match (due, over) {
-                        (Some(due), Some(over)) => Some(due.later_of(over)),
-                        (due, over) => due.or(over),
-                    })
+                    State::Ready(Due::later(due, over))
                 } else {
                     let runner = &mut self.work.runner;
                     runner.last_end = runner.last_end.max(over.unwrap_or(runner.last_end));

@@ -124,7 +124,7 @@ fn endless_names_are_counted_and_not_kept() {
     };
     assert_eq!(plan.recorded().skipped[&crate::plan::Reason::LongName], 3);
     assert!(plan.paths.iter().all(|path| path.as_bytes().len() < 4096));
-    assert!(plan.tree().iter().all(|entry| entry.path.len() < 4096));
+    assert!(plan.tree.iter().all(|entry| entry.path.len() < 4096));
 }
 
 /// Calls of every class are among those of the catalogue.

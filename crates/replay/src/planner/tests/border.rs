@@ -50,7 +50,7 @@ fn a_file_that_comes_into_the_folder_has_the_size_it_was_written_with() {
     assert_eq!(plan.recorded().contradictions, 0);
     assert_eq!(plan.operations(1)[0].after, [(0, 2)]);
     // Only the file from before is rebuilt.
-    let paths: Vec<_> = plan.tree().iter().map(|one| (one.path.as_str(), one.bytes)).collect();
+    let paths: Vec<_> = plan.tree.iter().map(|one| (one.path.as_str(), one.bytes)).collect();
     assert_eq!(paths, [("/a", 100)]);
 }
 

@@ -270,7 +270,7 @@ proptest! {
             let target = tempfile::tempdir().unwrap();
             rebuild(&plan, target.path(), Content::Zeros, None).unwrap();
             let differing = replay_in_some_order(&plan, target.path(), seed.wrapping_add(attempt));
-            prop_assert!(differing.is_empty(), "{:#?}\n{:#?}\n{:#?}", plan.tree(), script.events.iter().map(|e| (e.process, e.call.call().name, e.fd, e.file, e.to_file, e.offset, e.length, e.result)).collect::<Vec<_>>(), differing);
+            prop_assert!(differing.is_empty(), "{:#?}\n{:#?}\n{:#?}", plan.tree, script.events.iter().map(|e| (e.process, e.call.call().name, e.fd, e.file, e.to_file, e.offset, e.length, e.result)).collect::<Vec<_>>(), differing);
             let now = tree(target.path());
             // A directory that could not be removed holds something that no call names; and a call that
             // fails tells of files that are not in the way later.

@@ -41,7 +41,7 @@ fn files_are_rebuilt_as_the_walk_saw_them_and_neighbours_of_a_large_tree_without
     };
     let same_as = Some("/w/gone".to_owned());
     assert_eq!(
-        plan.tree(),
+        plan.tree,
         [
             directory("/w"),
             walked("/w/cut", 4096, 4096, Content::Compressible(40)),
@@ -54,7 +54,7 @@ fn files_are_rebuilt_as_the_walk_saw_them_and_neighbours_of_a_large_tree_without
     assert_eq!((plan.recorded().unknown_files, plan.tree_bytes()), (0, 8192));
     let plan = removing().plan(&Choice::default()).unwrap();
     let whole: Vec<(&str, u64)> =
-        plan.tree().iter().map(|entry| (entry.path.as_str(), entry.data_bytes)).collect();
+        plan.tree.iter().map(|entry| (entry.path.as_str(), entry.data_bytes)).collect();
     let of_all = [
         ("/w", 0),
         ("/w/cut", 4096),
@@ -69,7 +69,7 @@ fn files_are_rebuilt_as_the_walk_saw_them_and_neighbours_of_a_large_tree_without
     let mut script = removing();
     script.at(1, "newfstatat", "/w/sub/deep", 0);
     let plan = script.plan(&limited).unwrap();
-    let paths: Vec<&str> = plan.tree().iter().map(|entry| entry.path.as_str()).collect();
+    let paths: Vec<&str> = plan.tree.iter().map(|entry| entry.path.as_str()).collect();
     assert_eq!(paths, ["/deep"], "the folder is the root");
 }
 
@@ -108,7 +108,7 @@ fn links_lead_where_they_led_before_the_recording() {
     (made.length, made.to_file) = (Some(11), Some(page));
     let plan = script.plan(&Choice { only: Some("/w".into()), ..Choice::default() }).unwrap();
     assert_eq!(plan.recorded().contradictions, 0);
-    let links = plan.tree().iter().filter(|entry| entry.kind == TreeKind::Link);
+    let links = plan.tree.iter().filter(|entry| entry.kind == TreeKind::Link);
     let texts: Vec<_> = links.map(|link| (link.path.as_str(), link.target.as_deref())).collect();
     let expected = BTreeSet::from([
         ("/now", Some("releases/5")),

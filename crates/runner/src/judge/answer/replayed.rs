@@ -101,10 +101,7 @@ struct Times<'a> {
 
 impl<'a> Times<'a> {
     fn of(plan: &Plan, outcomes: &Outcomes, label: &'a str) -> Option<Self> {
-        let is_its = |trial: &PlannedTrial| {
-            let stack = plan.candidates[trial.candidate as usize].stack as usize;
-            plan.stacks[stack].label == label
-        };
+        let is_its = |trial: &PlannedTrial| plan.pair(trial).0.label == label;
         let steps: Vec<&JudgedStep> = outcomes
             .values()
             .filter(|(trial, _)| is_its(trial))

@@ -1,10 +1,10 @@
 use super::*;
-use crate::fixture::{self, judge};
+use crate::fixture;
 use crate::order::round_order;
 use crate::records::{Records, outcomes_of};
 use crate::values::judged_values;
 use seekwell_model::lab::Effort;
-use seekwell_model::record::{DeviceTotals, Record, SmartReading};
+use seekwell_model::record::{DeviceTotals, Record};
 
 /// 12 rounds of three stacks in the planned order; `change` alters a record by what ran before.
 fn run(change: impl Fn(&PlannedTrial, Option<u32>, &mut Record)) -> (Plan, Records) {
@@ -68,20 +68,6 @@ fn drift_order_and_carry_over_are_told_apart() {
 }
 
 #[test]
-fn heat_counts_where_the_device_tells_its_temperature() {
-    let hot = |trial: &PlannedTrial| if (trial.index * 7) % 5 < 2 { 55.0 } else { 35.0 };
-    let (plan, records) = run(|trial, _, record| {
-        let smart = format!("{{\"temperature\": {{\"current\": {}}}}}", hot(trial));
-        record.smart =
-            Some(SmartReading { before: serde_json::from_str(&smart).ok(), after: None });
-        slower(record, if hot(trial) > 50.0 { 1.1 } else { 1.0 });
-    });
-    assert_eq!(found(&plan, &records)["temperature"], Some(true));
-    let (plan, records) = run(|_, _, _| {});
-    assert!(!found(&plan, &records).contains_key("temperature"));
-}
-
-#[test]
 fn a_trial_that_moved_far_more_bytes_than_its_like_had_company() {
     let (plan, records) = run(|trial, _, record| {
         let extra = if trial.index == 17 { 40_000_000 } else { 0 };
@@ -95,27 +81,6 @@ fn a_trial_that_moved_far_more_bytes_than_its_like_had_company() {
     assert_eq!(check.found, Some(true));
     assert!(check.text.starts_with("1 of 36 trials"), "{}", check.text);
     assert!(check.text.contains("trial 17 of"), "{}", check.text);
-}
-
-#[test]
-fn the_copy_of_a_stack_is_compared_and_never_ranked() {
-    let mut plan = fixture::plan(&["a", "b", "a (control)"], Effort::Rounds(12));
-    plan.control = Some([0, 2]);
-    for (factor, separated) in [(1.0, false), (1.2, true)] {
-        let (_, records) = run(|trial, _, record| {
-            // Stacks a and its copy take the same time; b twice that.
-            let own = if trial.candidate == 1 { 2.0 } else { 1.0 };
-            slower(record, own / f64::from(trial.candidate + 1));
-            if trial.candidate == 2 {
-                slower(record, factor);
-            }
-        });
-        let verdict = judge(&plan, &records);
-        let control = verdict.evidence.control.as_ref().unwrap();
-        assert_eq!((control.separated, control.pairs), (separated, 12));
-        assert_eq!(verdict.kind == VerdictKind::Winner, !separated, "{}", verdict.reason);
-        assert!(verdict.ratios.iter().all(|row| row.stack != "a (control)"));
-    }
 }
 
 #[test]
@@ -169,47 +134,4 @@ fn company_is_half_as_much_again_and_more_than_metadata() {
     assert_eq!(found(&[10 * MB, 10 * MB, 16 * MB]), Some(true), "three are enough");
     assert_eq!(found(&[10 * MB, 99 * MB]), None, "two trials have no usual amount");
     assert_eq!(moved(&[]), None);
-}
-
-#[test]
-fn a_control_needs_as_many_rounds_as_a_verdict() {
-    let mut plan = fixture::plan(&["a", "a (control)"], Effort::Rounds(12));
-    plan.control = Some([0, 1]);
-    let of = |rounds: usize| {
-        let row = |factor: f64| {
-            (0..rounds)
-                .map(|round| Observed::Value(factor * (1.0 + 0.001 * round as f64)))
-                .collect()
-        };
-        control_of_rounds(&plan, &[row(1.0), row(2.0)]).unwrap()
-    };
-    let (few, enough) = (of(MIN_ROUNDS - 1), of(MIN_ROUNDS));
-    assert_eq!((few.ratio, few.separated, few.pairs), (None, false, 5));
-    assert_eq!((enough.ratio.is_some(), enough.separated, enough.pairs), (true, true, 6));
-    plan.control = None;
-    assert!(control_of_rounds(&plan, &[]).is_none());
-}
-
-#[test]
-fn a_verdict_is_withdrawn_only_if_its_control_separated() {
-    let (plan, records) = run(|_, _, _| {});
-    let sound = judge(&plan, &records);
-    let control = |separated| ControlFound {
-        stack: "a".into(),
-        ratio: Some(1.25),
-        low: Some(1.1),
-        high: None,
-        pairs: 12,
-        separated,
-    };
-    for separated in [false, true] {
-        let mut verdict = sound.clone();
-        verdict.evidence.control = Some(control(separated));
-        withdraw(&mut verdict);
-        assert_eq!(verdict.kind == sound.kind, !separated);
-        let is_said = verdict.reason.contains("their ratio is 1.250 (1.100 to ?) in 12 rounds");
-        assert_eq!(is_said, separated, "{}", verdict.reason);
-        let sentence = "Withdrawn: a run twice under two names differs from itself.";
-        assert_eq!(verdict.sentence == sentence, separated, "{}", verdict.sentence);
-    }
 }

@@ -197,19 +197,3 @@ fn the_part_and_the_reason_of_leaving_are_named() {
         assert_eq!(said(in_screen, reason), (part.to_owned(), text.to_owned()));
     }
 }
-
-#[test]
-fn an_estimate_is_a_ratio_in_the_direction_of_the_metric() {
-    let mut plan = fixture::race(4, 1, |_| {});
-    let estimate = |worse| Estimate { worse, error: 0.03, spread: 0.1, trials: 4 };
-    let (leader, stack) = (estimate(0.1), estimate(0.1 + 2.0_f64.ln()));
-    let (ratio, low, high) = against(&plan, leader, stack);
-    assert!((ratio - 2.0).abs() < 1e-9 && low < 2.0 && high > 2.0, "{low} {ratio} {high}");
-    // 1.96 standard errors of the difference, 0.0424, each way.
-    assert!((low - 2.0 * (-0.083_15_f64).exp()).abs() < 1e-3, "{low}");
-    assert!((high - 2.0 * 0.083_15_f64.exp()).abs() < 1e-3, "{high}");
-    plan.lab.judge.better = Better::Higher;
-    let (other, other_low, other_high) = against(&plan, leader, stack);
-    assert!((other * ratio - 1.0).abs() < 1e-9);
-    assert!((other_low * high - 1.0).abs() < 1e-9 && (other_high * low - 1.0).abs() < 1e-9);
-}

@@ -1,3 +1,5 @@
+use seekwell_model::agent::{AgentMessage, FoundDatabase, FoundFile};
+
 use super::*;
 
 fn failed(stage: &str) -> Record {
@@ -52,8 +54,8 @@ fn the_states_of_a_guest_are_told_apart_by_its_records() {
         bytes.extend(serde_json::to_vec(message).unwrap());
         bytes.push(b'\n');
     }
-    let mut heard = Heard::default();
-    bytes.chunks(7).for_each(|part| heard.take(part));
+    let mut heard = Transcript::default();
+    bytes.chunks(7).for_each(|part| heard.take(part, &mut |_| {}));
     let found: Vec<(usize, Option<u64>, bool)> = heard
         .states
         .iter()

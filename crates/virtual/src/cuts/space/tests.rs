@@ -96,7 +96,6 @@ fn a_real_filesystem_makes_every_call() {
         sector_bytes: 512,
         scratch: None,
         acknowledged: None,
-        keep_samples: 0,
     };
     seekwell_workload::steps(&params)[0].run(&context).unwrap();
     assert!(fs::read_dir(folder.path()).unwrap().count() > 300);

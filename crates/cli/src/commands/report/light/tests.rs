@@ -34,11 +34,12 @@ fn with_pressure(percents: &[Option<f64>]) -> Record {
 
 fn judged(is_model: bool) -> Light {
     let metrics = ["mkfs.elapsed", "none.iops", "seek.iops"].map(Arc::from).to_vec();
-    Light { judged: Some(Judged { step: "seek".to_owned(), metrics, is_model }), brief: brief() }
+    let judged = Judged { step: "seek".to_owned(), metrics, is_model };
+    Light { judged: Some(judged), ..brief() }
 }
 
-fn brief() -> Brief {
-    Brief { step: "seek".to_owned() }
+fn brief() -> Light {
+    Light { judged: None, step: "seek".to_owned() }
 }
 
 /// The JSON of a run of which the view has this much.
@@ -126,7 +127,7 @@ fn few_samples_tell_what_a_timeline_does() {
 fn a_run_without_a_verdict_keeps_metrics_and_what_timelines_tell() {
     let whole = with_pressure(&[Some(10.0), None, Some(50.0)]);
     let mut record = whole.clone();
-    Light { judged: None, brief: brief() }.lighten(&mut record);
+    brief().lighten(&mut record);
     assert_eq!(record.timeline, brief().samples(&whole));
     assert_eq!(record.steps[0].metrics, whole.steps[0].metrics);
     assert_eq!(record.smart, whole.smart);

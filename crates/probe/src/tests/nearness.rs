@@ -1,9 +1,9 @@
 //! A probed file compared with the file of its device, where that is known: quantity by quantity.
 
-use crate::file::{DeviceFile, Parameters};
-use crate::fixed::FixedParameters;
-use crate::rotating::RotatingParameters;
-use crate::rotating::mechanics::Mechanics;
+use seekwell_device::file::{DeviceFile, Parameters};
+use seekwell_device::fixed::FixedParameters;
+use seekwell_device::rotating::RotatingParameters;
+use seekwell_device::ssd::SsdParameters;
 
 /// Each distance of the seek curve is so many times the one before.
 const FACTOR: f64 = 1.45;
@@ -38,17 +38,13 @@ pub fn nearness(truth: &DeviceFile, found: &DeviceFile) -> Vec<Nearness> {
             counted(found, "page (bytes)", "flash.page_bytes", [one.page_bytes, other.page_bytes]),
         ],
         (Parameters::Ssd(one), Parameters::Ssd(other)) => {
-            let block = |p: &crate::ssd::SsdParameters| p.page_kib * p.pages_per_block * p.planes;
-            let dies = |p: &crate::ssd::SsdParameters| p.channels * p.dies_per_channel;
+            let block = |p: &SsdParameters| p.page_kib * p.pages_per_block * p.planes;
+            let dies = |p: &SsdParameters| p.channels * p.dies_per_channel;
+            let buffers = [one.buffer_kib, other.buffer_kib];
             vec![
                 erase_block(found, block(one), block(other), other.pages_per_block),
                 counted(found, "dies", "ssd.dies_per_channel", [dies(one), dies(other)]),
-                counted(
-                    found,
-                    "buffer (KiB)",
-                    "ssd.buffer_kib",
-                    [one.buffer_kib, other.buffer_kib],
-                ),
+                counted(found, "buffer (KiB)", "ssd.buffer_kib", buffers),
             ]
         }
         (Parameters::Fixed(one), Parameters::Fixed(other)) => volumes(found, [one, other]),
@@ -100,26 +96,19 @@ fn rotating(
     found: &DeviceFile,
     [one, other]: [&RotatingParameters; 2],
 ) -> Option<Vec<Nearness>> {
-    let (true_disk, disk) = (truth.mechanics()?, found.mechanics()?);
     let count = |name, key, values| counted(found, name, key, values);
     let mut all = vec![
         part("rotation (rpm)", one.rpm, [other.rpm; 2]),
         count("heads", "rotating.heads", [one.heads, other.heads]),
-        seeks(&true_disk, &disk),
-        zones(&true_disk, &disk, truth.presented.sectors),
-        tracks(&true_disk, &disk),
+        seeks(truth, found)?,
+        zones(truth, found)?,
+        tracks(truth, found)?,
     ];
     let (one_buffer, buffer) = (&one.buffer, &other.buffer);
-    all.push(count(
-        "read-ahead (KiB)",
-        "rotating.buffer.read_ahead_kib",
-        [one_buffer.read_ahead_kib, buffer.read_ahead_kib],
-    ));
-    all.push(count(
-        "read segments",
-        "rotating.buffer.read_segments",
-        [one_buffer.read_segments, buffer.read_segments],
-    ));
+    let ahead = [one_buffer.read_ahead_kib, buffer.read_ahead_kib];
+    all.push(count("read-ahead (KiB)", "rotating.buffer.read_ahead_kib", ahead));
+    let segments = [one_buffer.read_segments, buffer.read_segments];
+    all.push(count("read segments", "rotating.buffer.read_segments", segments));
     if one_buffer.write_back && buffer.write_back {
         let sizes = [one_buffer.write_kib, buffer.write_kib];
         all.push(count("write cache (KiB)", "rotating.buffer.write_kib", sizes));
@@ -132,43 +121,48 @@ fn rotating(
 }
 
 /// Root mean square distance of the seek curves. The next cylinder is left out: its skew hides it.
-fn seeks(truth: &Mechanics, found: &Mechanics) -> Nearness {
-    let cylinders = |disk: &Mechanics| {
+fn seeks(truth: &DeviceFile, found: &DeviceFile) -> Option<Nearness> {
+    let disks = [truth.mechanics()?, found.mechanics()?];
+    let cylinders = disks.each_ref().map(|disk| {
         let last = disk.layout.zones().last();
         last.map_or(0, |zone| zone.first_cylinder + zone.cylinders)
-    };
-    let most = cylinders(truth).min(cylinders(found));
+    });
+    let most = cylinders[0].min(cylinders[1]);
     let (mut squares, mut count, mut distance) = (0.0, 0_u32, 2_u32);
     while distance < most {
-        let ns = |disk: &Mechanics| (disk.seek.ns(distance) + disk.read_settle_ns) as f64;
-        squares += (ns(found) - ns(truth)).powi(2);
+        let [truth, found] =
+            disks.each_ref().map(|disk| (disk.seek.ns(distance) + disk.read_settle_ns) as f64);
+        squares += (found - truth).powi(2);
         count += 1;
         distance = (f64::from(distance) * FACTOR).ceil() as u32;
     }
     let off = (count > 0).then(|| (squares / f64::from(count)).sqrt() / 1e6);
-    Nearness { name: "seek curve, rms", truth: None, found: None, off, unit: "ms" }
+    Some(Nearness { name: "seek curve, rms", truth: None, found: None, off, unit: "ms" })
 }
 
 /// Largest distance of the end of a zone from the nearest one found, as a part of the capacity.
-fn zones(truth: &Mechanics, found: &Mechanics, sectors: u64) -> Nearness {
+fn zones(truth: &DeviceFile, found: &DeviceFile) -> Option<Nearness> {
+    let (disk, found) = (truth.mechanics()?, found.mechanics()?);
+    let sectors = truth.presented().sectors;
     let far = |first_lba: u64| {
         let distances = found.layout.zones().iter().map(|zone| zone.first_lba.abs_diff(first_lba));
         distances.min().unwrap_or(sectors)
     };
-    let zones = truth.layout.zones();
+    let zones = disk.layout.zones();
     let most = zones.iter().map(|zone| far(zone.first_lba)).max().unwrap_or(0);
     let count = found.layout.zones().len() as f64;
-    Nearness {
+    Some(Nearness {
         name: "zones, farthest end",
         truth: Some(zones.len() as f64),
         found: Some([count, count]),
         off: Some(most as f64 / sectors as f64 * 100.0),
         unit: "% of LBA",
-    }
+    })
 }
 
 /// Largest difference of the length of a track, in the middle of each zone.
-fn tracks(truth: &Mechanics, found: &Mechanics) -> Nearness {
+fn tracks(truth: &DeviceFile, found: &DeviceFile) -> Option<Nearness> {
+    let (truth, found) = (truth.mechanics()?, found.mechanics()?);
     let at = |lba: u64| {
         let zone = found.layout.zones().iter().rfind(|zone| zone.first_lba <= lba);
         zone.map_or(0.0, |zone| f64::from(zone.sectors_per_track))
@@ -178,5 +172,5 @@ fn tracks(truth: &Mechanics, found: &Mechanics) -> Nearness {
         (at(zone.first_lba + zone.sectors / 2) / length - 1.0).abs() * 100.0
     });
     let off = Some(off.fold(0.0, f64::max));
-    Nearness { name: "sectors per track, farthest", truth: None, found: None, off, unit: "%" }
+    Some(Nearness { name: "sectors per track, farthest", truth: None, found: None, off, unit: "%" })
 }
