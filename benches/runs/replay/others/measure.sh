@@ -1,11 +1,13 @@
 #!/bin/bash
 # Records programs on ext4 in an image and replays each as fast as possible on ext4 and xfs.
 # Prints: program, filesystem, calls, left out, with another result (median of the trials).
-# measure.sh SEEKWELL, as root; needs python3, rsync, zip, attr, acl, sqlite3, redis-server, git, gcc,
-# make, ccache, fio, perl, jq. Takes about two minutes.
+# measure.sh SEEKWELL [FOLDER], as root; needs python3, rsync, zip, attr, acl, sqlite3, redis-server, git, gcc,
+# make, ccache, fio, perl, jq. Takes about two minutes. With FOLDER the recordings are put there, and nothing is
+# replayed.
 set -eu
 seekwell=$(realpath "$1")
 here=$(dirname "$(realpath "$0")")
+set -- "$seekwell" ${2:+"$(realpath "$2")"}
 work=$(mktemp -d)
 mounted=$work/mounted
 mkdir "$mounted" "$work/traces"
@@ -82,6 +84,10 @@ into locks
 record locks perl -e 'use Fcntl qw(:flock); for my $n (1..4) { if (!fork) { for my $i (1..60) { open my $f, ">>", "log" or die; flock $f, LOCK_EX; print $f "$n $i\n" x 20; close $f; open my $g, "<", "log"; my @l = <$g>; close $g; open my $h, ">", "tmp.$n"; print $h @l[0..9]; close $h; rename "tmp.$n", "cur"; } exit } } 1 while wait > 0;'
 
 cd "$work"
+if [ $# -gt 1 ]; then
+	mv traces/* "$2"
+	exit
+fi
 {
 	printf '[lab]\nname = "others"\nquestion = "do calls of other programs end as recorded?"\n'
 	printf '[[device]]\nname = "s"\nloop = "2GiB"\n[scheduler]\nchoose = ["none"]\n'
