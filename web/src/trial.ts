@@ -367,7 +367,7 @@ export class TrialView {
         heat.append(el('p', { class: 'side-name' }, `${name}: ${source.what}`), canvas);
         draw(canvas, `latency over time of ${name}`, heatOption(source, window));
       } else {
-        heat.append(el('p', { class: 'faint' }, 'Single operations were not kept; the lab keeps them with [trial] single_ios = true.'));
+        heat.append(el('p', { class: 'faint' }, 'Single operations were not kept; runs of earlier versions may have them.'));
       }
       const events = loaded.events;
       if (events && events.at.length > 0) {

@@ -16,6 +16,8 @@ import sys
 import tempfile
 
 ROUNDS = 6
+# Exit status of an answer that there is not.
+DECLINED = 4
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
@@ -32,8 +34,10 @@ def judged(seekwell, trace, device):
     """Load, distance, pick, its bound, its cost against the pick of the whole lab, that pick, and rounds."""
     asked = [seekwell, "ask", "--load", trace, "--device", device]
     said = subprocess.run(asked, capture_output=True, text=True)
+    if said.returncode not in (0, DECLINED):
+        sys.exit(f"{trace}: {said.stderr}")
     distance = re.search(r"distance\s+of\s+([0-9.]+)", said.stdout).group(1)
-    if said.returncode:
+    if said.returncode == DECLINED:
         return ["", distance, "", "", "", "", ""]
     entry = json.loads(subprocess.run([*asked, "--json"], capture_output=True, check=True).stdout)
     with tempfile.TemporaryDirectory() as folder:

@@ -77,7 +77,7 @@ pub enum Command {
     /// Describe, cut and import recorded loads
     #[command(subcommand)]
     Trace(TraceCommand),
-    /// List and draw modelled devices, or probe a disk for one
+    /// List and show modelled devices, or probe a disk for one
     #[command(subcommand)]
     Device(DeviceCommand),
     /// Search mkfs and mount options, or check answers of `ask`

@@ -5,6 +5,7 @@ use crate::replay_check::ReplayCheck;
 use crate::stack::Stack;
 use crate::units::{Bytes, Nanos};
 use crate::warning::Warning;
+use crate::workloads::WorkloadParams;
 use serde::{Deserialize, Serialize};
 
 /// Capabilities of a backend, as far as a plan depends on them.
@@ -234,6 +235,22 @@ impl Plan {
     #[must_use]
     pub fn ranked(&self) -> usize {
         self.stacks.len() - usize::from(self.control.is_some()).min(self.stacks.len())
+    }
+
+    /// The key of a lab that the plan needs and that this version no longer carries out, if any.
+    #[must_use]
+    pub fn retired(&self) -> Option<&'static str> {
+        let of = |params: &WorkloadParams| match params {
+            WorkloadParams::Mail(mail) => mail.tar.as_ref().map(|_| "tar"),
+            WorkloadParams::Iozone(bench) => {
+                bench.tests.iter().any(|test| *test > 2).then_some("tests")
+            }
+            _ => None,
+        };
+        let parts = self.lab.workloads.iter().flat_map(|one| one.parts.iter().chain(&one.beside));
+        let of_judge = self.control.map(|_| "control");
+        let of_trial = self.lab.trial.single_ios.then_some("single_ios");
+        of_judge.or(of_trial).or_else(|| parts.filter_map(of).next())
     }
 
     /// Returns the end of the run: that of the lab, or the number of rounds that was agreed later.

@@ -234,6 +234,12 @@ warnings! {
     FsckDamage "fsck-damage" Stack NotRanked
         "The filesystem's checker found damage after a clean unmount."
         "do not use this stack; report it to its developers"
+    FsckTornDamage "fsck-torn-damage" Stack Doubt
+        "Of earlier versions: the filesystem's checker found damage after a simulated crash and the mount that recovers from it."
+        "do not use this stack; report it to its developers"
+    NotTorn "not-torn" Stack Missing
+        "Of earlier versions: the crash of `fsck_torn` could not be simulated on this stack."
+        "cut the power on the virtual backend"
     SyncedDataLost "synced-data-lost" Stack Doubt
         "A power cut on the virtual backend lost data for which a sync had returned."
         "do not keep data on this stack that a power cut must not lose"
@@ -267,6 +273,9 @@ warnings! {
     TooShort "too-short" Step Doubt
         "The measurement took a fraction of a second. Such a result is mostly chance."
         "let it run longer, for example with --time 5s"
+    NotSteady "not-steady" Step NotRanked
+        "Of earlier versions: the step did not reach the steady state that the lab asked for."
+        "give the step more time, or fill the device before it"
     RateNotKept "rate-not-kept" Step Doubt
         "The workload could not keep the requested rate."
         "lower the rate until it is kept"

@@ -368,6 +368,8 @@ pub struct Asked<'a> {
     pub size: &'a str,
     /// Its offset; at the beginning of the device if there is none.
     pub start: Option<&'a str>,
+    /// Limit of the array to what the filesystem keeps after a power cut.
+    pub loses: Option<&'a str>,
     /// Name of the filesystem that is in use now.
     pub now: Option<&'a str>,
     /// Sentence that says what the load is.
@@ -424,7 +426,10 @@ impl Asked<'_> {
         facts.extend(entry.axes.iter().map(|text| ("what matters", text.clone())));
         facts.extend(entry.why.iter().map(|text| ("why", text.clone())));
         let class = entry.picked().and_then(|cell| cell.survives);
-        facts.extend(class.map(|class| ("after power cut", class_words(class).to_owned())));
+        let limit = self.loses.map_or_else(String::new, |limit| format!(" {limit}"));
+        facts.extend(
+            class.map(|class| ("after power cut", format!("{}{limit}", class_words(class)))),
+        );
         facts.extend(entry.model_error.iter().map(|text| ("error bar", text.clone())));
         facts.extend(entry.doubt.iter().map(|text| ("main doubt", text.clone())));
         facts
@@ -433,7 +438,10 @@ impl Asked<'_> {
     /// The cost of staying with a filesystem, under its best scheduler.
     fn against(&self, now: &str) -> String {
         let entry = self.entry;
-        let own = entry.cells.iter().find(|cell| cell.filesystem == now && cell.median.is_some());
+        let is_its = |cell: &&Cell| {
+            [&cell.filesystem, &cell.stack].iter().any(|name| name.eq_ignore_ascii_case(now))
+        };
+        let own = entry.cells.iter().filter(is_its).find(|cell| cell.median.is_some());
         let both = own.and_then(|own| Some((own, own.median?, entry.picked()?.median?)));
         let Some((own, value, best)) = both else {
             return format!("{now} is not in the atlas for this load and device");

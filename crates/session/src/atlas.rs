@@ -87,6 +87,13 @@ impl AtlasDevice {
         array.unwrap_or_else(|| model.to_owned())
     }
 
+    /// Size of the partition that the trials use, in words.
+    #[must_use]
+    pub fn room(&self) -> String {
+        let each = if self.array.is_some() { " on each disk" } else { "" };
+        format!("{}{each}", self.size)
+    }
+
     /// Its tables in a lab.
     #[must_use]
     pub fn table(&self) -> String {
@@ -261,13 +268,10 @@ fn turning(turns: Option<bool>) -> &'static str {
     }
 }
 
-/// The array of the atlas with this level, of disks that turn or not.
+/// The array of the atlas with this level, of disks that turn.
 fn array(level: &str, turns: Option<bool>) -> Option<&'static AtlasDevice> {
-    let is_flash = turns == Some(false);
-    let is_its = |one: &&AtlasDevice| {
-        one.array.is_some_and(|(kind, _)| kind == level) && one.model.starts_with("ssd") == is_flash
-    };
-    DEVICES.iter().find(is_its)
+    let is_its = |one: &&AtlasDevice| one.array.is_some_and(|(kind, _)| kind == level);
+    DEVICES.iter().filter(|_| turns == Some(true)).find(is_its)
 }
 
 /// Returns true for the kernel name of a device that is made of others, or is one of a virtual machine.

@@ -156,6 +156,7 @@ impl Planned {
     /// When the file holds another lab or was started elsewhere; otherwise as [`Self::create`].
     pub fn resume(mut self, path: &Path) -> Result<Run, SessionError> {
         self.plan = same_lab(path, &self.lab_like(path)?)?;
+        can_go_on(path, &self.plan)?;
         let reopened = |_: &Plan, environment: &serde_json::Value| {
             kept::same_machine(&RunFile::open(path)?, environment)?;
             Ok(RunFile::open_for_append(path)?)
@@ -209,6 +210,21 @@ pub fn outcomes(plan: &Plan, file: &RunFile) -> Result<Outcomes, SessionError> {
 fn drawn_seed() -> u64 {
     // The keys of the standard library's maps are random.
     RandomState::new().build_hasher().finish() >> 32
+}
+
+/// Refuses a run whose trials this version would make otherwise.
+///
+/// # Errors
+/// When its plan needs a key of earlier versions.
+pub(crate) fn can_go_on(path: &Path, plan: &Plan) -> Result<(), SessionError> {
+    match plan.retired() {
+        None => Ok(()),
+        Some(key) => Err(SessionError::Usage(format!(
+            "{} was started by an earlier version with `{key}`, which this version no longer has; run \
+             the lab again without it",
+            path.display()
+        ))),
+    }
 }
 
 fn same_lab(path: &Path, lab: &Lab) -> Result<Plan, SessionError> {

@@ -245,6 +245,8 @@ fn view_of(
         .unzip();
     let (verdict, stored) = match stored {
         None => (prolong::so_far(&plan, &outcomes), None),
+        // The copy of a stack that such a run had is no longer judged.
+        Some(stored) if plan.control.is_some() => (stored, None),
         Some(stored) => {
             let today = prolong::judged(&plan, &outcomes);
             if stored.method < today.method || !keeps_its_classes(&stored, &today) {

@@ -43,7 +43,7 @@ pub fn run(session: &Session, arguments: &TuneArgs) -> Result<Exit, Failure> {
         "{} configurations of {} on {}; at most {} trials in virtual time",
         tuning.configurations(),
         names.join(", "),
-        device.model,
+        device.made_of(device.model),
         arguments.trials
     ));
     let stop = machine::stop_on_interrupt()?;

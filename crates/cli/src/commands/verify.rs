@@ -34,6 +34,10 @@ pub fn run(arguments: &VerifyArgs) -> Result<Exit, Failure> {
 fn judged_again(file: &RunFile) -> Result<(), Failure> {
     let Some(stored) = file.verdict()? else { return Ok(()) };
     let plan = file.plan()?;
+    if plan.control.is_some() {
+        terminal::data("its verdict has a control, which only earlier versions judge");
+        return Ok(());
+    }
     let outcomes = seekwell_session::outcomes(&plan, file)?;
     let said = match other_verdict(&stored, &prolong::judged(&plan, &outcomes)) {
         Some(warning) => warning.text,

@@ -160,7 +160,7 @@ fn rocksdb_runs_here() {
 #[test]
 fn postgresql_runs_here() {
     let changes = [
-        ("loop = \"4GiB\"", "ram = \"512MiB\""),
+        ("loop = \"4GiB\"", "ram = \"704MiB\""),
         ("choose = [\"none\", \"mq-deadline\"]", "choose = [\"none\"]"),
         ("scale = 10", "scale = 1"),
         ("time = \"20s\"", "time = \"1s\"\nwarm_up = \"1s\""),

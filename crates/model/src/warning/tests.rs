@@ -49,7 +49,10 @@ fn these_keep_a_trial_from_the_ranking() {
         .collect();
     assert_eq!(
         not_ranked,
-        ["fsck-damage", "image-changed", "served-from-cache", "wrong-data", "low-fidelity"]
+        [
+            "fsck-damage", "image-changed", "served-from-cache", "not-steady", "wrong-data",
+            "low-fidelity",
+        ]
     );
     let unknown =
         Warning { code: "of-next-year".into(), text: String::new(), remedy: String::new() };

@@ -22,7 +22,7 @@ use seekwell_stats::race::{DropReason, Dropped, Outcome, Race, Stop};
 
 /// The verdict of a race as far as its trials go.
 pub(super) fn verdict(plan: &Plan, planned: &PlannedRace, kept: &Outcomes, end: Stop) -> Verdict {
-    if planned.method != METHOD {
+    if planned.method != METHOD || plan.control.is_some() {
         return earlier(plan, planned, kept, end);
     }
     if barred_by_cuts(plan, kept) {

@@ -56,7 +56,7 @@ fn an_array_of_the_atlas_is_known_by_its_level_and_whether_its_disks_turn() {
     assert_eq!(word("raid1", Some(true)), Some("raid1"));
     assert_eq!(word("raid1", Some(false)), None);
     assert_eq!(word("raid5", Some(true)), Some("raid5"));
-    assert_eq!(word("raid5", None), Some("raid5"));
+    assert_eq!(word("raid5", None), None);
     assert_eq!(word("raid10", Some(true)), None);
     assert_eq!(word("raid0", Some(true)), None);
     assert_eq!(device("raid5").unwrap().made_of("sata-2tb-5400"), "RAID 5 of 4 × sata-2tb-5400");

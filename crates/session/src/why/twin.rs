@@ -49,7 +49,10 @@ impl AskedTwin<'_> {
         let mut twin = Twin::default();
         match self.model {
             Some(word) => {
-                twin.model = atlas::device(word).map_or(word, |device| device.model).to_owned();
+                twin.model = atlas::device(word)
+                    .filter(|device| device.array.is_none())
+                    .map_or(word, |device| device.model)
+                    .to_owned();
                 self.session.device(&twin.model)?;
             }
             None => match nearest(&self.session.machine().system, plan, images) {
