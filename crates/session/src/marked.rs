@@ -10,12 +10,13 @@ use std::collections::BTreeMap;
 mod tests;
 
 /// Marks, and the keys of a lab that remove them.
-const KEYS: [(WarningCode, &str); 5] = [
+const KEYS: [(WarningCode, &str); 6] = [
     (WarningCode::ServedFromCache, "`cache` or the amount of data in [[workload]]"),
     (WarningCode::LowFidelity, "`trace` or `only` in [[workload]]"),
     (WarningCode::ImageChanged, "`directory` in [[device]]"),
     (WarningCode::FsckDamage, "`type` in [[filesystem]]"),
     (WarningCode::WrongData, "`type` in [[filesystem]]"),
+    (WarningCode::NotSteady, "`time` in [[workload]]"),
 ];
 
 /// Returns the reason why no trial of a run can be ranked, with the key of the lab to change; `None` if a

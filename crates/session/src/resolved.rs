@@ -5,7 +5,7 @@ use crate::error::SessionError;
 use crate::loaded::Session;
 use crate::options::Options;
 use crate::prices;
-use crate::run::{Planned, can_go_on};
+use crate::run::Planned;
 use crate::setup::Setup;
 use crate::traces;
 use seekwell_model::plan::{BackendFacts, LeftOut};
@@ -97,7 +97,6 @@ impl Session {
         let file = RunFile::open(path)?;
         backend.recall(&file.environment()?, path)?;
         let mut plan = file.plan()?;
-        can_go_on(path, &plan)?;
         // Prices are part of a lab: others than those of the run make it another one.
         prices::set(&mut plan.lab, &options.prices)?;
         let (options, lists) = (options.clone(), self.machine().undo());

@@ -216,7 +216,7 @@ fn drawn_seed() -> u64 {
 ///
 /// # Errors
 /// When its plan needs a key of earlier versions.
-pub(crate) fn can_go_on(path: &Path, plan: &Plan) -> Result<(), SessionError> {
+fn can_go_on(path: &Path, plan: &Plan) -> Result<(), SessionError> {
     match plan.retired() {
         None => Ok(()),
         Some(key) => Err(SessionError::Usage(format!(
