@@ -132,7 +132,7 @@ impl Known {
     }
 }
 
-/// The best value that a way of searching finds in so many trials.
+/// Returns the best value found within a number of trials.
 type Way = fn(&Known, usize, &mut Rng) -> f64;
 
 fn judge(file: &str) {

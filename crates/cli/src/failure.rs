@@ -72,7 +72,7 @@ impl Failure {
     }
 }
 
-/// Every error becomes a failure by `?`. A failure is no error itself: this would not compile if it were.
+/// Every error becomes a failure by `?`. `Failure` must not implement `Error`, or this would not compile.
 impl<E: Error + 'static> From<E> for Failure {
     fn from(error: E) -> Self {
         Self::from_error(&error)

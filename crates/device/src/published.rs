@@ -143,7 +143,7 @@ impl Published {
         Load { operation, bytes: self.random_bytes(), depth: self.depth, count }
     }
 
-    /// Sequential requests for so many bytes.
+    /// Sequential requests for a number of bytes.
     pub(crate) fn stream(&self, operation: Operation, lba: u64, bytes: u64) -> Stream {
         Stream { operation, lba, bytes, size: self.stream_bytes(), depth: self.depth }
     }

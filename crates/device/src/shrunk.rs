@@ -19,7 +19,7 @@ pub fn showable(file: &DeviceFile) -> DeviceFile {
 
 /// The same disk with fewer pages to a block and fewer blocks to a die, its cache smaller by as much.
 ///
-/// What would weigh more in the small disk is scaled: erasing costs as much for each page, and the reserve of a die comes
+/// Costs that would weigh more in the small disk are scaled: erasing costs as much for each page, and the reserve of a die comes
 /// on top of the additional cells. With 11.5 % of them, random writes are then amplified 4.9 times in a die of 50
 /// blocks of 64 units as in one of 1000, and 5.2 times in one of 1000 blocks of 256 units.
 fn shrink(parameters: &SsdParameters, sectors: u64) -> (SsdParameters, u64) {

@@ -194,7 +194,7 @@ pub struct Judge {
     /// Choice of the trials that are run.
     #[serde(default)]
     pub method: Method,
-    /// Of earlier versions: one stack runs twice under two names; always false.
+    /// Retired: one stack runs twice under two names; always false.
     #[serde(default)]
     pub control: bool,
     /// Stacks that may be picked.
@@ -283,7 +283,7 @@ pub struct TrialSettings {
     pub cpus: Option<Vec<u32>>,
     /// Keep the block event stream of every trial (tracefs); off by default.
     pub block_events: bool,
-    /// Of earlier versions: keep every single I/O's latency; always false.
+    /// Retired: keep every single I/O's latency; always false.
     pub single_ios: bool,
     /// Interval of the timeline.
     pub sample_interval: Nanos,

@@ -113,7 +113,7 @@ pub struct Plan {
     /// Stages of the race; `None` if every stack runs in every round.
     #[serde(default)]
     pub race: Option<PlannedRace>,
-    /// Of earlier versions: a stack and its copy, as indices into `stacks`, which is last and never
+    /// Retired: a stack and its copy, as indices into `stacks`, which is last and never
     /// ranked. `None` in new plans.
     #[serde(default)]
     pub control: Option<[u32; 2]>,

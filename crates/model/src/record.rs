@@ -292,7 +292,7 @@ pub struct StepRecord {
     pub settings: BTreeMap<String, String>,
     /// Doubts about this step.
     pub warnings: Vec<Warning>,
-    /// Of earlier versions: every single operation.
+    /// Retired: every single operation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub single_ios: Vec<SingleIo>,
 }
@@ -371,7 +371,7 @@ pub struct Record {
     pub journal_timeline: Vec<Sample>,
     /// Cost of reading the clock once, as measured by the engine.
     pub clock_cost_ns: Option<f64>,
-    /// Of earlier versions: SMART data of the data device; always `None`.
+    /// Retired: SMART data of the data device; always `None`.
     pub smart: Option<SmartReading>,
     /// Block events, when asked for.
     pub block_events: Option<BlockEvents>,

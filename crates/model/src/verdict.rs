@@ -139,7 +139,7 @@ pub struct Evidence {
     pub race: Option<RaceCourse>,
     /// Rounds that an unresolved verdict still needs.
     pub needed: Option<Needed>,
-    /// Of earlier versions: the stack that was run twice.
+    /// Retired: the stack that was run twice.
     pub control: Option<ControlFound>,
     /// Effect of each axis, the strongest first.
     pub axes: Vec<AxisFound>,

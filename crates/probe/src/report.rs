@@ -157,7 +157,7 @@ pub(super) fn between_us(found: Interval) -> String {
     within(found, 1e3, 0, " us")
 }
 
-/// A quantity with its bounds, in a unit of so many.
+/// A quantity with its bounds and the size of its unit.
 pub(super) fn within(found: Interval, unit: f64, digits: usize, name: &str) -> String {
     let Interval { value, low, high } = found.map(|number| number / unit);
     format!("{value:.digits$}{name} ({low:.digits$} to {high:.digits$})")

@@ -2,7 +2,7 @@
 //! a lab kernel come last in their lane, and wait for it.
 //!
 //! The tests that touch the machine wait most of their time, for the kernel or for a workload, and
-//! must not meet each other; beside them there is room for those that compute. When none that touches the machine is
+//! must not run at the same time; the other lane has room for those that compute. When none that touches the machine is
 //! left, its lane helps the other.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -49,7 +49,7 @@ impl Desk<'_> {
 /// Jobs that wait, those that need the kernel last.
 type Waiting = Mutex<VecDeque<Job>>;
 
-/// Runs the jobs of the lane of the machine, in their order, beside those of the other, by their seconds in the last
+/// Runs the jobs of the machine's lane in their order, and at the same time those of the other lane by their seconds in the last
 /// run with the longest first. Shows each program's output when it has ended, and counts its tests. `ready` waits for
 /// the lab kernel; a second call returns at once.
 ///

@@ -1,4 +1,4 @@
-//! `mail` beside GNU tar, `wc -c` and `rm`: the same files.
+//! `mail` next to GNU tar, `wc -c` and `rm`: the same files.
 
 use crate::place::Place;
 use crate::seek_fio::params;

@@ -175,7 +175,7 @@ fn unanswered(why: &str, trace: &Path, device: &AtlasDevice) -> Exit {
 /// Commands that replay a recording on a model and on a disk.
 fn own_replay(trace: &Path, device: &AtlasDevice) -> String {
     let trace = shell_word(&trace.to_string_lossy());
-    // An array is no model that a lab names.
+    // A lab cannot name an array as a model.
     let modelled = match device.array {
         Some(_) => String::new(),
         None => format!("  seekwell advise {trace} --for 10min --on {}\n", device.model),

@@ -157,15 +157,11 @@ fn drawn_from<'a>(
     jobs: Option<usize>,
 ) -> Result<Vec<(&'a Entry, &'a Cell)>, Failure> {
     let mut drawn = Vec::new();
-    let (mut others, mut unplanned) = (0, Vec::new());
+    let mut others = 0;
     for entry in entries {
-        match planned_again(session, entry, jobs) {
-            Ok(planned) if is_current(&planned, entry)? => {
-                drawn.extend(entry.cells.iter().map(|cell| (entry, cell)));
-            }
-            Ok(_) => others += 1,
-            Err(error) if lacks_kernel(&error) => unplanned.push(error),
-            Err(error) => return Err(error),
+        match is_current(&planned_again(session, entry, jobs)?, entry)? {
+            true => drawn.extend(entry.cells.iter().map(|cell| (entry, cell))),
+            false => others += 1,
         }
     }
     if others > 0 {
@@ -175,22 +171,7 @@ fn drawn_from<'a>(
             entries.len()
         ));
     }
-    let without = unplanned.len();
-    match unplanned.into_iter().next() {
-        Some(error) if drawn.is_empty() && others == 0 => return Err(error),
-        Some(_) => terminal::talk(&without_kernel(without)),
-        None => {}
-    }
     Ok(drawn)
-}
-
-/// True if there is no plan because the lab kernel has no layers, which arrays need.
-fn lacks_kernel(failure: &Failure) -> bool {
-    matches!(failure, Failure::Error(text) | Failure::Usage(text) if text.contains("kernel build"))
-}
-
-fn without_kernel(runs: usize) -> String {
-    format!("{runs} runs are left out for want of their kernel: seekwell kernel build --set layers")
 }
 
 /// Runs cells again and compares them.
@@ -317,20 +298,14 @@ fn changed(
 ) -> Result<Exit, Failure> {
     let folder = tempfile::tempdir()
         .map_err(|error| Failure::Error(format!("cannot make a temporary folder: {error}")))?;
-    let (mut runs, mut moved, mut flipped, mut without) = (0, 0, 0, 0);
+    let (mut runs, mut moved, mut flipped) = (0, 0, 0);
     for entry in entries {
         let name = entry.name(None);
         let is_its = |cell: &String| *cell == name || cell.starts_with(&format!("{name}/"));
         if !arguments.cells.is_empty() && !arguments.cells.iter().any(is_its) {
             continue;
         }
-        let planned = match planned_again(session, entry, arguments.jobs) {
-            Err(error) if lacks_kernel(&error) => {
-                without += 1;
-                continue;
-            }
-            planned => planned?,
-        };
+        let planned = planned_again(session, entry, arguments.jobs)?;
         if is_current(&planned, entry)? {
             continue;
         }
@@ -349,9 +324,6 @@ fn changed(
         let count = entry.cells.len();
         terminal::data(&format!("{name}: {answer}; {} of {count} cells moved", others.len()));
         others.iter().for_each(|line| terminal::data(&format!("  {line}")));
-    }
-    if without > 0 {
-        terminal::talk(&without_kernel(without));
     }
     if runs == 0 {
         terminal::talk("the kernel, the models, the loads and the guests are those of the atlas");

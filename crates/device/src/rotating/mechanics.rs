@@ -98,7 +98,7 @@ impl Mechanics {
         if self.waits { self.layout.turn_ns } else { 0 }
     }
 
-    /// From the arm's place at `at_ns` to the first bit of `lba`.
+    /// Time from the arm's place at `at_ns` to the first bit of `lba`.
     pub(crate) fn approach(&self, from: Arm, at_ns: u64, lba: u64, write: bool) -> Approach {
         let place = self.layout.place(lba);
         let move_ns = self.move_ns(from, &place, write);

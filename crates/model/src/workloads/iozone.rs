@@ -25,9 +25,9 @@ pub struct IozoneParams {
     pub flush: bool,
     /// True if the first thread that finishes ends the test for all (no `-x`).
     pub stonewall: bool,
-    /// Of earlier versions: percentage of reads in test 8; always 50.
+    /// Retired: percentage of reads in test 8; always 50.
     pub mix: u8,
-    /// Of earlier versions: records from one strided read to the next; always 17.
+    /// Retired: records from one strided read to the next; always 17.
     pub stride: u64,
     /// Percentage of what is written that is zeros.
     #[serde(default, skip_serializing_if = "is_zero")]

@@ -23,7 +23,7 @@ pub struct MailParams {
     pub median_size: Bytes,
     /// Standard deviation of the natural logarithm of the file size.
     pub spread: f64,
-    /// Of earlier versions: an archive of the user; always `None`.
+    /// Retired: an archive of the user; always `None`.
     pub tar: Option<PathBuf>,
     /// Steps that run after `unpack`.
     pub steps: Vec<String>,

@@ -94,7 +94,7 @@ pub struct Definition {
 pub enum FormatError {
     /// It is something else, or uses something beyond plain sources and archives.
     Foreign,
-    /// It is shorter than its head asks for: so many bytes.
+    /// Length in bytes of a file that is shorter than its header says.
     Short(u64),
 }
 

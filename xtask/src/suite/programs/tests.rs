@@ -79,7 +79,7 @@ fn a_program_in_two_parts_runs_each_test_once() {
     assert!(parts[1].0.starts_with("--skip capture:: --skip labs::") && !parts[1].1, "{parts:?}");
 }
 
-/// What is named is there, and of the everyday tests no module is forgotten.
+/// Every named module exists, and every module of the everyday tests is named.
 #[test]
 fn the_parts_of_programs_are_those_of_the_tests_as_they_are() {
     let [cluster, everyday, replicate] = [
