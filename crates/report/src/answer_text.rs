@@ -8,7 +8,7 @@ mod size;
 
 use crate::factor::list;
 use crate::model_error::on_device;
-use crate::number::{exact_percent, percent};
+use crate::number::{Scale, exact_percent, percent, unit_of};
 use crate::text::capital;
 use crate::view::{RunView, count};
 use names::{Group, by_name, plural, values_of};
@@ -47,6 +47,9 @@ const DOUBTS: [WarningCode; 10] = [
 ];
 /// Share of the judged step in which a device is busy; below it the time of the CPU would count too.
 const BUSY: f64 = 0.5;
+
+/// Wear that is told with the pick: flash that lasts for less than this.
+const SOON_YEARS: f64 = 1.0;
 
 /// Emphasis of a part of a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,8 +177,8 @@ pub(crate) struct AnswerText {
     pub(crate) out: Option<Vec<Span>>,
     /// `95 % confidence, 14 rounds.`; empty without a round.
     pub(crate) basis: String,
-    /// Power cuts that took nothing from the pick, stacks that lost more in them than their options promise, and
-    /// faster stacks that may lose data.
+    /// Power cuts that took nothing from the pick, stacks that lost more in them than their options promise, flash that
+    /// is soon worn out, and faster stacks that may lose data.
     pub(crate) weaker: Option<String>,
     pub(crate) doubt: Option<DoubtText>,
     pub(crate) axes: Vec<AxisLine>,
@@ -193,7 +196,7 @@ impl AnswerText {
             close: said.close(),
             out: said.out(),
             basis: said.basis_and_check(),
-            weaker: [said.cuts(), said.surprise(), said.weaker()]
+            weaker: [said.cuts(), said.surprise(), said.wear(), said.weaker()]
                 .into_iter()
                 .flatten()
                 .reduce(|a, b| a + " " + &b),
@@ -376,15 +379,25 @@ impl Said<'_> {
 
     fn out(&self) -> Option<Vec<Span>> {
         let Self { answer, axes, .. } = self;
-        let out = &answer.out;
-        if out.is_empty() {
-            return None;
+        // Exact trials find differences of a millionth too: those stacks are as good.
+        let is_as_good = |stack: &String| self.row(stack).is_some_and(Effect::is_nothing);
+        let (as_good, out): (Vec<String>, Vec<String>) =
+            answer.out.iter().cloned().partition(is_as_good);
+        let mut said = Vec::new();
+        if !as_good.is_empty() {
+            let Group { text, is_plural } = by_name(&as_good);
+            let are = if is_plural { "are" } else { "is" };
+            said.push(Span::plain(&format!("{text} {are} as good.")));
         }
-        if out.len() > 1 && out.len() + 1 == answer.among as usize {
-            return Some(self.all_out(out));
+        if out.is_empty() {
+            return Some(said).filter(|said| !said.is_empty());
+        }
+        let out = &out;
+        if answer.out.len() > 1 && answer.out.len() + 1 == answer.among as usize {
+            self.all_out(out, &mut said);
+            return Some(said);
         }
         let (values, left) = axes.whole_values(out, &self.slower_and_weaker());
-        let mut said = Vec::new();
         for axis in axes.names() {
             let values: Vec<&str> =
                 values.iter().filter(|(of, _)| of == axis).map(|(_, value)| *value).collect();
@@ -398,8 +411,7 @@ impl Said<'_> {
         }
         if !left.is_empty() {
             let group = by_name(&left);
-            let too = !said.is_empty();
-            self.out_group(&group, self.range(left.iter().map(String::as_str)), too, &mut said);
+            self.out_group(&group, self.range(left.iter().map(String::as_str)), &mut said);
         }
         Some(said)
     }
@@ -424,24 +436,12 @@ impl Said<'_> {
         if is_early { "behind so far" } else { "out" }
     }
 
-    /// Every other stack is out: the sizes of the next and the last. Exact trials find differences of a
-    /// millionth too: those stacks are as good.
-    fn all_out(&self, out: &[String]) -> Vec<Span> {
+    /// Every other stack is out: the sizes of the next and the last.
+    fn all_out(&self, out: &[String], said: &mut Vec<Span>) {
         let sides = Sides { worse: "it", is_plural: false, better: "the pick", both: false };
-        let is_as_good = |stack: &&String| self.row(stack).is_some_and(Effect::is_nothing);
-        let (as_good, out): (Vec<&String>, Vec<_>) = out.iter().partition(is_as_good);
-        let mut said = Vec::new();
-        if !as_good.is_empty() {
-            let Group { text, is_plural } =
-                by_name(&as_good.into_iter().cloned().collect::<Vec<_>>());
-            let are = if is_plural { "are" } else { "is" };
-            said.push(Span::plain(&format!("{text} {are} as good.")));
-        }
-        let (Some(first), Some(last)) = (out.first(), out.last()) else { return said };
-        if !said.is_empty() {
-            said.push(Span::plain(" "));
-        }
-        let every = format!("Every other stack is {}", self.out_word());
+        let (Some(first), Some(last)) = (out.first(), out.last()) else { return };
+        let space = if said.is_empty() { "" } else { " " };
+        let every = format!("{space}Every other stack is {}", self.out_word());
         said.extend([Span::new(&every, Role::Out), Span::plain(".")]);
         let ends = [("Next", first), ("Last", last)];
         for (which, stack) in ends.into_iter().take(out.len()) {
@@ -449,7 +449,6 @@ impl Said<'_> {
             let size = self.measure.clause(&sides, effect);
             said.push(Span::plain(&format!(" {which} is {stack}: {size}.")));
         }
-        said
     }
 
     /// Values of an axis of which every stack is out.
@@ -460,8 +459,7 @@ impl Said<'_> {
             [only] => Some(*only),
             all => Effect::spanning(all),
         };
-        let too = !said.is_empty();
-        self.out_group(&values_of(axis, values), effect, too, said);
+        self.out_group(&values_of(axis, values), effect, said);
     }
 
     /// The effect of a value: the average over its stacks with the interval, or the range of those that are out where
@@ -480,8 +478,9 @@ impl Said<'_> {
         Some(average.filter(holds).unwrap_or(range))
     }
 
-    fn out_group(&self, group: &Group, effect: Option<Effect>, too: bool, said: &mut Vec<Span>) {
-        if too {
+    fn out_group(&self, group: &Group, effect: Option<Effect>, said: &mut Vec<Span>) {
+        let too = said.iter().any(|span| span.role == Role::Out);
+        if !said.is_empty() {
             said.push(Span::plain(" "));
         }
         let (are, it) = if group.is_plural { ("are", "they") } else { ("is", "it") };
@@ -566,6 +565,15 @@ impl Said<'_> {
         ))
     }
 
+    /// Flash of the pick that this load wears out within [`SOON_YEARS`].
+    fn wear(&self) -> Option<String> {
+        let [_, years] = self.view.wear().map(|column| column.metric);
+        let pick = self.answer.pick.as_deref()?;
+        let soon = self.view.by_stack().median(pick, &years).filter(|years| *years < SOON_YEARS)?;
+        let time = Scale::fit(unit_of(&years), [soon]).with_unit(soon);
+        Some(format!("Run without a pause, this load wears out the pick's flash in {time}."))
+    }
+
     fn weaker(&self) -> Option<String> {
         let weaker = self.answer.weaker.as_ref()?;
         let effect = weaker.ratio.map(|ratio| self.effect(ratio, weaker.low, weaker.high).turned());
@@ -582,7 +590,11 @@ impl Said<'_> {
         let loses = weaker.loses.trim_end_matches('.');
         let others = match weaker.stacks {
             0 | 1 => "it is not eligible".to_owned(),
-            more => format!("{more} such stacks are not eligible"),
+            2 => "it and one other that may lose data are not eligible".to_owned(),
+            more => format!(
+                "it and {} others that may lose data are not eligible",
+                word(more as usize - 1)
+            ),
         };
         Some(format!("{stack}{gain} {loses}: {others}."))
     }

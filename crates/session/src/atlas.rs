@@ -11,7 +11,7 @@ use seekwell_model::laws::LawSet;
 use seekwell_model::plan::PlannedTrial;
 use seekwell_model::record::Record;
 use seekwell_recordings::info::Shape;
-use seekwell_virtual::Experiment;
+use seekwell_virtual::{CpuCharge, Experiment};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -49,9 +49,18 @@ const ALIASES: &[(&str, &str)] = &[
     ("log", "etcd kafka rabbitmq redis"),
     ("mail", "dovecot maildir postfix"),
     ("monitoring", "cacti rrd"),
-    ("photos", "backup media nas"),
+    ("photos", "backup media nas samba jellyfin plex immich"),
     ("build", "docker git"),
     ("vm", "kvm libvirt proxmox qemu"),
+];
+
+/// Other words for each device.
+const DEVICE_ALIASES: &[(&str, &str)] = &[
+    ("sd", "microsd sdcard pi raspberry"),
+    ("hdd", "hd disk harddisk"),
+    ("nvme", "m.2 m2"),
+    ("gp3", "ebs"),
+    ("nvme-luks", "luks"),
 ];
 
 /// A modelled device of the atlas.
@@ -59,8 +68,8 @@ const ALIASES: &[(&str, &str)] = &[
 pub struct AtlasDevice {
     /// Name of the model; of an array that of each disk.
     pub model: &'static str,
-    /// Kind of the layer that joins disks, and their number; `None` for a disk alone.
-    pub array: Option<(&'static str, usize)>,
+    /// Form in which the trials use the model.
+    pub form: Form,
     /// Size of the partition that the trials use; of an array that on each disk.
     pub size: &'static str,
     /// Its offset: behind a boot partition on cards, whose first units often take writes in any order, for a FAT.
@@ -73,25 +82,74 @@ pub struct AtlasDevice {
     pub kind: &'static str,
 }
 
+/// Form in which a modelled device is used.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Form {
+    /// New and nearly empty.
+    New,
+    /// Filled and rewritten by [`AGE`] before the load.
+    Old,
+    /// Below LUKS, with [`CIPHER`] charged.
+    Luks,
+    /// Several, joined by a layer of this kind.
+    Array(&'static str, usize),
+}
+
+/// What an old filesystem has behind it: files of 64 KiB in the middle until 85 % are in use, then deleted and written
+/// again, as many bytes as that.
+const AGE: &str = "[[workload]]\nkind = \"age\"\nfullness = 85\nchurn = 1.0\nextents = 2.0\nmedian_size = \"64KiB\"\n\n\
+                   [[workload.then]]\n";
+
+/// Loads that the rest of a small and old filesystem has room for.
+const SMALL: [&str; 6] = ["mail", "log", "sqlite", "sqlite-wal", "monitoring", "build"];
+
+/// Nanoseconds of a system call, of a copied KiB, and of a KiB that is enciphered: AES-XTS at 2.4 GiB/s.
+const CIPHER: &str = "300,40,cipher=400";
+
 impl AtlasDevice {
-    /// Its name in the atlas: that of the model, or the word for an array.
+    /// Its name in the atlas: that of the model where it is used as it is, or the word.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        if self.array.is_some() { self.word } else { self.model }
+        if self.form == Form::New { self.model } else { self.word }
+    }
+
+    /// Kind and number of disks of an array.
+    #[must_use]
+    pub fn array(&self) -> Option<(&'static str, usize)> {
+        match self.form {
+            Form::Array(kind, disks) => Some((kind, disks)),
+            Form::New | Form::Old | Form::Luks => None,
+        }
     }
 
     /// Its disks in words, with the name or the title of their model.
     #[must_use]
     pub fn made_of(&self, model: &str) -> String {
-        let array = self.array.map(|(_, disks)| format!("{} of {disks} × {model}", self.kind));
-        array.unwrap_or_else(|| model.to_owned())
+        match self.form {
+            Form::New => model.to_owned(),
+            Form::Old => format!("{model}, 85 % full"),
+            Form::Luks => format!("LUKS on {model}"),
+            Form::Array(_, disks) => format!("{} of {disks} × {model}", self.kind),
+        }
     }
 
-    /// Size of the partition that the trials use, in words.
+    /// The partition that the trials use, in words.
     #[must_use]
     pub fn room(&self) -> String {
-        let each = if self.array.is_some() { " on each disk" } else { "" };
-        format!("{}{each}", self.size)
+        let size = self.size;
+        match self.form {
+            Form::New | Form::Luks => format!("a new and nearly empty partition of {size}"),
+            Form::Old => {
+                format!("a partition of {size}, 85 % full of files that were rewritten once,")
+            }
+            Form::Array(..) => format!("a new and nearly empty partition of {size} on each disk"),
+        }
+    }
+
+    /// CPU time that its trials charge.
+    #[must_use]
+    pub fn charge(&self) -> Option<CpuCharge> {
+        CIPHER.parse().ok().filter(|_| self.form == Form::Luks)
     }
 
     /// Its tables in a lab.
@@ -100,40 +158,48 @@ impl AtlasDevice {
         let Self { model, size, start, .. } = self;
         let name = self.name();
         let start = start.map_or_else(String::new, |start| format!(", start = \"{start}\""));
-        let layer = self.array.map(|(kind, disks)| {
-            format!("\n[[layer]]\nname = \"{name}\"\nkind = \"{kind}\"\ndevices = {disks}\n")
-        });
+        let layer = match self.form {
+            Form::New | Form::Old => String::new(),
+            Form::Luks => format!("\n[[layer]]\nname = \"{name}\"\nkind = \"crypt\"\n"),
+            Form::Array(kind, disks) => {
+                format!("\n[[layer]]\nname = \"{name}\"\nkind = \"{kind}\"\ndevices = {disks}\n")
+            }
+        };
         format!(
-            "[[device]]\nname = \"{name}\"\nmodel = {{ name = \"{model}\", size = \"{size}\"{start} }}\n{}",
-            layer.unwrap_or_default()
+            "[[device]]\nname = \"{name}\"\nmodel = {{ name = \"{model}\", size = \"{size}\"{start} }}\n{layer}"
         )
     }
 }
 
 macro_rules! devices {
-    ($(($word:literal, $meaning:literal, $kind:literal, $model:literal, $size:literal, $start:expr, $array:expr)),* $(,)?) => {
+    ($(($word:literal, $meaning:literal, $kind:literal, $model:literal, $size:literal, $start:expr, $form:expr)),* $(,)?) => {
         /// The devices, the usual one of each word first.
         pub const DEVICES: &[AtlasDevice] = &[$(AtlasDevice {
-            model: $model, array: $array, size: $size, start: $start, word: $word, meaning: $meaning, kind: $kind,
+            model: $model, form: $form, size: $size, start: $start, word: $word, meaning: $meaning, kind: $kind,
         }),*];
     };
 }
 
 devices! {
-    ("nvme", "an NVMe SSD", "NVMe", "ssd-nvme-512gb", "32GiB", None, None),
-    ("nvme-plp", "an NVMe SSD of a server, with capacitors", "server NVMe", "ssd-nvme-1920gb-plp", "32GiB", None, None),
-    ("ssd", "a SATA SSD", "SATA SSD", "ssd-sata-250gb", "32GiB", None, None),
-    ("qlc", "a large SATA SSD with four bits a cell", "QLC SSD", "ssd-sata-4tb-qlc", "32GiB", None, None),
-    ("hdd", "a hard disk", "hard disk", "sata-2tb-7200", "32GiB", None, None),
-    ("smr", "a hard disk with shingled tracks (SMR)", "SMR disk", "hdd-8tb-5900-smr", "32GiB", None, None),
-    ("sd", "an SD card", "SD card", "sd-card-4mib", "3GiB", Some("512MiB"), None),
-    ("cf", "a CompactFlash card", "CompactFlash", "cf-transcend-133x", "4GiB", None, None),
-    ("gp2", "a gp2 volume of AWS", "gp2", "cloud-gp2-100gb", "32GiB", None, None),
-    ("gp3", "a gp3 volume of AWS", "gp3", "cloud-gp3-100gb", "32GiB", None, None),
-    ("nas", "a slow hard disk, such as one of a NAS", "slow hard disk", "sata-2tb-5400", "32GiB", None, None),
-    ("ssd-plp", "a SATA SSD of a server, with capacitors", "server SATA SSD", "ssd-sata-960gb-plp", "32GiB", None, None),
-    ("raid1", "two slow hard disks as a mirror (RAID 1), such as in a NAS", "RAID 1", "sata-2tb-5400", "32GiB", None, Some(("raid1", 2))),
-    ("raid5", "four slow hard disks as RAID 5, such as in a NAS", "RAID 5", "sata-2tb-5400", "32GiB", None, Some(("raid5", 4))),
+    ("nvme", "an NVMe SSD", "NVMe", "ssd-nvme-512gb", "32GiB", None, Form::New),
+    ("nvme-plp", "an NVMe SSD of a server, with capacitors", "server NVMe", "ssd-nvme-1920gb-plp", "32GiB", None, Form::New),
+    ("ssd", "a SATA SSD", "SATA SSD", "ssd-sata-250gb", "32GiB", None, Form::New),
+    ("qlc", "a large SATA SSD with four bits a cell", "QLC SSD", "ssd-sata-4tb-qlc", "32GiB", None, Form::New),
+    ("hdd", "a hard disk", "hard disk", "sata-2tb-7200", "32GiB", None, Form::New),
+    ("smr", "a hard disk with shingled tracks (SMR)", "SMR disk", "hdd-8tb-5900-smr", "32GiB", None, Form::New),
+    ("sd", "an SD card", "SD card", "sd-card-4mib", "3GiB", Some("512MiB"), Form::New),
+    ("cf", "a CompactFlash card", "CompactFlash", "cf-transcend-133x", "4GiB", None, Form::New),
+    ("gp2", "a gp2 volume of AWS", "gp2", "cloud-gp2-100gb", "32GiB", None, Form::New),
+    ("gp3", "a gp3 volume of AWS", "gp3", "cloud-gp3-100gb", "32GiB", None, Form::New),
+    ("nas", "a slow hard disk, such as one of a NAS", "slow hard disk", "sata-2tb-5400", "32GiB", None, Form::New),
+    ("ssd-plp", "a SATA SSD of a server, with capacitors", "server SATA SSD", "ssd-sata-960gb-plp", "32GiB", None, Form::New),
+    ("raid1", "two slow hard disks as a mirror (RAID 1), such as in a NAS", "RAID 1", "sata-2tb-5400", "32GiB", None, Form::Array("raid1", 2)),
+    ("raid5", "four slow hard disks as RAID 5, such as in a NAS", "RAID 5", "sata-2tb-5400", "32GiB", None, Form::Array("raid5", 4)),
+    ("raid10", "four slow hard disks as RAID 10, such as in a NAS", "RAID 10", "sata-2tb-5400", "32GiB", None, Form::Array("raid10", 4)),
+    ("ssd-raid1", "two SATA SSDs as a mirror (RAID 1)", "SSD RAID 1", "ssd-sata-250gb", "32GiB", None, Form::Array("raid1", 2)),
+    ("nvme-luks", "an NVMe SSD under LUKS encryption", "LUKS on NVMe", "ssd-nvme-512gb", "32GiB", None, Form::Luks),
+    ("hdd-full", "a hard disk whose filesystem is old and 85 % full", "full hard disk", "sata-2tb-7200", "1GiB", None, Form::Old),
+    ("ssd-full", "a SATA SSD whose filesystem is old and 85 % full", "full SATA SSD", "ssd-sata-250gb", "1GiB", None, Form::Old),
 }
 
 /// Every name of a load.
@@ -146,9 +212,14 @@ pub fn loads() -> impl Iterator<Item = &'static str> {
 #[must_use]
 pub fn load(name: &str) -> Option<&'static str> {
     let lower = name.to_ascii_lowercase();
-    let is_its = |words: &str| words.split(' ').any(|word| word == lower);
-    let name = ALIASES.iter().find(|(_, words)| is_its(words)).map_or(&*lower, |(name, _)| name);
+    let name = named(ALIASES, &lower);
     LOADS.iter().find(|(known, _)| *known == name).map(|(known, _)| *known)
+}
+
+/// The name for which a word stands; the word itself where it stands for none.
+fn named<'a>(aliases: &[(&'a str, &str)], word: &'a str) -> &'a str {
+    let is_its = |words: &str| words.split(' ').any(|one| one == word);
+    aliases.iter().find(|(_, words)| is_its(words)).map_or(word, |(name, _)| name)
 }
 
 /// Shapes of the loads: a line of JSON each, made by `scripts/atlas-shapes`.
@@ -160,8 +231,11 @@ pub const NEAR: f64 = 0.25;
 /// Costs of picks for recordings on the recordings themselves, made by `benches/runs/atlas/kept-out.py`.
 const KEPT_OUT: &str = include_str!("../../../atlas/kept-out.csv");
 
-/// A cost up to which a pick held.
-const HELD: f64 = 0.02;
+/// A cost in per cent up to which a pick held.
+pub const HELD_PERCENT: f64 = 2.0;
+
+/// Smallest share of picks that held with which a load answers for a recording.
+const RELIABLE: f64 = 0.9;
 
 /// Outcome of the picks for recordings that are near to a load.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -174,6 +248,21 @@ pub struct KeptOut {
     pub worst: f64,
 }
 
+impl KeptOut {
+    /// Returns true if the load's answer may be given for a recording.
+    #[must_use]
+    pub fn is_reliable(&self) -> bool {
+        self.held as f64 >= RELIABLE * self.picks as f64
+    }
+
+    /// The largest cost in words; `None` if every pick held.
+    #[must_use]
+    pub fn at_worst(&self) -> Option<String> {
+        let worst = format!("took {:.0} % longer at worst", self.worst * 100.0);
+        (self.held < self.picks).then_some(worst)
+    }
+}
+
 /// Outcome of a load's picks for recorded programs; `None` if none was tried.
 #[must_use]
 pub fn kept_out(load: &str) -> Option<KeptOut> {
@@ -184,7 +273,7 @@ pub fn kept_out(load: &str) -> Option<KeptOut> {
     let costs: Vec<f64> = KEPT_OUT.lines().filter_map(cost).collect();
     (!costs.is_empty()).then(|| KeptOut {
         picks: costs.len(),
-        held: costs.iter().filter(|cost| **cost <= HELD).count(),
+        held: costs.iter().filter(|cost| **cost * 100.0 <= HELD_PERCENT).count(),
         worst: costs.iter().copied().fold(0.0, f64::max),
     })
 }
@@ -206,23 +295,40 @@ pub fn nearest(shape: &Shape) -> Vec<(&'static str, f64)> {
     near
 }
 
-/// The lab of a load on a device; `None` for a load without one.
+/// The lab of a load on a device; `None` for a load without one, or that has no room there.
 #[must_use]
 pub fn lab(load: &str, device: &AtlasDevice) -> Option<String> {
-    let (_, text) = LABS.iter().find(|(name, _)| *name == load)?;
-    Some(format!("{text}\n{}", device.table()))
+    let is_room = device.form != Form::Old || SMALL.contains(&load);
+    is_room
+        .then(|| text(load, device.form))
+        .flatten()
+        .map(|text| format!("{text}\n{}", device.table()))
 }
 
-/// The lab of a load on a scratch image, which `--device` and `--on` replace.
+/// The lab of a load on a scratch image, which `--device` and `--on` replace; with the layer or the age of a device of
+/// the atlas.
 #[must_use]
-pub fn own_lab(load: &str) -> Option<String> {
-    let (_, text) = LABS.iter().find(|(name, _)| *name == load)?;
-    Some(format!("{text}\n[[device]]\nname = \"scratch\"\nloop = \"3GiB\"\n"))
+pub fn own_lab(load: &str, device: Option<&AtlasDevice>) -> Option<String> {
+    let form = device.map_or(Form::New, |device| device.form);
+    let layer = if form == Form::Luks { "\n[[layer]]\nkind = \"crypt\"\n" } else { "" };
+    let scratch = "[[device]]\nname = \"scratch\"\nloop = \"3GiB\"\n";
+    Some(format!("{}\n{scratch}{layer}", text(load, form)?))
 }
 
-/// The device of the atlas with this model or word.
+/// The lab of a load without its device.
+fn text(load: &str, form: Form) -> Option<String> {
+    let (_, text) = LABS.iter().find(|(name, _)| *name == load)?;
+    Some(match form {
+        Form::Old => text.replacen("[[workload]]\n", AGE, 1),
+        Form::New | Form::Luks | Form::Array(..) => (*text).to_owned(),
+    })
+}
+
+/// The device of the atlas with this model or word, or another word for it.
 #[must_use]
 pub fn device(word: &str) -> Option<&'static AtlasDevice> {
+    let lower = word.to_ascii_lowercase();
+    let word = named(DEVICE_ALIASES, &lower);
     let is = |name: &str| name.eq_ignore_ascii_case(word);
     DEVICES.iter().find(|one| is(one.name()) || is(one.word))
 }
@@ -268,10 +374,13 @@ fn turning(turns: Option<bool>) -> &'static str {
     }
 }
 
-/// The array of the atlas with this level, of disks that turn.
+/// The array of the atlas with this level, of disks that turn or do not.
 fn array(level: &str, turns: Option<bool>) -> Option<&'static AtlasDevice> {
-    let is_its = |one: &&AtlasDevice| one.array.is_some_and(|(kind, _)| kind == level);
-    DEVICES.iter().filter(|_| turns == Some(true)).find(is_its)
+    let is_its = |one: &&AtlasDevice| {
+        one.array().is_some_and(|(kind, _)| kind == level)
+            && turns == Some(!one.model.starts_with("ssd-"))
+    };
+    DEVICES.iter().find(is_its)
 }
 
 /// Returns true for the kernel name of a device that is made of others, or is one of a virtual machine.

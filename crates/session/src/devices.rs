@@ -1,5 +1,6 @@
 //! The modelled devices of a run: those that come with the program, and files of the user's own.
 
+use crate::atlas;
 use crate::error::SessionError;
 use crate::options::Change;
 use seekwell_device::{DeviceFile, catalogue};
@@ -63,8 +64,9 @@ impl Devices {
     pub(crate) fn none_named(&self, word: &str) -> SessionError {
         let name = word.split(['@', ',']).next().unwrap_or(word);
         let known = || self.files.keys().map(String::as_str);
-        let begun = known().find(|known| name.len() > 2 && known.starts_with(name));
-        let near = begun.or_else(|| seekwell_spec::nearest(name, known()));
+        let of_atlas = atlas::device(name).map(|device| device.model);
+        let begun = || known().find(|known| name.len() > 2 && known.starts_with(name));
+        let near = of_atlas.or_else(begun).or_else(|| seekwell_spec::nearest(name, known()));
         let near = near.map_or_else(String::new, |near| format!("did you mean {near}? Otherwise "));
         SessionError::Unusable(format!(
             "modelled device '{word}' not found; {near}list the devices with seekwell device list, or give the path of \

@@ -50,11 +50,20 @@ const SCHEDULERS: &[(&str, &[(&str, &str)])] = &[
 const REQUESTS: [i64; 2] = [16, 512];
 const READ_AHEADS: [i64; 2] = [16, 1024];
 
+/// Values of a layer's options besides the default, by kind of layer.
+type LayerOptions = &'static [(&'static str, &'static [&'static str])];
+const LAYERS: &[(&str, LayerOptions)] = &[
+    ("raid5", &[("chunk", &["64KiB", "2MiB"]), ("stripe_cache", &["4096"])]),
+    ("raid10", &[("chunk", &["64KiB", "2MiB"]), ("layout", &["far", "offset"])]),
+];
+
 /// A filesystem with the options that are searched, besides those of the queue.
 #[derive(Clone, Debug)]
 struct Searched {
     filesystem: &'static FilesystemDefinition,
     schedulers: Vec<usize>,
+    /// The layer below it as the lab has it, if any.
+    layer: Option<Table>,
 }
 
 /// A configuration in the words of a lab.
@@ -62,13 +71,37 @@ struct Searched {
 struct Configured {
     filesystem: Table,
     scheduler: Table,
+    layer: Option<Table>,
 }
 
 impl Searched {
     fn space(&self) -> Space {
         let own = self.filesystem.choices.iter().map(|choice| choice.values().len() + 1);
         let queue = [self.schedulers.len(), REQUESTS.len() + 1, READ_AHEADS.len() + 1];
-        Space { axes: own.chain(queue).collect() }
+        let layer = self.layer_options().iter().map(|(_, values)| values.len() + 1);
+        Space { axes: own.chain(queue).chain(layer).collect() }
+    }
+
+    fn layer_options(&self) -> LayerOptions {
+        let kind = self.layer.as_ref().and_then(|layer| layer.get("kind")?.as_str());
+        LAYERS.iter().find(|(name, _)| Some(*name) == kind).map_or(&[], |(_, options)| options)
+    }
+
+    /// The layer with the options of these levels: `raid5[chunk=64KiB]`.
+    fn layer(&self, levels: &[usize]) -> Option<Table> {
+        let mut layer = self.layer.clone()?;
+        let chosen = self.layer_options().iter().zip(levels).filter(|(_, level)| **level > 0);
+        let chosen: Vec<_> =
+            chosen.map(|((key, values), level)| (*key, values[level - 1])).collect();
+        let options: Vec<String> =
+            chosen.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let kind = layer.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
+        layer.extend(named(&kind, &options));
+        layer.extend(chosen.into_iter().map(|(key, value)| {
+            let number = value.parse::<i64>().map(Value::from);
+            (key.to_owned(), number.unwrap_or_else(|_| value.into()))
+        }));
+        Some(layer)
     }
 
     /// The tables of a configuration, each with its options as name: `ext4[-O fast_commit,noatime]`.
@@ -90,9 +123,10 @@ impl Searched {
         filesystem.insert("mkfs".into(), texts(&mkfs));
         filesystem.insert("mount".into(), texts(&mount));
 
-        let [kind, requests, read_ahead] = levels[choices.len()..] else {
+        let [kind, requests, read_ahead, of_layer @ ..] = &levels[choices.len()..] else {
             unreachable!("the queue has three axes")
         };
+        let (kind, requests, read_ahead) = (*kind, *requests, *read_ahead);
         let (kind, tunables) = SCHEDULERS[self.schedulers[kind]];
         let mut options: Vec<String> =
             tunables.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -111,7 +145,7 @@ impl Searched {
                 tunables.iter().map(|(name, value)| ((*name).to_owned(), Value::from(*value)));
             scheduler.insert("tunables".into(), Value::Table(table.collect()));
         }
-        Configured { filesystem, scheduler }
+        Configured { filesystem, scheduler, layer: self.layer(of_layer) }
     }
 }
 
@@ -133,7 +167,8 @@ impl Configured {
     }
 
     fn label(&self) -> String {
-        format!("{}/{}", Self::name(&self.filesystem), Self::name(&self.scheduler))
+        let names = [Some(&self.filesystem), Some(&self.scheduler), self.layer.as_ref()];
+        names.into_iter().flatten().map(Self::name).collect::<Vec<_>>().join("/")
     }
 }
 
@@ -204,7 +239,7 @@ impl<'a> Tuning<'a> {
             judge.insert("rounds".into(), 6.into());
         }
         lab.extend(device.table().parse::<Table>().unwrap_or_default());
-        let options = Options { jobs, ..Options::of("virtual") };
+        let options = Options { jobs, cpu: device.charge(), ..Options::of("virtual") };
         let Resolved { file, facts, .. } = resolved(session, &lab, &text.directory, &options)?;
         if file.lab.workloads.len() > 1 || file.lab.memories.len() > 1 {
             return Err(SessionError::Tried(format!(
@@ -214,11 +249,12 @@ impl<'a> Tuning<'a> {
         }
         let judge = &file.lab.judge;
         let (better, metric) = (judge.better, judge.metric.clone());
+        let layer = lab.get("layer").and_then(|all| all.as_array()?.first()?.as_table().cloned());
         Ok(Self {
             session,
             options,
             directory: text.directory.clone(),
-            spaces: spaces(&facts),
+            spaces: spaces(&facts, layer.as_ref()),
             lab,
             better,
             metric,
@@ -411,14 +447,17 @@ impl<'a> Tuning<'a> {
 
     /// The option of a configuration that has one alone.
     fn change(&self, point: &Point) -> String {
-        let Configured { filesystem, scheduler } = self.configured(point);
+        let Configured { filesystem, scheduler, layer } = self.configured(point);
         let (filesystem, scheduler) = (Configured::name(&filesystem), Configured::name(&scheduler));
+        let layer = layer.as_ref().map_or("", Configured::name);
         let inner = |name: &str| {
             name.split_once('[').map(|(_, rest)| rest.trim_end_matches(']').to_owned())
         };
-        inner(filesystem).unwrap_or_else(|| match scheduler.strip_prefix("none[") {
-            Some(rest) => rest.trim_end_matches(']').to_owned(),
-            None => scheduler.to_owned(),
+        inner(filesystem).or_else(|| inner(layer)).unwrap_or_else(|| {
+            match scheduler.strip_prefix("none[") {
+                Some(rest) => rest.trim_end_matches(']').to_owned(),
+                None => scheduler.to_owned(),
+            }
         })
     }
 
@@ -439,21 +478,26 @@ impl<'a> Tuning<'a> {
 /// The lab with these stacks alone.
 fn lab_of(base: &Table, configured: &[Configured]) -> Table {
     let mut lab = base.clone();
-    let each = |table: fn(&Configured) -> &Table| {
+    let each = |table: fn(&Configured) -> Option<&Table>| {
         let mut tables: Vec<&Table> = Vec::new();
-        for table in configured.iter().map(table) {
+        for table in configured.iter().filter_map(table) {
             if !tables.contains(&table) {
                 tables.push(table);
             }
         }
         Value::Array(tables.into_iter().cloned().map(Value::Table).collect())
     };
-    lab.insert("filesystem".into(), each(|one| &one.filesystem));
-    lab.insert("scheduler".into(), each(|one| &one.scheduler));
+    lab.insert("filesystem".into(), each(|one| Some(&one.filesystem)));
+    lab.insert("scheduler".into(), each(|one| Some(&one.scheduler)));
+    if configured.iter().any(|one| one.layer.is_some()) {
+        lab.insert("layer".into(), each(|one| one.layer.as_ref()));
+    }
     let stack = |one: &Configured| {
-        let name = |table| Value::from(Configured::name(table));
-        let names = [("filesystem", name(&one.filesystem)), ("scheduler", name(&one.scheduler))];
-        Value::Table(names.into_iter().map(|(axis, name)| (axis.to_owned(), name)).collect())
+        let layer = one.layer.as_ref().map(|layer| ("layer", layer));
+        let all = [("filesystem", &one.filesystem), ("scheduler", &one.scheduler)];
+        let names = all.into_iter().chain(layer);
+        let names = names.map(|(axis, table)| (axis.to_owned(), Configured::name(table).into()));
+        Value::Table(names.collect())
     };
     lab.insert("stack".into(), Value::Array(configured.iter().map(stack).collect()));
     set_in_head(&mut lab, "stacks_only", true.into());
@@ -477,10 +521,14 @@ fn spread(all: &[Vec<f64>]) -> f64 {
     all.iter().filter(|values| values.len() > 1).map(of_one).fold(0.0, f64::max)
 }
 
-/// Label of a trial's stack, with both names also where an axis has one value.
+/// Label of a trial's stack, with every name also where an axis has one value.
 fn label(plan: &Plan, trial: &PlannedTrial) -> String {
     let stack = plan.pair(trial).0;
-    format!("{}/{}", stack.filesystem.name, stack.scheduler.name)
+    let layer = match plan.lab.layers.is_empty() {
+        true => String::new(),
+        false => format!("/{}", stack.layers.name),
+    };
+    format!("{}/{}{layer}", stack.filesystem.name, stack.scheduler.name)
 }
 
 fn resolved(
@@ -496,7 +544,7 @@ fn resolved(
 }
 
 /// The filesystems and schedulers that kernel and programs of a backend have.
-fn spaces(facts: &BackendFacts) -> Vec<Searched> {
+fn spaces(facts: &BackendFacts, layer: Option<&Table>) -> Vec<Searched> {
     let has = |list: &[String], name: &str| list.iter().any(|one| one == name);
     let schedulers: Vec<usize> = (0..SCHEDULERS.len())
         .filter(|index| has(&facts.schedulers, SCHEDULERS[*index].0))
@@ -506,6 +554,7 @@ fn spaces(facts: &BackendFacts) -> Vec<Searched> {
             && one.kernel_type.is_some_and(|kind| has(&facts.kernel_filesystems, kind))
             && one.maker().is_none_or(|maker| has(&facts.programs, maker))
     };
-    let of_filesystem = |filesystem| Searched { filesystem, schedulers: schedulers.clone() };
+    let of_filesystem =
+        |filesystem| Searched { filesystem, schedulers: schedulers.clone(), layer: layer.cloned() };
     FILESYSTEMS.iter().filter(is_there).map(of_filesystem).collect()
 }

@@ -12,8 +12,8 @@ use seekwell_recordings::info::Summary;
 use seekwell_report::{Asked, atlas_lines, shell_word};
 use seekwell_session::Session;
 use seekwell_session::atlas::{
-    AtlasDevice, DEVICES, KeptOut, LOADS, NEAR, device, kept_out, like, load, loads, nearest,
-    own_lab, probed_on,
+    AtlasDevice, DEVICES, Form, HELD_PERCENT, KeptOut, LOADS, NEAR, device, kept_out, like, load,
+    loads, nearest, own_lab, probed_on,
 };
 use seekwell_spec::draft::Question;
 use seekwell_spec::nearest as nearest_name;
@@ -38,14 +38,18 @@ pub fn run(session: &Session, arguments: &AskArgs) -> Result<Exit, Failure> {
     if known.is_none() && !trace.exists() {
         return Err(no_load(&of));
     }
+    let own_device = arguments.device.as_deref().map(|word| found(session, word)).transpose()?;
     if let Some(path) = &arguments.lab {
-        write_lab(known.ok_or_else(|| no_lab(trace))?, path)?;
-        if arguments.device.is_none() {
+        let device = own_device.as_ref().map(|(device, _)| *device);
+        write_lab(known.ok_or_else(|| no_lab(trace))?, device, path)?;
+        if device.is_none() {
             return Ok(Exit::Done);
         }
     }
-    let word = answer(&arguments.device, &questions[1])?;
-    let (device, reason) = found(session, &word)?;
+    let (device, reason) = match own_device {
+        Some(found) => found,
+        None => found(session, &answer(&None, &questions[1])?)?,
+    };
     let now = match asked && arguments.now.is_none() {
         true => Some(answer(&None, &questions[2])?).filter(|now| now != NONE),
         false => arguments.now.clone(),
@@ -74,10 +78,10 @@ pub fn run(session: &Session, arguments: &AskArgs) -> Result<Exit, Failure> {
         entry,
         title: &device.made_of(file.title()),
         model: &device.made_of(device.model),
-        size: &device.room(),
+        room: &device.room(),
         start: device.start,
         load: &(meant(known.is_some().then_some(&*of), load) + alone(device)),
-        loses: device.array.filter(|(kind, _)| *kind == "raid5").map(|_| WRITE_HOLE),
+        loses: device.array().filter(|(kind, _)| *kind == "raid5").map(|_| WRITE_HOLE),
         now: now.as_deref(),
         recording: likeness.as_deref(),
         like: reason.as_deref(),
@@ -117,14 +121,18 @@ fn recorded(path: &Path) -> Result<Recorded, Failure> {
         "{name} is most like the load {load}, at a distance of {distance:.2} (0 is the same, 1 has nothing in \
          common); next is {next}, {farther:.2}."
     );
-    Ok(match *distance <= NEAR {
-        true => Recorded { load: Some(load), sentence: format!("{sentence} {}", held(load)) },
-        false => Recorded {
+    let tried = kept_out(load);
+    Ok(match tried.filter(KeptOut::is_reliable) {
+        _ if *distance > NEAR => Recorded {
             load: None,
             sentence: format!(
                 "Nothing near is in the atlas. {sentence} Up to {NEAR} counts as near."
             ),
         },
+        Some(tried) => {
+            Recorded { load: Some(load), sentence: format!("{sentence} {}", held(load, tried)) }
+        }
+        None => Recorded { load: None, sentence: format!("{sentence} {}", not_held(load, tried)) },
     })
 }
 
@@ -132,34 +140,41 @@ fn recorded(path: &Path) -> Result<Recorded, Failure> {
 const WRITE_HOLE: &str = "by the filesystem's options; a disk that fails together with the power may take older synced \
                           data along (the write hole)";
 
-/// Says of the word for a NAS that it is one disk.
+/// Says what an answer for a device leaves out.
 fn alone(device: &AtlasDevice) -> &'static str {
     match device.word {
+        "sd" | "cf" => {
+            " f2fs, made for flash, is not among the stacks: labs/raspberry-sd.toml compares it and what each writes."
+        }
         "nas" => {
-            " The device is one slow disk: raid1 and raid5 are arrays of it, with other answers."
+            " The device is one slow disk: raid1, raid5 and raid10 are arrays of it, with other answers."
         }
         _ => "",
     }
 }
 
-/// Says that an answer's bound is the load's, and how picks for recordings held.
-fn held(load: &str) -> String {
-    let tried = match kept_out(load) {
-        None => "it was not tried on another recording".to_owned(),
-        Some(KeptOut { picks, held, worst }) => {
-            let worst = match held == picks {
-                true => String::new(),
-                false => format!("; at worst it took {:.0} % longer", worst * 100.0),
-            };
-            format!(
-                "tried on recordings of other programs most like {load}, each on a hard disk and a SATA SSD, the pick \
-                 was within 2 % of the best for the program in {held} of {picks} cases{worst}"
-            )
-        }
-    };
+/// Says how picks for recordings like a load held.
+fn held(load: &str, tried: KeptOut) -> String {
+    let KeptOut { picks, held, .. } = tried;
+    let worst = tried.at_worst().map_or_else(String::new, |worst| format!(", and {worst}"));
     format!(
-        "The answer below is the load's, not your recording's: {tried}. The last commands try yours."
+        "The answer below is the load's. For other recordings most like {load} its pick was within {HELD_PERCENT} % of \
+         the best in {held} of {picks} cases{worst}. The last commands try yours."
     )
+}
+
+/// Says why the answer of the nearest load is none for a recording.
+fn not_held(load: &str, tried: Option<KeptOut>) -> String {
+    let why = match tried {
+        None => "whether its pick holds for other programs was not tried".to_owned(),
+        Some(tried) => format!(
+            "for other recordings most like it the pick was within {HELD_PERCENT} % of the best in only {} of {} cases{}",
+            tried.held,
+            tried.picks,
+            tried.at_worst().map_or_else(String::new, |worst| format!(", and {worst}")),
+        ),
+    };
+    format!("The atlas has no answer for it: {why}. That of the load: seekwell ask --load {load}.")
 }
 
 /// Says why there is no answer for a recording, and the commands that find one.
@@ -175,10 +190,10 @@ fn unanswered(why: &str, trace: &Path, device: &AtlasDevice) -> Exit {
 /// Commands that replay a recording on a model and on a disk.
 fn own_replay(trace: &Path, device: &AtlasDevice) -> String {
     let trace = shell_word(&trace.to_string_lossy());
-    // A lab cannot name an array as a model.
-    let modelled = match device.array {
-        Some(_) => String::new(),
-        None => format!("  seekwell advise {trace} --for 10min --on {}\n", device.model),
+    // A command cannot name an array, a layer or an age as a model.
+    let modelled = match device.form {
+        Form::Old | Form::Luks | Form::Array(..) => String::new(),
+        Form::New => format!("  seekwell advise {trace} --for 10min --on {}\n", device.model),
     };
     format!("{modelled}  sudo seekwell advise {trace} --for 10min\n")
 }
@@ -269,7 +284,7 @@ pub(super) fn found(
     let known: Vec<&str> = DEVICES.iter().map(|one| one.word).collect();
     if device(word).is_none() && word.to_ascii_lowercase().starts_with("raid") {
         return Err(Failure::Usage(format!(
-            "no array '{word}' is in the atlas, which has raid1 and raid5 of hard disks; a lab with a [[layer]] compares \
+            "no array '{word}' is in the atlas, which has raid1, raid5 and raid10 of hard disks and ssd-raid1; a lab with a [[layer]] compares \
              others: docs/how-to/layers.md"
         )));
     }
@@ -287,11 +302,16 @@ pub(super) fn found(
 fn own(load: &str, device: &AtlasDevice, written: Option<&Path>) -> String {
     let draft = format!("{load}.toml");
     let lab = written.unwrap_or(Path::new(&draft)).display();
-    let write = match written {
-        Some(_) => String::new(),
-        None => format!("  seekwell ask --load {load} --lab {lab}\n"),
+    let write = match (written, device.form) {
+        (Some(_), _) => String::new(),
+        (None, Form::New | Form::Array(..)) => {
+            format!("  seekwell ask --load {load} --lab {lab}\n")
+        }
+        (None, Form::Old | Form::Luks) => {
+            format!("  seekwell ask --load {load} --device {} --lab {lab}\n", device.word)
+        }
     };
-    let (disk, what) = match device.array {
+    let (disk, what) = match device.array() {
         Some(_) => ("/dev/md0", "an array"),
         None => ("/dev/disk/by-id/…", "a disk"),
     };
@@ -301,15 +321,15 @@ fn own(load: &str, device: &AtlasDevice, written: Option<&Path>) -> String {
     )
 }
 
-fn write_lab(load: &str, path: &Path) -> Result<(), Failure> {
-    output::create(path, Kind::Lab, own_lab(load).unwrap_or_default().as_bytes())
+fn write_lab(load: &str, device: Option<&AtlasDevice>, path: &Path) -> Result<(), Failure> {
+    output::create(path, Kind::Lab, own_lab(load, device).unwrap_or_default().as_bytes())
 }
 
 /// Says how to find out where the atlas has no run of a load on a device, as when its cells stopped reproducing.
 fn missing(load: &str, device: &AtlasDevice) -> Exit {
-    let modelled = match device.array {
-        Some(_) => String::new(),
-        None => format!("  seekwell run {load}.toml --on {}\n", device.model),
+    let modelled = match device.form {
+        Form::Old | Form::Luks | Form::Array(..) => String::new(),
+        Form::New => format!("  seekwell run {load}.toml --on {}\n", device.model),
     };
     terminal::data(&format!(
         "The atlas has no run of {load} on {}. To find out:\n  seekwell ask --load {load} --lab {load}.toml\n\

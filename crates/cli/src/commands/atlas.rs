@@ -58,7 +58,7 @@ fn planned(
 ) -> Result<Planned, Failure> {
     let text = lab(load, device)
         .ok_or_else(|| Failure::Error(format!("the atlas has no lab of the load {load}")))?;
-    let options = Options { jobs, ..Options::of("virtual") };
+    let options = Options { jobs, cpu: device.charge(), ..Options::of("virtual") };
     Ok(session.resolve(&LabText::new(load, &text), &options)?.plan()?)
 }
 
@@ -103,7 +103,7 @@ fn make(session: &Session, arguments: &AtlasRunArgs) -> Result<Exit, Failure> {
     for (name, _) in LOADS.iter().filter(|(name, _)| is_asked(&loads, name)) {
         for one in DEVICES.iter().filter(|one| is_asked(&models, one.name())) {
             let path = runs.join(format!("{name}.{}.seekwell", one.name()));
-            if arguments.kept && !path.is_file() {
+            if lab(name, one).is_none() || arguments.kept && !path.is_file() {
                 continue;
             }
             let planned = planned(session, name, one, arguments.jobs)?;

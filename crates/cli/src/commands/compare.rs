@@ -58,6 +58,7 @@ impl Run {
 /// # Errors
 /// When a run cannot be read or was changed, or both sides answer different questions.
 pub fn run(arguments: &CompareArgs) -> Result<Exit, Failure> {
+    apart(arguments)?;
     let named = [arguments.first.as_ref(), arguments.second.as_ref()].into_iter().flatten();
     let all = named.chain(&arguments.before).chain(&arguments.after);
     let reach = all.fold(Reach::default(), |reach, run| reach.reading_database(run));
@@ -81,6 +82,24 @@ pub fn run(arguments: &CompareArgs) -> Result<Exit, Failure> {
         terminal::data(&text);
     }
     Ok(exit_of(&found))
+}
+
+/// Refuses a file that is on both sides.
+fn apart(arguments: &CompareArgs) -> Result<(), Failure> {
+    let side = |one: &Option<PathBuf>, several: &[PathBuf]| -> Vec<PathBuf> {
+        let all = one.iter().chain(several);
+        all.filter_map(|path| path.canonicalize().ok()).collect()
+    };
+    let before = side(&arguments.first, &arguments.before);
+    let after = side(&arguments.second, &arguments.after);
+    match before.iter().find(|path| after.contains(path)) {
+        None => Ok(()),
+        Some(path) => Err(Failure::Usage(format!(
+            "{} is on both sides, and a run does not differ from itself; name a run from before the change and one \
+             from after it",
+            path.display()
+        ))),
+    }
 }
 
 /// The runs of one side, given alone or as a list.

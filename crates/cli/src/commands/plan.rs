@@ -29,6 +29,10 @@ pub fn run(session: &Session, arguments: &PlanArgs) -> Result<Exit, Failure> {
         // An ordinary user cannot keep the note; then a run as root shows the plan once more.
         let _ = planned.note_seen();
     }
+    let disk = arguments.at.options().device.filter(|disk| disk.starts_with('/'));
+    if let Some(disk) = disk.filter(|disk| !Path::new(disk).exists()) {
+        terminal::talk(&format!("{disk} is not on this machine; a run here needs it"));
+    }
     checked?;
     planned.check_room(Path::new(""))?;
     Ok(Exit::Done)

@@ -5,7 +5,7 @@ use crate::commands::tried::{free_name, write_lab};
 use crate::commands::{ask, run};
 use crate::failure::{Exit, Failure};
 use crate::{machine, terminal};
-use seekwell_session::atlas::{lab, load};
+use seekwell_session::atlas::{Form, lab, load};
 use seekwell_session::{LabText, Options, Session, Tuned, Tuning};
 use std::path::Path;
 
@@ -18,6 +18,13 @@ pub fn run(session: &Session, arguments: &TuneArgs) -> Result<Exit, Failure> {
     let known = load(&arguments.load).and_then(|load| lab(load, device));
     let text = match &known {
         Some(text) => LabText::new(arguments.load.as_str(), text),
+        None if device.form == Form::Old => {
+            return Err(Failure::Usage(format!(
+                "{} is for loads that have room there, such as log and build; for a lab of yours write kind = \"age\" \
+                 into it and name the disk, such as --device hdd",
+                device.word
+            )));
+        }
         None if Path::new(&arguments.load).exists() => LabText::read(Path::new(&arguments.load))?,
         None => {
             return Err(Failure::Usage(format!(
@@ -37,7 +44,7 @@ pub fn run(session: &Session, arguments: &TuneArgs) -> Result<Exit, Failure> {
         }
     }
     let tuning = Tuning::new(session, &text, device, arguments.jobs)?;
-    let options = Options { jobs: arguments.jobs, ..Options::of("virtual") };
+    let options = Options { jobs: arguments.jobs, cpu: device.charge(), ..Options::of("virtual") };
     let names: Vec<&str> = tuning.filesystems().collect();
     terminal::talk(&format!(
         "{} configurations of {} on {}; at most {} trials in virtual time",

@@ -31,7 +31,7 @@ impl Said<'_> {
             return "no difference".to_owned();
         }
         let mut text = self.left(axis);
-        let out = self.values_out(&differing);
+        let out = self.values_out(&axis.axis, &differing);
         if !out.is_empty() {
             text.push_str(if text.is_empty() { "" } else { "; " });
             text.push_str(&out);
@@ -103,10 +103,13 @@ impl Said<'_> {
 
     /// Values that are out with their sizes; of a long list the range alone, or the first if they were
     /// compared with different values.
-    fn values_out(&self, out: &[&ValueOut]) -> String {
+    fn values_out(&self, axis: &str, out: &[&ValueOut]) -> String {
         let one = |out: &&ValueOut| {
             let effect = self.effect(out.ratio, out.low, out.high);
             if self.is_better_on_average(out) {
+                if let Some(text) = self.with_pick(axis, out) {
+                    return text;
+                }
                 let (worse, better) = (out.against.as_str(), out.value.as_str());
                 let sides = Sides { worse, is_plural: false, better, both: true };
                 return format!("{} on average", self.measure.clause(&sides, effect.turned()));
@@ -140,6 +143,22 @@ impl Said<'_> {
             .filter(|text| !text.is_empty())
             .collect::<Vec<_>>()
             .join("; ")
+    }
+
+    /// A value that is better on average, against the best with what else the pick has; `None` where it is no worse
+    /// there either.
+    fn with_pick(&self, axis: &str, out: &ValueOut) -> Option<String> {
+        let Self { axes, answer, .. } = self;
+        let at = axes.names().iter().position(|name| axis.starts_with(name))?;
+        let mut values = axes.values(answer.pick.as_deref()?)?.to_vec();
+        values[at] = out.value.as_str();
+        let effect = self.row(&values.join("/")).filter(|effect| effect.from > 1.0)?;
+        let sides = Sides { worse: &out.value, is_plural: false, better: &out.against, both: true };
+        let rest = match axes.names() {
+            [one, other] => format!("with the pick's {}", if at == 0 { other } else { one }),
+            _ => "with the rest of the pick".to_owned(),
+        };
+        Some(format!("{} {rest}", self.measure.clause(&sides, effect)))
     }
 
     fn depends(&self, axis: &AxisAnswer) -> String {

@@ -17,11 +17,14 @@ pub(super) struct Question {
     choices: &'static [&'static str],
     /// Loads that it is about; empty for all.
     loads: &'static [&'static str],
-    /// Device that it is about; empty for all.
+    /// Device that it is about; `*-full` for those with this end, empty for all but those.
     device: &'static str,
     /// Conditions that would change the answer.
     pub(super) caveat: &'static str,
 }
+
+/// End of the names of devices with an old filesystem.
+const OLD: &str = "-full";
 
 const MODEL: &str = "An old or full filesystem; CPU time, which is not counted.";
 
@@ -112,6 +115,12 @@ pub(super) const QUESTIONS: &[Question] = &[
         "Which filesystem for a CompactFlash card?",
         "cf-transcend-133x",
         MODEL,
+    ),
+    device(
+        "full",
+        "Which filesystem for a disk that is old and 85 % full?",
+        "*-full",
+        "How files came to lie: trials of one stack differ by it.",
     ),
     filesystems(
         "data-journal",
@@ -208,7 +217,11 @@ impl<'a> Answered<'a> {
         let row = |entry: &'a Entry| {
             let Question { loads, device, choices, axis, .. } = *question;
             let is_asked = (loads.is_empty() || loads.contains(&entry.load.as_str()))
-                && (device.is_empty() || device == entry.device);
+                && match device.strip_prefix('*') {
+                    Some(end) => entry.device.ends_with(end),
+                    None if device.is_empty() => !entry.device.ends_with(OLD),
+                    None => device == entry.device,
+                };
             // With its best value on the other axis.
             let best = |choice: &&str| {
                 let of_choice = entry.cells.iter().filter(|cell| axis(cell) == *choice);

@@ -8,6 +8,8 @@ fn loads_are_found_by_what_people_call_them() {
     assert_eq!(load("sqlite"), Some("sqlite"));
     assert_eq!(load("frobnicator"), None);
     assert!(ALIASES.iter().all(|(name, _)| LOADS.iter().any(|(known, _)| known == name)));
+    assert_eq!(device("microSD").map(|one| one.word), Some("sd"));
+    assert!(DEVICE_ALIASES.iter().all(|(name, _)| DEVICES.iter().any(|one| one.word == *name)));
 }
 
 /// A partition that is larger than its device, a model that is gone, or a mistake in a lab fail here.
@@ -19,8 +21,13 @@ fn every_lab_is_one_on_every_device() {
         let has = seekwell_device::build(&devices[one.model], 1).geometry().sectors_512 * 512;
         assert!(size.0 <= has, "{} has {has} bytes", one.model);
     }
-    for (name, _) in LOADS {
-        let text = lab(name, &DEVICES[0]).unwrap();
+    assert!(DEVICES.iter().all(|one| one.form != Form::Luks || one.charge().is_some()));
+    let old = device("hdd-full").unwrap();
+    assert_eq!(LOADS.iter().filter(|(name, _)| lab(name, old).is_some()).count(), SMALL.len());
+    let labs = LOADS.iter().flat_map(|(name, _)| DEVICES.iter().map(move |one| (name, one)));
+    let own = LOADS.iter().map(|(name, _)| (name, own_lab(name, device("nvme-luks")).unwrap()));
+    let own = own.chain(LOADS.iter().map(|(name, _)| (name, own_lab(name, None).unwrap())));
+    for (name, text) in labs.filter_map(|(name, one)| Some((name, lab(name, one)?))).chain(own) {
         let lab = LabText::new(*name, &text);
         let file = seekwell_spec::read_lab_bytes(&lab.bytes, &lab.name).unwrap();
         assert_eq!(file.lab.name, *name);
@@ -54,10 +61,12 @@ fn a_disk_that_is_nothing_like_those_of_the_atlas_is_declined() {
 fn an_array_of_the_atlas_is_known_by_its_level_and_whether_its_disks_turn() {
     let word = |level: &str, turns| array(level, turns).map(|device| device.word);
     assert_eq!(word("raid1", Some(true)), Some("raid1"));
-    assert_eq!(word("raid1", Some(false)), None);
+    assert_eq!(word("raid1", Some(false)), Some("ssd-raid1"));
+    assert_eq!(word("raid1", None), None);
     assert_eq!(word("raid5", Some(true)), Some("raid5"));
     assert_eq!(word("raid5", None), None);
-    assert_eq!(word("raid10", Some(true)), None);
+    assert_eq!(word("raid5", Some(false)), None);
+    assert_eq!(word("raid10", Some(true)), Some("raid10"));
     assert_eq!(word("raid0", Some(true)), None);
     assert_eq!(device("raid5").unwrap().made_of("sata-2tb-5400"), "RAID 5 of 4 × sata-2tb-5400");
 }
@@ -72,7 +81,9 @@ fn picks_for_recordings_are_counted_by_load() {
     let tried = rows().filter(|row| row[6].parse::<f64>().is_ok()).count();
     let counted = LOADS.iter().filter_map(|(load, _)| kept_out(load)).collect::<Vec<_>>();
     assert_eq!(counted.iter().map(|one| one.picks).sum::<usize>(), tried);
-    assert!(counted.iter().all(|one| (one.held == one.picks) == (one.worst <= HELD)));
+    assert!(
+        counted.iter().all(|one| (one.held == one.picks) == (one.worst * 100.0 <= HELD_PERCENT))
+    );
     assert_eq!(kept_out("none"), None);
 }
 

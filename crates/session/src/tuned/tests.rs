@@ -6,7 +6,8 @@ fn facts() -> BackendFacts {
     BackendFacts {
         schedulers: all(&["none", "mq-deadline", "kyber", "bfq"]),
         kernel_filesystems: all(&["ext4", "xfs", "btrfs", "f2fs"]),
-        programs: all(&["mkfs.ext4", "mkfs.xfs", "mkfs.btrfs", "mkfs.f2fs"]),
+        layers: all(&["raid5", "raid10"]),
+        programs: all(&["mkfs.ext4", "mkfs.xfs", "mkfs.btrfs", "mkfs.f2fs", "mdadm"]),
         ..BackendFacts::default()
     }
 }
@@ -20,7 +21,7 @@ fn base() -> Table {
 
 #[test]
 fn a_configuration_is_named_as_a_lab_names_it() {
-    let spaces = spaces(&facts());
+    let spaces = spaces(&facts(), None);
     let ext4 = spaces.iter().find(|one| one.filesystem.name == "ext4").expect("there");
     let mut levels = vec![0; ext4.space().axes.len()];
     assert_eq!(ext4.configured(&levels).label(), "ext4/none");
@@ -33,9 +34,30 @@ fn a_configuration_is_named_as_a_lab_names_it() {
     );
 }
 
+fn array(kind: &str) -> Table {
+    format!("name = \"array\"\nkind = \"{kind}\"\ndevices = 4\n").parse().expect("a table")
+}
+
+#[test]
+fn options_of_an_array_are_searched_too() {
+    let spaces = spaces(&facts(), Some(&array("raid5")));
+    let ext4 = spaces.iter().find(|one| one.filesystem.name == "ext4").expect("there");
+    let mut levels = vec![0; ext4.space().axes.len()];
+    assert_eq!(ext4.configured(&levels).label(), "ext4/none/raid5");
+    let last = levels.len() - 1;
+    (levels[last - 1], levels[last]) = (1, 1);
+    let configured = ext4.configured(&levels);
+    assert_eq!(configured.label(), "ext4/none/raid5[chunk=64KiB,stripe_cache=4096]");
+    let layer = configured.layer.expect("there");
+    assert_eq!(layer["stripe_cache"].as_integer(), Some(4096));
+    assert_eq!(layer["devices"].as_integer(), Some(4));
+}
+
 #[test]
 fn every_option_that_is_searched_can_be_written_in_a_lab() {
-    for searched in spaces(&facts()) {
+    let arrays = LAYERS.iter().map(|(kind, _)| array(kind)).collect::<Vec<_>>();
+    let of_arrays = arrays.iter().flat_map(|array| spaces(&facts(), Some(array)));
+    for searched in spaces(&facts(), None).into_iter().chain(of_arrays) {
         let axes = searched.space().axes;
         let single = |axis: usize, level: usize| {
             let mut levels = vec![0; axes.len()];
@@ -65,7 +87,7 @@ fn what_the_kernel_or_the_programs_lack_is_not_searched() {
     facts.kernel_filesystems.retain(|name| name != "f2fs");
     facts.programs.retain(|name| name != "mkfs.xfs");
     facts.schedulers = vec!["none".into(), "bfq".into()];
-    let spaces = spaces(&facts);
+    let spaces = spaces(&facts, None);
     let names: Vec<&str> = spaces.iter().map(|one| one.filesystem.name).collect();
     assert_eq!(names, ["ext4", "btrfs"]);
     let kinds: Vec<&str> = spaces[0].schedulers.iter().map(|index| SCHEDULERS[*index].0).collect();
@@ -74,7 +96,7 @@ fn what_the_kernel_or_the_programs_lack_is_not_searched() {
 
 #[test]
 fn no_option_gives_up_what_was_synced() {
-    for searched in spaces(&facts()) {
+    for searched in spaces(&facts(), None) {
         let unsafe_words = searched.filesystem.no_flush_mount;
         for choice in searched.filesystem.choices {
             let words: Vec<&str> =

@@ -50,7 +50,7 @@ impl AskedTwin<'_> {
         match self.model {
             Some(word) => {
                 twin.model = atlas::device(word)
-                    .filter(|device| device.array.is_none())
+                    .filter(|device| device.form == atlas::Form::New)
                     .map_or(word, |device| device.model)
                     .to_owned();
                 self.session.device(&twin.model)?;
