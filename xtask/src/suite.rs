@@ -115,10 +115,13 @@ fn keep(root: &Path, times: &str) -> Result<()> {
     fs::write(&file, times).with_context(|| format!("cannot write {}", file.display()))
 }
 
-/// Seconds of the longer programs in the last run; none before the first.
+/// Seconds of the longer programs in a run of the maintainers, by which the first run on a machine is ordered.
+const KEPT_SECONDS: &str = include_str!("suite/seconds.txt");
+
+/// Seconds of the longer programs in the last run here, or of [`KEPT_SECONDS`] before the first.
 fn last_seconds(root: &Path) -> BTreeMap<String, f64> {
-    let times = fs::read_to_string(times_file(root)).unwrap_or_default();
-    tally::seconds_of(&times)
+    let times = fs::read_to_string(times_file(root));
+    tally::seconds_of(times.as_deref().unwrap_or(KEPT_SECONDS))
 }
 
 /// Environment variables of every test.
@@ -175,7 +178,8 @@ impl<L: Fn() -> Result<Machine>, R: FnMut() -> Result<()> + Send> TestRun<'_, L,
         self.environment.push(("TMPDIR".to_owned(), temporary.clone().into()));
         self.environment.push((SKIP_LOG.to_owned(), log.clone().into()));
         let jobs = self.commands(&built.programs);
-        lanes::run(jobs, &last_seconds(self.root), &mut self.ready, self.show, tally)?;
+        let (last, idle) = (last_seconds(self.root), &machine::has_idle_cpu);
+        lanes::run(jobs, &last, &mut self.ready, idle, self.show, tally)?;
         for (program, test) in tally.to_repeat() {
             if self.passes_alone(&built.programs, (&program, &test), &log)? {
                 tally.passed_alone(&program, &test);

@@ -3,12 +3,13 @@
 //!
 //! The tests that touch the machine wait most of their time, for the kernel or for a workload, and
 //! must not run at the same time; the other lane has room for those that compute. When none that touches the machine is
-//! left, its lane helps the other.
+//! left, its lane helps the other, and where a CPU is idle a third program of the other lane runs.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
 use std::process::{Command, Output};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Instant;
 
@@ -49,9 +50,16 @@ impl Desk<'_> {
 /// Jobs that wait, those that need the kernel last.
 type Waiting = Mutex<VecDeque<Job>>;
 
+/// Waits for the lab kernel.
+type Ready<'a> = Mutex<&'a mut (dyn FnMut() -> Result<()> + Send)>;
+
+fn locked<T>(one: &Mutex<T>) -> MutexGuard<'_, T> {
+    one.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Runs the jobs of the machine's lane in their order, and at the same time those of the other lane by their seconds in the last
 /// run with the longest first. Shows each program's output when it has ended, and counts its tests. `ready` waits for
-/// the lab kernel; a second call returns at once.
+/// the lab kernel; a second call returns at once. `is_idle` looks for a while whether a CPU is idle.
 ///
 /// # Errors
 ///
@@ -60,6 +68,7 @@ pub(super) fn run(
     [mut machine, mut aside]: [Vec<Job>; 2],
     last: &BTreeMap<String, f64>,
     ready: &mut (dyn FnMut() -> Result<()> + Send),
+    is_idle: &(dyn Fn() -> bool + Sync),
     show: &mut (dyn Write + Send),
     tally: &mut Tally,
 ) -> Result<()> {
@@ -70,15 +79,36 @@ pub(super) fn run(
         by_kernel.then_with(|| seconds(other).total_cmp(&seconds(one)))
     });
     let [machine, aside]: [Waiting; 2] = [machine, aside].map(|jobs| Mutex::new(jobs.into()));
-    let (desk, ready) = (&Mutex::new(Desk { show, tally }), &Mutex::new(ready));
-    let first = |jobs: &Waiting| jobs.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-    let shortest = |jobs: &Waiting| jobs.lock().unwrap_or_else(PoisonError::into_inner).pop_back();
+    let has_kernel = AtomicBool::new(false);
+    let mut noting = || {
+        ready()?;
+        has_kernel.store(true, Ordering::Relaxed);
+        Ok(())
+    };
+    let ready: Ready<'_> = Mutex::new(&mut noting);
+    let (desk, ready) = (&Mutex::new(Desk { show, tally }), &ready);
+    let first = |jobs: &Waiting| locked(jobs).pop_front();
+    let shortest = |jobs: &Waiting| locked(jobs).pop_back();
     let of_machine = || first(&machine).or_else(|| shortest(&aside));
     let of_aside = || first(&aside);
+    // The shortest that need not wait, when there is room for it.
+    let can_begin = |job: &Job| !job.needs_kernel || has_kernel.load(Ordering::Relaxed);
+    let of_spare = || {
+        while !locked(&aside).is_empty() {
+            if is_idle() {
+                let mut jobs = locked(&aside);
+                if let Some(at) = jobs.iter().rposition(can_begin) {
+                    return jobs.remove(at);
+                }
+            }
+        }
+        None
+    };
     thread::scope(|scope| {
         let running = [
             scope.spawn(|| one_after_another(&of_machine, ready, desk)),
             scope.spawn(|| one_after_another(&of_aside, ready, desk)),
+            scope.spawn(|| one_after_another(&of_spare, ready, desk)),
         ];
         running.into_iter().try_for_each(|lane| match lane.join() {
             Ok(outcome) => outcome,
@@ -89,12 +119,12 @@ pub(super) fn run(
 
 fn one_after_another(
     next: &dyn Fn() -> Option<Job>,
-    ready: &Mutex<&mut (dyn FnMut() -> Result<()> + Send)>,
+    ready: &Ready<'_>,
     desk: &Mutex<Desk>,
 ) -> Result<()> {
     while let Some(mut job) = next() {
         if job.needs_kernel {
-            (ready.lock().unwrap_or_else(PoisonError::into_inner))()?;
+            locked(ready)()?;
         }
         let started = Instant::now();
         let output = job
@@ -102,8 +132,7 @@ fn one_after_another(
             .output()
             .with_context(|| format!("cannot run the tests of {}", job.name))?;
         let seconds = started.elapsed().as_secs_f64();
-        let mut desk = desk.lock().unwrap_or_else(PoisonError::into_inner);
-        desk.take(&job.name, seconds, &output)?;
+        locked(desk).take(&job.name, seconds, &output)?;
     }
     Ok(())
 }

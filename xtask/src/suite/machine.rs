@@ -4,6 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 
@@ -152,4 +154,22 @@ pub(super) fn processes_with(marker: &str) -> Result<Vec<String>> {
         }
     }
     Ok(found)
+}
+
+/// Time for which [`has_idle_cpu`] looks.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// Returns true if the CPUs together are idle for at least half of one CPU; false where that cannot be read.
+pub(super) fn has_idle_cpu() -> bool {
+    let ticks = || {
+        let stat = fs::read_to_string("/proc/stat").ok()?;
+        let mut fields = stat.lines().next()?.split_whitespace().skip(1).map(str::parse::<u64>);
+        // user, nice, system, idle, iowait; the time of a wait for a device is free as well.
+        Some(fields.nth(3)?.ok()? + fields.next()?.ok()?)
+    };
+    let before = ticks();
+    thread::sleep(LOOK);
+    // A tick is a hundredth of a second in every interface.
+    let idle = before.zip(ticks()).map(|(before, after)| after.saturating_sub(before) * 10);
+    idle.is_some_and(|idle_ms| u128::from(idle_ms) * 2 >= LOOK.as_millis())
 }

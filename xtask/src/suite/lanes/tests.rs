@@ -3,7 +3,12 @@ use std::path::Path;
 
 /// Runs lanes of which nothing is known of an earlier run, where the kernel is there.
 fn run_new(lanes: [Vec<Job>; 2], show: &mut Vec<u8>, tally: &mut Tally) -> Result<()> {
-    run(lanes, &BTreeMap::new(), &mut || Ok(()), show, tally)
+    run(lanes, &BTreeMap::new(), &mut || Ok(()), &busy, show, tally)
+}
+
+fn busy() -> bool {
+    thread::sleep(std::time::Duration::from_millis(1));
+    false
 }
 
 fn shell(name: &str, script: &str, folder: &Path) -> Job {
@@ -58,7 +63,7 @@ fn programs_without_a_kernel_begin_before_it_is_ready() {
     };
     let mut tally = Tally::default();
     let (lanes, last) = ([vec![needing, first], vec![beside]], BTreeMap::new());
-    run(lanes, &last, &mut ready, &mut Vec::new(), &mut tally).unwrap();
+    run(lanes, &last, &mut ready, &busy, &mut Vec::new(), &mut tally).unwrap();
     assert_eq!(tally.to_string(), "3 passed, 0 failed, 0 skipped\n");
 }
 
@@ -68,7 +73,7 @@ fn a_kernel_that_cannot_be_awaited_ends_the_run() {
     job.needs_kernel = true;
     let mut ready = || anyhow::bail!("no kernel");
     let (lanes, last) = ([vec![job], Vec::new()], BTreeMap::new());
-    let error = run(lanes, &last, &mut ready, &mut Vec::new(), &mut Tally::default());
+    let error = run(lanes, &last, &mut ready, &busy, &mut Vec::new(), &mut Tally::default());
     assert_eq!(error.unwrap_err().to_string(), "no kernel");
 }
 
@@ -83,6 +88,25 @@ fn a_lane_without_jobs_of_its_own_helps_the_other() {
     let long = shell("long", &format!("cat meet; echo '{result}'"), folder.path());
     let last = BTreeMap::from([("long".to_owned(), 60.0), ("short".to_owned(), 6.0)]);
     let (lanes, mut tally) = ([Vec::new(), vec![short, long]], Tally::default());
-    run(lanes, &last, &mut || Ok(()), &mut Vec::new(), &mut tally).unwrap();
+    run(lanes, &last, &mut || Ok(()), &busy, &mut Vec::new(), &mut tally).unwrap();
     assert_eq!(tally.to_string(), "2 passed, 0 failed, 0 skipped\n");
+}
+
+/// Both lanes wait, and the program that ends their wait begins beside them.
+#[test]
+fn where_a_cpu_is_idle_a_third_program_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let result = "test result: ok. 1 passed; 0 failed;";
+    for name in ["one", "two"] {
+        assert!(Command::new("mkfifo").arg(folder.path().join(name)).status().unwrap().success());
+    }
+    let waiting = |name: &str| shell(name, &format!("cat {name}; echo '{result}'"), folder.path());
+    let third = shell("third", &format!("echo > one; echo > two; echo '{result}'"), folder.path());
+    let mut kernel = shell("kernel", &format!("echo '{result}'"), folder.path());
+    kernel.needs_kernel = true;
+    let last = BTreeMap::from([("two".to_owned(), 60.0), ("third".to_owned(), 6.0)]);
+    let lanes = [vec![waiting("one")], vec![waiting("two"), third, kernel]];
+    let mut tally = Tally::default();
+    run(lanes, &last, &mut || Ok(()), &|| true, &mut Vec::new(), &mut tally).unwrap();
+    assert_eq!(tally.to_string(), "4 passed, 0 failed, 0 skipped\n");
 }
