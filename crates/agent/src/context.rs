@@ -75,7 +75,7 @@ impl Trial<'_, '_> {
     /// When the stack names one that is not in the catalogue.
     pub fn definition(&self) -> Result<&'static FilesystemDefinition, Fault> {
         let kind = &self.request.stack.filesystem.kind;
-        filesystem(kind).ok_or_else(|| Fault::NoFilesystem(kind.clone()))
+        filesystem(kind).ok_or_else(|| Fault::Other(format!("unknown filesystem '{kind}'")))
     }
 
     /// Pins this process to the CPUs of the trial.

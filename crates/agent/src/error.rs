@@ -31,18 +31,12 @@ pub enum Fault {
         /// The kernel's answer.
         source: io::Error,
     },
-    /// The stack names a filesystem that is not in the catalogue.
-    #[error("unknown filesystem '{0}'")]
-    NoFilesystem(String),
-    /// A descriptor of the request is one of the standard streams.
-    #[error("descriptor {0} cannot be an image")]
-    NotAnImage(i32),
     /// The step is for a device, and the stack has none.
     #[error("the stack has no device; runner and agent must be the same release")]
     NoDevice,
-    /// Settings could not be put back.
-    #[error("{}", .0.join("; "))]
-    NotRestored(Vec<String>),
+    /// Something else, in words.
+    #[error("{0}")]
+    Other(String),
 }
 
 impl Fault {

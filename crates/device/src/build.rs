@@ -32,7 +32,7 @@ pub fn build(file: &DeviceFile, seed: u64) -> Box<dyn Model> {
 
 /// Geometry that the device presents, from its file.
 fn geometry(file: &DeviceFile) -> Geometry {
-    let presented = &file.presented;
+    let presented = &file.raw.presented;
     let (turns, write_cache) = match file.parameters() {
         Parameters::Rotating(p) => (true, p.buffer.write_back),
         Parameters::Ssd(p) => (false, !p.power_loss_protection),

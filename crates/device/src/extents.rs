@@ -100,7 +100,7 @@ impl<V: Clone> ExtentMap<V> {
     }
 
     /// Puts a value where none is.
-    fn insert(&mut self, range: Range<u64>, value: V) {
+    pub(crate) fn insert(&mut self, range: Range<u64>, value: V) {
         self.sectors += range.end - range.start;
         self.extents.insert(range.start, (range.end, value));
     }

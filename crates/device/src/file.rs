@@ -30,18 +30,11 @@ pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
 /// A device file, read and checked. Only [`load`] and its own methods make one, so what it says holds together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceFile {
-    name: String,
-    title: String,
+    /// As it is written, without the parameters.
+    pub(crate) raw: Raw,
     format: Option<FormatVersion>,
-    probed: Option<Probed>,
-    pub(crate) presented: Presented,
     pub(crate) bus: Option<Bus>,
     pub(crate) parameters: Parameters,
-    sources: BTreeMap<String, String>,
-    ranges: BTreeMap<String, [f64; 2]>,
-    published: Vec<Published>,
-    withheld: Vec<Withheld>,
-    measurements: Option<Measurements>,
     buses: Vec<String>,
     table: Table,
     /// Laws that are switched off.
@@ -63,13 +56,13 @@ pub enum Parameters {
     Fixed(FixedParameters),
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Raw {
+pub(crate) struct Raw {
     name: String,
     title: String,
     kind: Kind,
-    presented: Presented,
+    pub(crate) presented: Presented,
     #[serde(default)]
     bus: Vec<Bus>,
     rotating: Option<Box<RotatingParameters>>,
@@ -164,37 +157,21 @@ impl DeviceFile {
         let format = values.remove("format").as_ref().map(known_format).transpose()?;
         // Runs on the device itself, which earlier versions kept in its file.
         values.remove("compared");
-        let raw: Raw = serde_path_to_error::deserialize(Value::Table(values)).map_err(
+        let mut raw: Raw = serde_path_to_error::deserialize(Value::Table(values)).map_err(
             |error: serde_path_to_error::Error<toml::de::Error>| DeviceError::Syntax {
                 key: error.path().to_string(),
                 reason: first_line(error.inner().message()),
             },
         )?;
         provenance::check(&table, &raw.sources, &raw.ranges)?;
-        let name = raw.name.clone();
-        if !is_name(&name) {
-            return Err(refuse("name", name, "use small letters, digits and '-'"));
+        if !is_name(&raw.name) {
+            return Err(refuse("name", &raw.name, "use small letters, digits and '-'"));
         }
         raw.presented.check()?;
-        let buses: Vec<String> = raw.bus.iter().map(|bus| bus.name.clone()).collect();
-        let chosen = choose_bus(&raw.bus, bus)?;
-        let file = Self {
-            name,
-            title: raw.title.clone(),
-            format,
-            probed: raw.probed.clone(),
-            presented: raw.presented.clone(),
-            bus: chosen,
-            sources: raw.sources.clone(),
-            ranges: raw.ranges.clone(),
-            published: raw.published.clone(),
-            withheld: raw.withheld.clone(),
-            measurements: raw.measurements,
-            buses,
-            table,
-            parameters: parameters(raw)?,
-            off: LawSet::NONE,
-        };
+        let buses = raw.bus.iter().map(|bus| bus.name.clone()).collect();
+        let bus = choose_bus(&raw.bus, bus)?;
+        let parameters = parameters(&mut raw)?;
+        let file = Self { raw, format, bus, parameters, buses, table, off: LawSet::NONE };
         file.check()?;
         Ok(file)
     }
@@ -202,13 +179,13 @@ impl DeviceFile {
     /// The name labs use for it, for example `maxtor-6y080l0`.
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.name
+        &self.raw.name
     }
 
     /// Description of the device for people.
     #[must_use]
     pub fn title(&self) -> &str {
-        &self.title
+        &self.raw.title
     }
 
     /// Version of its format; `None` in a file that names none.
@@ -220,20 +197,20 @@ impl DeviceFile {
     /// Drive, day and method of the probe that made the file; `None` for other files, and those of earlier probes.
     #[must_use]
     pub const fn probed(&self) -> Option<&Probed> {
-        self.probed.as_ref()
+        self.raw.probed.as_ref()
     }
 
     /// Capacity and limits that the device presents to the block layer.
     #[must_use]
     pub fn presented(&self) -> &Presented {
-        &self.presented
+        &self.raw.presented
     }
 
     /// The moving parts of a rotating disk; `None` for other devices.
     #[must_use]
     pub fn mechanics(&self) -> Option<Mechanics> {
         let Parameters::Rotating(parameters) = &self.parameters else { return None };
-        parameters.mechanics(self.presented.sectors, 0, Link::new(self.bus())).ok()
+        parameters.mechanics(self.raw.presented.sectors, 0, Link::new(self.bus())).ok()
     }
 
     /// The model and its parameters.
@@ -263,31 +240,31 @@ impl DeviceFile {
     /// Source of each value, by dotted key; the key of a table covers all values in it.
     #[must_use]
     pub fn sources(&self) -> &BTreeMap<String, String> {
-        &self.sources
+        &self.raw.sources
     }
 
     /// Range of each value that no source fixes, by dotted key: lowest and highest.
     #[must_use]
     pub fn ranges(&self) -> &BTreeMap<String, [f64; 2]> {
-        &self.ranges
+        &self.raw.ranges
     }
 
     /// Requests that the probe withheld to judge the file it made, by class.
     #[must_use]
     pub fn withheld(&self) -> &[Withheld] {
-        &self.withheld
+        &self.raw.withheld
     }
 
     /// Measurements of the probe that made the file; `None` for other files, and those of earlier probes.
     #[must_use]
     pub const fn measurements(&self) -> Option<Measurements> {
-        self.measurements
+        self.raw.measurements
     }
 
     /// Figures published for the device, which its model can be compared with.
     #[must_use]
     pub fn published(&self) -> &[Published] {
-        &self.published
+        &self.raw.published
     }
 
     /// Every value that decides what the device does, as text by dotted key: the numbers of the file and
@@ -340,23 +317,23 @@ impl DeviceFile {
     #[must_use]
     pub fn max_request_bytes(&self) -> u32 {
         let bus = self.bus.as_ref().and_then(|bus| bus.max_request_kib);
-        bus.unwrap_or(u32::MAX).min(self.presented.max_request_kib).saturating_mul(1024)
+        bus.unwrap_or(u32::MAX).min(self.raw.presented.max_request_kib).saturating_mul(1024)
     }
 
     /// Requests taken at once: the device's limit or the bus's.
     #[must_use]
     pub fn queue_depth(&self) -> u32 {
         let bus = self.bus.as_ref().and_then(|bus| bus.queue_depth);
-        bus.unwrap_or(u32::MAX).min(self.presented.queue_depth)
+        bus.unwrap_or(u32::MAX).min(self.raw.presented.queue_depth)
     }
 
     fn check(&self) -> Result<(), DeviceError> {
-        let mut figures = self.published.iter().enumerate();
+        let mut figures = self.raw.published.iter().enumerate();
         figures.try_for_each(|(index, published)| published.check(index, &self.buses))?;
-        let mut withheld = self.withheld.iter().enumerate();
+        let mut withheld = self.raw.withheld.iter().enumerate();
         withheld.try_for_each(|(index, withheld)| withheld.check(index))?;
-        self.measurements.map_or(Ok(()), Measurements::check)?;
-        self.probed.as_ref().map_or(Ok(()), Probed::check)?;
+        self.raw.measurements.map_or(Ok(()), Measurements::check)?;
+        self.raw.probed.as_ref().map_or(Ok(()), Probed::check)?;
         let has_bus = matches!(
             self.parameters,
             Parameters::Rotating(_) | Parameters::Flash(_) | Parameters::Ssd(_)
@@ -373,9 +350,9 @@ impl DeviceFile {
             return Err(refuse("bus.write_command_us", us, reason));
         }
         match &self.parameters {
-            Parameters::Rotating(p) => p.check(&self.presented, Link::new(self.bus())),
-            Parameters::Flash(p) => p.check(&self.presented),
-            Parameters::Ssd(p) => p.check(&self.presented),
+            Parameters::Rotating(p) => p.check(&self.raw.presented, Link::new(self.bus())),
+            Parameters::Flash(p) => p.check(&self.raw.presented),
+            Parameters::Ssd(p) => p.check(&self.raw.presented),
             Parameters::Ram(p) => p.check(),
             Parameters::Fixed(p) => p.check(),
         }
@@ -398,14 +375,15 @@ fn choose_bus(buses: &[Bus], name: Option<&str>) -> Result<Option<Bus>, DeviceEr
     })
 }
 
-fn parameters(raw: Raw) -> Result<Parameters, DeviceError> {
+/// Takes the parameters out.
+fn parameters(raw: &mut Raw) -> Result<Parameters, DeviceError> {
     let kind = raw.kind;
     let tables = [
-        (Kind::Rotating, "rotating", raw.rotating.map(Parameters::Rotating)),
-        (Kind::Flash, "flash", raw.flash.map(Parameters::Flash)),
-        (Kind::Ssd, "ssd", raw.ssd.map(Parameters::Ssd)),
-        (Kind::Ram, "ram", raw.ram.map(Parameters::Ram)),
-        (Kind::Fixed, "fixed", raw.fixed.map(Parameters::Fixed)),
+        (Kind::Rotating, "rotating", raw.rotating.take().map(Parameters::Rotating)),
+        (Kind::Flash, "flash", raw.flash.take().map(Parameters::Flash)),
+        (Kind::Ssd, "ssd", raw.ssd.take().map(Parameters::Ssd)),
+        (Kind::Ram, "ram", raw.ram.take().map(Parameters::Ram)),
+        (Kind::Fixed, "fixed", raw.fixed.take().map(Parameters::Fixed)),
     ];
     let (own, others): (Vec<_>, Vec<_>) = tables.into_iter().partition(|(of, ..)| *of == kind);
     let name = own.first().map_or("", |(_, name, _)| *name);

@@ -74,6 +74,6 @@ pub use error::DeviceError;
 pub use file::{DeviceFile, load, with_origin};
 pub use fingerprint::fingerprint;
 pub use model::{
-    Completion, Geometry, Lba, LostRange, LostWrites, Model, Operation, Piece, Pieces, Refused,
-    Request, SectorRange,
+    Completion, Geometry, Lba, LostRange, LostWrites, Model, Operation, Piece, Refused, Request,
+    SectorRange,
 };

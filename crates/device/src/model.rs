@@ -170,33 +170,20 @@ pub struct Piece {
     pub sectors: u64,
 }
 
-/// The pieces of a request, in order.
-#[derive(Clone, Debug)]
-pub struct Pieces {
-    next: u64,
-    end: u64,
-    wraps_at: Option<u64>,
-}
-
-impl Iterator for Pieces {
-    type Item = Piece;
-
-    fn next(&mut self) -> Option<Piece> {
-        let (sector, left) = (self.next, self.end.checked_sub(self.next)?);
-        let (place, sectors) = match self.wraps_at.filter(|sectors| *sectors > 0) {
-            Some(wraps_at) => (sector % wraps_at, left.min(wraps_at - sector % wraps_at)),
-            None => (sector, left),
-        };
-        self.next += sectors;
-        (sectors > 0).then_some(Piece { sector, place, sectors })
-    }
-}
-
 impl Geometry {
-    /// Places of sectors on the medium: one piece, except on a fake that wraps around inside of them.
-    #[must_use]
-    pub fn pieces(&self, sector: u64, sectors: u64) -> Pieces {
-        Pieces { next: sector, end: sector.saturating_add(sectors), wraps_at: self.wraps_at }
+    /// Places of sectors on the medium, in order: one piece, except on a fake that wraps around inside of them.
+    pub fn pieces(&self, sector: u64, sectors: u64) -> impl Iterator<Item = Piece> + Clone + use<> {
+        let (mut next, end) = (sector, sector.saturating_add(sectors));
+        let wraps_at = self.wraps_at.filter(|sectors| *sectors > 0);
+        std::iter::from_fn(move || {
+            let (sector, left) = (next, end.checked_sub(next)?);
+            let (place, sectors) = match wraps_at {
+                Some(wraps_at) => (sector % wraps_at, left.min(wraps_at - sector % wraps_at)),
+                None => (sector, left),
+            };
+            next += sectors;
+            (sectors > 0).then_some(Piece { sector, place, sectors })
+        })
     }
 
     /// Judges a request by what the device presents, as every model does on submission.

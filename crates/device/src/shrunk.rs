@@ -11,8 +11,8 @@ pub fn showable(file: &DeviceFile) -> DeviceFile {
         return file.clone();
     };
     let mut small = file.clone();
-    let (shrunk, sectors) = shrink(parameters, file.presented.sectors);
-    small.presented.sectors = sectors;
+    let (shrunk, sectors) = shrink(parameters, file.raw.presented.sectors);
+    small.raw.presented.sectors = sectors;
     small.parameters = Parameters::Ssd(Box::new(shrunk));
     small
 }

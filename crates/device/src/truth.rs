@@ -232,7 +232,7 @@ fn after_cache(file: &DeviceFile, published: &Published) -> Option<f64> {
     let Parameters::Ssd(parameters) = &mut full.parameters else { return None };
     parameters.slc.as_mut()?.mib = 1;
     // The first quarter, which is not counted, fills the buffer although the cells take nearly as much.
-    let bytes = (4 * filling(file)).min(full.presented.sectors * 512);
+    let bytes = (4 * filling(file)).min(full.raw.presented.sectors * 512);
     stream(&mut *build(&full, 1), published.stream(Operation::Write, 0, bytes))
 }
 

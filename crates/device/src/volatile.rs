@@ -1,6 +1,6 @@
 //! Written data that a power cut would undo: which writes each sector of it came from, and since when.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::extents::ExtentMap;
@@ -30,8 +30,8 @@ pub(crate) struct Volatile {
     arrivals: u64,
     /// First arrival and start of every extent, oldest first.
     by_age: BTreeSet<(u64, u64)>,
-    /// Adjoining extents as one: first sector, and one past the last.
-    areas: BTreeMap<u64, u64>,
+    /// Adjoining extents as one.
+    areas: ExtentMap<()>,
 }
 
 impl Volatile {
@@ -70,51 +70,29 @@ impl Volatile {
     }
 
     fn join_area(&mut self, range: Range<u64>) {
-        let (mut start, mut end) = (range.start, range.end);
-        let before = self.areas.range(..=start).next_back().map(|(s, e)| (*s, *e));
-        if let Some((first, last)) = before.filter(|(_, last)| *last >= start) {
-            (start, end) = (first, end.max(last));
-        }
-        while let Some((&next, &last)) = self.areas.range(start..=end).next() {
-            self.areas.remove(&next);
-            end = end.max(last);
-        }
-        self.areas.insert(start, end);
-    }
-
-    fn cut_area(&mut self, range: &Range<u64>) {
-        let first = self.areas.range(..=range.start).next_back().map_or(range.start, |(s, _)| *s);
-        let met: Vec<(u64, u64)> = self
+        // With those that only adjoin it.
+        let near = range.start.saturating_sub(1)..range.end.saturating_add(1);
+        let joined = self
             .areas
-            .range(first..range.end.max(first))
-            .map(|(start, end)| (*start, *end))
-            .filter(|(_, end)| *end > range.start)
-            .collect();
-        for (start, end) in met {
-            self.areas.remove(&start);
-            if start < range.start {
-                self.areas.insert(start, range.start);
-            }
-            if end > range.end {
-                self.areas.insert(range.end, end);
-            }
-        }
+            .overlapping(near)
+            .fold(range, |all, (area, ())| all.start.min(area.start)..all.end.max(area.end));
+        self.areas.remove(joined.clone());
+        self.areas.insert(joined, ());
     }
 
     /// Runs of adjoining data.
     pub(crate) fn runs(&self) -> usize {
-        self.areas.len()
+        self.areas.iter().count()
     }
 
     /// True when a run of data ends at `sector` or holds it.
     pub(crate) fn continues(&self, sector: u64) -> bool {
-        self.areas.range(..=sector).next_back().is_some_and(|(_, end)| *end >= sector)
+        self.areas.overlapping(sector.saturating_sub(1)..sector.saturating_add(1)).next().is_some()
     }
 
     /// The run of adjoining data that holds `sector`.
     fn area_of(&self, sector: u64) -> Option<Range<u64>> {
-        let (start, end) = self.areas.range(..=sector).next_back()?;
-        (*end > sector).then_some(*start..*end)
+        self.areas.at(sector).map(|(area, ())| area)
     }
 
     /// The place of the latest arrival.
@@ -140,7 +118,7 @@ impl Volatile {
 
     /// Takes data out, to be written.
     pub(crate) fn take(&mut self, range: Range<u64>) -> Pieces {
-        self.cut_area(&range);
+        self.areas.remove(range.clone());
         self.change(&range, |extents| extents.remove(range.clone()))
     }
 

@@ -42,7 +42,9 @@ impl Measurements {
         Err(refuse("measurements.withheld", self.withheld, reason))
     }
 
-    fn sentence(self) -> String {
+    /// The share in words.
+    #[must_use]
+    pub fn sentence(self) -> String {
         let Self { made, withheld } = self;
         let percent = withheld as f64 / made.max(1) as f64 * 100.0;
         format!(

@@ -48,33 +48,24 @@ pub fn thread_cpu_ns() -> u64 {
     nanoseconds(rustix::time::clock_gettime(ClockId::ThreadCPUTime))
 }
 
-/// Cost of a clock.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ClockCost {
-    /// Cost of one reading in ns: the median over batches of readings. A latency holds about one
-    /// of them (half of the reading before and half of the one after).
-    pub cost_ns: f64,
-}
-
 const BATCHES: usize = 31;
 const READINGS_PER_BATCH: u64 = 64;
 
-impl ClockCost {
-    /// Reads the clock about 2,000 times and states what that took.
-    pub fn measure<C: Clock>(clock: &C) -> Self {
-        let mut batch_ns = [0_u64; BATCHES];
-        for batch in &mut batch_ns {
-            let start = clock.now_ns();
-            let mut last = start;
-            for _ in 0..READINGS_PER_BATCH {
-                last = clock.now_ns();
-            }
-            *batch = last.saturating_sub(start);
+/// Cost of one reading of a clock in ns: the median over batches, about 2,000 readings in all. A
+/// latency holds about one of them (half of the reading before and half of the one after).
+pub fn clock_cost_ns<C: Clock>(clock: &C) -> f64 {
+    let mut batch_ns = [0_u64; BATCHES];
+    for batch in &mut batch_ns {
+        let start = clock.now_ns();
+        let mut last = start;
+        for _ in 0..READINGS_PER_BATCH {
+            last = clock.now_ns();
         }
-        batch_ns.sort_unstable();
-        let median_ns = batch_ns[BATCHES / 2];
-        Self { cost_ns: median_ns as f64 / READINGS_PER_BATCH as f64 }
+        *batch = last.saturating_sub(start);
     }
+    batch_ns.sort_unstable();
+    let median_ns = batch_ns[BATCHES / 2];
+    median_ns as f64 / READINGS_PER_BATCH as f64
 }
 
 #[cfg(test)]

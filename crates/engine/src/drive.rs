@@ -3,6 +3,7 @@
 
 use crate::buffer::Arena;
 use crate::clock::Clock;
+use crate::error::JobError;
 use crate::job::Job;
 use crate::operation::{Completion, Engine, Operation, OperationKind};
 use crate::progress::{Progress, Separated};
@@ -47,27 +48,6 @@ pub struct SingleOperation {
     pub offset: u64,
 }
 
-/// Reasons for which a thread ended early.
-#[derive(Debug)]
-pub enum Failure {
-    /// An operation failed.
-    Operation {
-        /// The operation that failed.
-        operation: Operation,
-        /// The cause.
-        source: io::Error,
-    },
-    /// An operation transferred less than it should.
-    Short {
-        /// The operation.
-        operation: Operation,
-        /// Bytes transferred.
-        transferred: u32,
-    },
-    /// Operations could not be submitted.
-    Submit(io::Error),
-}
-
 /// Counts of one thread.
 #[derive(Debug, Default)]
 pub struct Tally {
@@ -95,8 +75,8 @@ pub struct Tally {
     pub stopped: bool,
     /// The first operations singly, as many as were asked for.
     pub samples: Vec<SingleOperation>,
-    /// Reason if it ended early.
-    pub failure: Option<Failure>,
+    /// Reason if it ended early; it does not know what other threads completed.
+    pub failure: Option<JobError>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -193,8 +173,8 @@ impl<'a> Driver<'a> {
                 }
                 Refill::Wait | Refill::Finished => None,
             };
-            if let Err(error) = engine.submit(timeout_ns) {
-                self.fail(Failure::Submit(error));
+            if let Err(source) = engine.submit(timeout_ns) {
+                self.fail(JobError::Submit { completed: 0, source });
                 break;
             }
             now_ns = clock.now_ns();
@@ -310,17 +290,21 @@ impl<'a> Driver<'a> {
 
     /// Keeps the first failure: later ones are often its consequence.
     #[cold]
-    fn fail(&mut self, failure: Failure) {
+    fn fail(&mut self, failure: JobError) {
         self.source.finish();
         self.tally.failure.get_or_insert(failure);
     }
 }
 
 #[cold]
-fn failure(operation: Operation, result: i32) -> Failure {
+fn failure(operation: Operation, result: i32) -> JobError {
+    let completed = 0;
     match u32::try_from(result) {
-        Ok(transferred) => Failure::Short { operation, transferred },
-        Err(_) => Failure::Operation { operation, source: io::Error::from_raw_os_error(-result) },
+        Ok(transferred) => JobError::Short { operation, transferred, completed },
+        Err(_) => {
+            let source = io::Error::from_raw_os_error(-result);
+            JobError::Operation { operation, completed, source }
+        }
     }
 }
 

@@ -92,6 +92,17 @@ fn short_remedy(operation: OperationKind) -> &'static str {
 }
 
 impl JobError {
+    /// The failure, with the reads and writes that completed before over all threads.
+    pub(crate) fn after(mut self, ops: u64) -> Self {
+        match &mut self {
+            Self::Submit { completed, .. }
+            | Self::Operation { completed, .. }
+            | Self::Short { completed, .. } => *completed = ops,
+            Self::Invalid { .. } | Self::Setup { .. } | Self::Panicked => {}
+        }
+        self
+    }
+
     pub(crate) fn invalid(problem: impl Into<String>, remedy: &str) -> Self {
         Self::Invalid { problem: problem.into(), remedy: remedy.to_owned() }
     }

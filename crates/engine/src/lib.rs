@@ -30,7 +30,7 @@ pub mod uring;
 pub mod written;
 
 pub use buffer::DataShape;
-pub use clock::{Clock, ClockCost, MonotonicClock};
+pub use clock::{Clock, MonotonicClock, clock_cost_ns};
 pub use commit::{AppendEnd, GroupCommit};
 pub use drive::SingleOperation;
 pub use error::JobError;

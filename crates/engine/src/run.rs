@@ -1,8 +1,8 @@
 //! Runs a job: sets the threads up, lets them go together, adds up what they counted.
 
 use crate::buffer::Arena;
-use crate::clock::{ClockCost, MonotonicClock, thread_cpu_ns};
-use crate::drive::{Driver, Failure, Signals, SingleOperation, Tally};
+use crate::clock::{MonotonicClock, clock_cost_ns, thread_cpu_ns};
+use crate::drive::{Driver, Signals, SingleOperation, Tally};
 use crate::error::JobError;
 use crate::job::{EngineChoice, Job};
 use crate::null::Null;
@@ -43,8 +43,8 @@ pub struct JobResult {
     pub threads: Vec<u64>,
     /// The open loop's account, where a rate was asked for.
     pub rate: Option<RateReport>,
-    /// Cost of reading the clock.
-    pub clock: ClockCost,
+    /// Cost of reading the clock, see [`clock_cost_ns`].
+    pub clock_cost_ns: f64,
     /// Begin of the first thread, in ns of `CLOCK_MONOTONIC`.
     pub started_ns: u64,
     /// Last completion, in ns of `CLOCK_MONOTONIC`.
@@ -111,18 +111,13 @@ impl Gate {
         let mut state = self.lock();
         state.ready += 1;
         self.changed.notify_all();
-        while !state.open {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
+        drop(self.changed.wait_while(state, |state| !state.open));
     }
 
     /// Waits for `threads` threads and lets them go.
     fn open(&self, threads: usize) {
-        let mut state = self.lock();
-        while state.ready < threads {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-        state.open = true;
+        let state = self.changed.wait_while(self.lock(), |state| state.ready < threads);
+        state.unwrap_or_else(PoisonError::into_inner).open = true;
         self.changed.notify_all();
     }
 }
@@ -134,7 +129,7 @@ impl Gate {
 /// The first failure of any thread stops them all.
 pub fn run(job: &Job<'_>) -> Result<JobResult, JobError> {
     job.check()?;
-    let clock = ClockCost::measure(&MonotonicClock);
+    let clock_cost_ns = clock_cost_ns(&MonotonicClock);
     let gate = Gate::default();
     let failed = Separated(AtomicBool::new(false));
     let outcomes = std::thread::scope(|scope| {
@@ -143,7 +138,8 @@ pub fn run(job: &Job<'_>) -> Result<JobResult, JobError> {
         let mut not_started = None;
         for thread in 0..job.threads {
             let builder = std::thread::Builder::new().name(format!("io-{thread}"));
-            match builder.spawn_scoped(scope, move || work(job, thread, gate, failed)) {
+            let work = Work { job, thread, gate, failed };
+            match builder.spawn_scoped(scope, move || work.run()) {
                 Ok(handle) => handles.push(handle),
                 Err(source) => {
                     failed.0.store(true, Ordering::Relaxed);
@@ -158,27 +154,10 @@ pub fn run(job: &Job<'_>) -> Result<JobResult, JobError> {
             handles.into_iter().map(|handle| handle.join().unwrap_or(Err(JobError::Panicked)));
         not_started.into_iter().chain(joined).collect::<Vec<_>>()
     });
-    combine(job, clock, outcomes)
+    combine(job, clock_cost_ns, outcomes)
 }
 
-/// One thread, from its set-up to its tally. Always passes the gate, or no thread would.
-fn work(
-    job: &Job<'_>,
-    thread: u32,
-    gate: &Gate,
-    failed: &Separated<AtomicBool>,
-) -> Result<Finished, JobError> {
-    // Without this the kernel may let a sleep last 50 µs longer, which would count as latency. A
-    // kernel that refuses makes rate-limited latencies that much longer, no more.
-    let _ = set_current_timer_slack(NonZeroU64::new(1));
-    let finished = Work { job, thread, gate, failed }.run();
-    if finished.is_err() {
-        failed.0.store(true, Ordering::Relaxed);
-        gate.pass();
-    }
-    finished
-}
-
+/// One thread of a job.
 struct Work<'a> {
     job: &'a Job<'a>,
     thread: u32,
@@ -187,8 +166,21 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Fails only before it has passed the gate.
+    /// From its set-up to its tally. Always passes the gate, or no thread would.
     fn run(&self) -> Result<Finished, JobError> {
+        // Without this the kernel may let a sleep last 50 µs longer, which would count as latency. A
+        // kernel that refuses makes rate-limited latencies that much longer, no more.
+        let _ = set_current_timer_slack(NonZeroU64::new(1));
+        let finished = self.finish();
+        if finished.is_err() {
+            self.failed.0.store(true, Ordering::Relaxed);
+            self.gate.pass();
+        }
+        finished
+    }
+
+    /// Fails only before it has passed the gate.
+    fn finish(&self) -> Result<Finished, JobError> {
         let job = self.job;
         let remedy = "use a smaller size or depth, or fewer threads";
         let mut arena = Arena::new(job.arena_shape(), job.data_seed(self.thread))
@@ -252,7 +244,7 @@ fn kernel_workers_cpu_ns() -> u64 {
 
 fn combine(
     job: &Job<'_>,
-    clock: ClockCost,
+    clock_cost_ns: f64,
     outcomes: Vec<Result<Finished, JobError>>,
 ) -> Result<JobResult, JobError> {
     let mut threads = Vec::with_capacity(outcomes.len());
@@ -266,7 +258,7 @@ fn combine(
         .min_by_key(|thread| thread.tally.ended_ns)
         .and_then(|thread| thread.tally.failure.take())
     {
-        return Err(error(failure, ops));
+        return Err(failure.after(ops));
     }
     let started_ns = threads.iter().map(|thread| thread.tally.started_ns).min().unwrap_or(0);
     let ended_ns = threads.iter().map(|thread| thread.tally.ended_ns).max().unwrap_or(0);
@@ -275,7 +267,7 @@ fn combine(
         ops,
         elapsed_ns,
         threads: Vec::with_capacity(threads.len()),
-        clock,
+        clock_cost_ns,
         started_ns,
         ended_ns,
         ..JobResult::default()
@@ -305,18 +297,6 @@ fn add(result: &mut JobResult, tally: &Tally, cpu_ns: u64) {
     result.cpu_ns += cpu_ns;
     result.stopped |= tally.stopped;
     result.threads.push(tally.ops);
-}
-
-fn error(failure: Failure, completed: u64) -> JobError {
-    match failure {
-        Failure::Operation { operation, source } => {
-            JobError::Operation { operation, completed, source }
-        }
-        Failure::Short { operation, transferred } => {
-            JobError::Short { operation, transferred, completed }
-        }
-        Failure::Submit(source) => JobError::Submit { completed, source },
-    }
 }
 
 #[cfg(test)]

@@ -29,15 +29,16 @@ const FSTAB_ONLY: [&str; 7] = ["defaults", "auto", "noauto", "nofail", "_netdev"
 /// it is closed, unless it gets a mount point.
 ///
 /// # Errors
-/// [`Error::Mount`] with the kernel's own words where it has some.
+/// [`Error::Argument`] with the kernel's own words where it has some.
 pub(crate) fn detached(
     kind: &str,
     kernel_config: &str,
     source: &Path,
     options: &[String],
 ) -> Result<OwnedFd> {
-    let error =
-        |why: String| Error::Mount { source_path: source.to_owned(), kind: kind.to_owned(), why };
+    let error = |why: String| {
+        Error::Argument(format!("cannot mount {} as {kind}: {why}", source.display()))
+    };
     let context = fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC).map_err(|source| match source {
         Errno::NODEV => {
             error(format!("this kernel has no {kind}; use a kernel with {kernel_config}"))

@@ -1,6 +1,7 @@
 //! Errors of the host: operation, place, cause and remedy.
 
 use seekwell_model::units::Bytes;
+use std::fmt::Display;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -89,26 +90,6 @@ pub enum Error {
         /// The first and last lines that it printed; may be empty.
         stderr: String,
     },
-    /// The kernel refused to mount.
-    #[error("cannot mount {} as {kind}: {why}", source_path.display())]
-    Mount {
-        /// Block device.
-        source_path: PathBuf,
-        /// Filesystem type.
-        kind: String,
-        /// The kernel's message.
-        why: String,
-    },
-    /// A setting that this device does not have or does not take.
-    #[error("{device}: {what}; {remedy}")]
-    Setting {
-        /// Kernel name.
-        device: String,
-        /// Problem.
-        what: String,
-        /// Remedy.
-        remedy: String,
-    },
     /// A file of our own that another user could have written.
     #[error(
         "{} {why}, so it is not trusted; check it, then remove it or restore its owner (chown \
@@ -119,16 +100,6 @@ pub enum Error {
         path: PathBuf,
         /// Problem, as the rest of a sentence.
         why: String,
-    },
-    /// A file for the user that would be written elsewhere, or over something else.
-    #[error("{} {why}; {remedy}", path.display())]
-    Output {
-        /// As it was named.
-        path: PathBuf,
-        /// Problem, as the rest of a sentence.
-        why: String,
-        /// Remedy.
-        remedy: &'static str,
     },
     /// Something that was asked for and is not possible here, in words.
     #[error("{}", .0)]
@@ -149,12 +120,8 @@ impl Error {
     }
 
     /// A setting that a device does not have or does not take.
-    pub(crate) fn setting(
-        device: &str,
-        what: impl Into<String>,
-        remedy: impl Into<String>,
-    ) -> Self {
-        Self::Setting { device: device.to_owned(), what: what.into(), remedy: remedy.into() }
+    pub(crate) fn setting(device: &str, what: impl Display, remedy: impl Display) -> Self {
+        Self::Argument(format!("{device}: {what}; {remedy}"))
     }
 
     /// For errors of system calls that concern no path.

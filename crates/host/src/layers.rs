@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::guard::{self, WriteToken};
 use crate::layer_programs::{run, wait_for};
 use crate::program;
-use crate::sysfs::System;
+use crate::sysfs::{System, write};
 use crate::undo::Undo;
 use crate::{added, memory};
 use seekwell_model::layers::{
@@ -272,7 +272,7 @@ fn act(system: &System, action: &Action) -> Result<()> {
         Action::Set { path, value } => {
             let path = Path::new(path);
             wait_for(path)?;
-            std::fs::write(path, value).map_err(Error::io("write", path))
+            write(path, value)
         }
         Action::Run { program, arguments, input } => run(system, program, arguments, input),
     }

@@ -3,7 +3,7 @@
 use crate::cgroup;
 use crate::error::{Error, Result};
 use crate::mounts::{self, MountLine};
-use crate::sysfs::{self, System};
+use crate::sysfs::{self, System, write};
 use crate::undo::{self, Restored, Target, Undo};
 use seekwell_model::units::Bytes;
 use std::fs;
@@ -144,10 +144,6 @@ pub fn restore_vm(undo: &mut Undo) -> Result<Restored> {
 fn group_name(name: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     format!("seekwell-{}", name.chars().map(safe).collect::<String>())
-}
-
-fn write(path: &Path, text: &str) -> Result<()> {
-    fs::write(path, text).map_err(Error::io("write", path))
 }
 
 /// Version of the memory controller in use; `None` when there is none.

@@ -10,7 +10,7 @@ use crate::export::{STATELESS, kind};
 use crate::filesystem::{mount_as, unmount};
 use crate::nfs_kept::quoted;
 use crate::program;
-use crate::sysfs::System;
+use crate::sysfs::{System, write};
 use rpc::Service;
 use seekwell_model::stack::Nfs;
 use std::fs;
@@ -256,8 +256,4 @@ fn await_grace(settings: &Path) -> Result<()> {
         sleep(POLL);
     }
     Ok(())
-}
-
-fn write(path: &Path, text: &str) -> Result<()> {
-    fs::write(path, text).map_err(Error::io("write", path))
 }

@@ -103,7 +103,7 @@ pub enum Replace {
 /// Terminals, pipes and standard output (`/dev/stdout`) are written to as they are.
 ///
 /// # Errors
-/// [`Error::Output`] when the name leads elsewhere or to a file that is something else;
+/// [`Error::Argument`] when the name leads elsewhere or to a file that is something else;
 /// [`Error::Io`] when it cannot be written, for example because the disk is full.
 pub fn write(path: &Path, kind: Kind, bytes: &[u8], replace: Replace) -> Result<()> {
     let content = Content { head: bytes, write: &|out| out.write_all(bytes) };
@@ -169,8 +169,8 @@ fn entry(path: &Path) -> Result<Entry> {
     })
 }
 
-fn refused(path: &Path, why: &str, remedy: &'static str) -> Error {
-    Error::Output { path: path.to_owned(), why: why.to_owned(), remedy }
+fn refused(path: &Path, why: &str, remedy: &str) -> Error {
+    Error::Argument(format!("{} {why}; {remedy}", path.display()))
 }
 
 enum Target {

@@ -90,10 +90,9 @@ fn layers(lower: &Path, work: &Path, target: &Path) -> Result<()> {
 }
 
 fn new_mount(kind: &str, options: &[(&str, &Path)], target: &Path) -> Result<()> {
-    let refused = |errno: Errno| Error::Mount {
-        source_path: kind.into(),
-        kind: kind.to_owned(),
-        why: format!("{errno}; root is needed, and a kernel with {kind}"),
+    let refused = |errno: Errno| {
+        let why = format!("{errno}; root is needed, and a kernel with {kind}");
+        Error::Argument(format!("cannot mount {kind} as {kind}: {why}"))
     };
     let context = fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC).map_err(refused)?;
     fsconfig_set_string(&context, "source", "seekwell").map_err(refused)?;

@@ -147,6 +147,11 @@ pub fn read(path: &Path) -> Result<String> {
     Ok(text)
 }
 
+/// Writes a file of the kernel.
+pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
+    fs::write(path, text).map_err(Error::io("write", path))
+}
+
 /// Reads a file of the kernel that may be missing, or may not be read on this device.
 #[must_use]
 pub fn read_optional(path: &Path) -> Option<String> {
@@ -185,7 +190,8 @@ pub(crate) fn shortened(text: &str) -> String {
 }
 
 /// Names in a folder, sorted; empty when there is no such folder.
-pub(crate) fn names(folder: &Path) -> Vec<String> {
+#[must_use]
+pub fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(folder)
         .into_iter()
         .flatten()

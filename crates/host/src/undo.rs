@@ -432,7 +432,7 @@ impl Undo {
         let (legal, foreign): (Vec<Change>, Vec<Change>) = changes
             .into_iter()
             .partition(|change| allowed::check(&self.system, &change.target, self.path()).is_ok());
-        restored.problems.extend(foreign.iter().map(allowed::refusal));
+        restored.problems.extend(foreign.iter().map(|change| allowed::words(&change.target)));
         let (legal, theirs, _locks) = self.lock_free(legal);
         let mut done = put_back::all(&self.system, &legal, &mut restored);
         done.extend(theirs.into_iter().map(|change| change.target));

@@ -312,7 +312,7 @@ impl Collector {
                     Err(Errno::INTR) => {}
                     Err(error) => {
                         let path = self.instance.path("per_cpu/cpu*/trace_pipe_raw");
-                        return Err(ObserveError::io("read", path)(error.into()));
+                        return Err(ObserveError::io("read", path)(error));
                     }
                 }
             }

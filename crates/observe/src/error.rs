@@ -75,11 +75,11 @@ pub enum ObserveError {
 }
 
 impl ObserveError {
-    pub(crate) fn io(
+    pub(crate) fn io<E: Into<std::io::Error>>(
         action: &'static str,
         path: impl Into<PathBuf>,
-    ) -> impl FnOnce(std::io::Error) -> Self {
+    ) -> impl FnOnce(E) -> Self {
         let path = path.into();
-        move |source| Self::Io { action, path, source }
+        move |source| Self::Io { action, path, source: source.into() }
     }
 }

@@ -157,7 +157,7 @@ fn run(mut sampler: Sampler, interval: Duration, stopped: &Receiver<()>) -> Time
 }
 
 /// Everything that one reading holds.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Reading {
     at_ns: u64,
     counters: DeviceCounters,
@@ -218,17 +218,13 @@ impl Track {
         DeviceCounters::parse(text).ok_or_else(|| malformed(&self.path, text))
     }
 
-    fn read(&mut self, shared: &Shared, buffer: &mut [u8]) {
+    /// Adds the counters of this device to a reading whose other values all tracks share.
+    fn read(&mut self, shared: &Reading, buffer: &mut [u8]) {
         if self.lost.is_some() {
             return;
         }
         match self.counters(buffer) {
-            Ok(counters) => self.push(Reading {
-                at_ns: shared.at_ns,
-                counters,
-                memory: shared.memory,
-                pressure: shared.pressure,
-            }),
+            Ok(counters) => self.push(Reading { counters, ..*shared }),
             Err(error) => self.lost = Some(error),
         }
     }
@@ -259,23 +255,14 @@ impl Track {
     }
 }
 
-/// Values that all tracks of one reading share.
-#[derive(Clone, Copy, Debug)]
-struct Shared {
-    at_ns: u64,
-    memory: MemoryState,
-    pressure: PressureTotals,
-}
-
 /// The open files. Reads without allocating: descriptors stay open and the buffer is kept.
 #[derive(Debug)]
 struct Sampler {
     origin_ns: u64,
     tracks: Vec<Track>,
     meminfo: Option<File>,
-    pressure_io: Option<File>,
-    pressure_cpu: Option<File>,
-    pressure_memory: Option<File>,
+    /// Of I/O, CPU and memory.
+    pressure: [Option<File>; 3],
     buffer: Vec<u8>,
     late: u64,
 }
@@ -291,9 +278,8 @@ impl Sampler {
             origin_ns: options.origin_ns,
             tracks,
             meminfo: optional("proc/meminfo"),
-            pressure_io: optional("proc/pressure/io"),
-            pressure_cpu: optional("proc/pressure/cpu"),
-            pressure_memory: optional("proc/pressure/memory"),
+            pressure: ["io", "cpu", "memory"]
+                .map(|name| optional(&format!("proc/pressure/{name}"))),
             buffer: vec![0; 16 * 1024],
             late: 0,
         })
@@ -301,21 +287,18 @@ impl Sampler {
 
     /// One reading of everything at `now_ns` of the monotonic clock.
     fn read(&mut self, now_ns: u64) {
-        let mut pressure = |file: &Option<File>| {
-            let text = content(file.as_ref()?, &mut self.buffer)?;
-            PressureTotals::parse_total(text)
-        };
-        let pressure = PressureTotals {
-            io_us: pressure(&self.pressure_io),
-            cpu_us: pressure(&self.pressure_cpu),
-            memory_us: pressure(&self.pressure_memory),
-        };
+        let [io_us, cpu_us, memory_us] = self
+            .pressure
+            .each_ref()
+            .map(|file| PressureTotals::parse_total(content(file.as_ref()?, &mut self.buffer)?));
+        let pressure = PressureTotals { io_us, cpu_us, memory_us };
         let memory = self
             .meminfo
             .as_ref()
             .and_then(|file| content(file, &mut self.buffer))
             .map_or_else(MemoryState::default, MemoryState::parse);
-        let shared = Shared { at_ns: now_ns.saturating_sub(self.origin_ns), memory, pressure };
+        let at_ns = now_ns.saturating_sub(self.origin_ns);
+        let shared = Reading { at_ns, memory, pressure, ..Reading::default() };
         for track in &mut self.tracks {
             track.read(&shared, &mut self.buffer);
         }

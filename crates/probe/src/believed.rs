@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::tape::{CUT, Compared, Tape};
 use seekwell_device::accuracy::demerit;
-use seekwell_device::withheld::{BELIEVED, depths};
+use seekwell_device::withheld::{BELIEVED, Measurements, depths};
 
 /// Prediction of what no fit saw.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,13 +44,14 @@ impl Accuracy {
         Self { measured: tape.measured(), withheld: tape.withheld(), classes, is_cut: false }
     }
 
-    /// Share of the measurements that was withheld, and the classes, as comments of a device file.
+    /// Share of the measurements that was withheld, in words.
+    pub(super) fn share(&self) -> String {
+        Measurements { made: self.measured, withheld: self.withheld }.sentence()
+    }
+
+    /// This share and the classes as comments of a device file.
     pub(super) fn comments(&self) -> String {
-        let (sealed, all) = (self.withheld, self.measured);
-        let mut text = format!(
-            "# Withheld {sealed} of {all} measurements ({:.0} %), and a mixed trace, which no fit saw:\n",
-            sealed as f64 / all.max(1) as f64 * 100.0
-        );
+        let mut text = format!("# Withheld {}:\n", self.share());
         for class in &self.classes {
             let doubt = if class.is_believed() { "" } else { "; do not believe this class" };
             // Writing to a string cannot fail.

@@ -1,15 +1,15 @@
 //! The disk's buffer: cost of a command and rate of the bus, read-ahead, segments.
 
-use super::head::{BLOCK, Head, align, median};
+use super::head::{BLOCK, Head, align};
 use super::tape::{Class, Draws as _, Judged};
+use super::writes::middle;
 use super::{Interval, ProbeError, Result};
 
 /// Reads behind others, some of which the buffer serves.
 const AFTER_PAUSE: Class = Class::of("reads behind others after a pause", Judged::Last);
 
-/// Places at which each experiment is made, and at which a yes or no is tried.
+/// Places at which each experiment is made.
 const TIMES: usize = 9;
-const TRIES: usize = 3;
 
 /// Pause in which a disk reads ahead as far as it will, in nanoseconds.
 const IDLE_NS: u64 = 120_000_000;
@@ -151,17 +151,12 @@ fn start(head: &mut Head<'_>, more: u32) -> Result<u64> {
 /// Time of a read of `sectors` behind one block and `more`, made after an idle time, in nanoseconds: the median, and the
 /// second smallest and second largest of nine, between which it lies with a probability of 0.96.
 fn follow_up(head: &mut Head<'_>, more: u32, sectors: u32) -> Result<Interval> {
-    let mut times = head.repeat(AFTER_PAUSE, TIMES, |head| {
+    let times = head.repeat(AFTER_PAUSE, TIMES, |head| {
         let next = start(head, more)?;
         head.wait(IDLE_NS);
         Ok(head.read(next, sectors)?.took_ns() as f64)
     })?;
-    times.sort_by(f64::total_cmp);
-    let reason = "no read came to an end";
-    let unclear = ProbeError::Unclear { quantity: "the cost of a command", reason };
-    let (low, high) = (times.get(1).copied(), times.get(TIMES - 2).copied());
-    let value = median(&times).ok_or(unclear)?;
-    Ok(Interval { value, low: low.unwrap_or(value), high: high.unwrap_or(value) })
+    Ok(middle(times))
 }
 
 /// Sectors read ahead after an idle time, by bisection: each step at a new place.
@@ -182,7 +177,8 @@ fn farthest(
 ) -> Result<Interval> {
     while high - low > u64::from(BLOCK) {
         let middle = align(u64::midpoint(low, high));
-        if mostly(head, |head| is_true(head, middle))? { low = middle } else { high = middle }
+        let holds = head.mostly(AFTER_PAUSE, |head| is_true(head, middle))?;
+        if holds { low = middle } else { high = middle }
     }
     Ok(Interval { value: low as f64, low: low as f64, high: high as f64 })
 }
@@ -222,7 +218,7 @@ fn segments(head: &mut Head<'_>, before: u32) -> Result<Interval> {
 
 /// Reads a block of the read-ahead twice. A block before it would not do: what was read ahead may have pushed it out.
 fn keeps_delivered(head: &mut Head<'_>, before: u32, ahead: u64) -> Result<bool> {
-    mostly(head, |head| {
+    head.mostly(AFTER_PAUSE, |head| {
         let lba = start(head, before)? + align(ahead / 4);
         head.wait(IDLE_NS);
         head.read(lba, BLOCK)?;
@@ -253,19 +249,13 @@ fn read_run(head: &mut Head<'_>) -> Result<u64> {
 
 /// Uses most of the read-ahead, and looks behind its end after an idle time.
 fn resumes(head: &mut Head<'_>, before: u32, ahead: u64) -> Result<bool> {
-    mostly(head, |head| {
+    head.mostly(AFTER_PAUSE, |head| {
         let next = start(head, before)?;
         head.wait(IDLE_NS);
         head.read(next + align(ahead * 3 / 4), BLOCK)?;
         head.wait(IDLE_NS);
         is_hit(head, next + ahead)
     })
-}
-
-/// The answer of most tries.
-fn mostly(head: &mut Head<'_>, is_true: impl Fn(&mut Head<'_>) -> Result<bool>) -> Result<bool> {
-    let answers = head.repeat(AFTER_PAUSE, TRIES, is_true)?;
-    Ok(answers.into_iter().filter(|answer| *answer).count() * 2 > TRIES)
 }
 
 /// Reads a block; true when it comes from the buffer.

@@ -102,12 +102,7 @@ pub(super) fn of_window(window: Option<[u32; 2]>) -> Vec<Line> {
 
 /// Share of the measurements that was withheld, and the comparison of the classes, a line each.
 fn of_classes(text: &mut String, accuracy: &Accuracy) {
-    let Accuracy { measured, withheld, .. } = accuracy;
-    let share = *withheld as f64 / (*measured).max(1) as f64 * 100.0;
-    let _ = writeln!(
-        text,
-        "withheld: {withheld} of {measured} measurements ({share:.0} %), and a mixed trace, which no fit saw"
-    );
+    let _ = writeln!(text, "withheld: {}", accuracy.share());
     for class in &accuracy.classes {
         let doubt = if class.is_believed() { "" } else { "  ! do not believe this class" };
         let _ = writeln!(

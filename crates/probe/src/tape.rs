@@ -407,4 +407,15 @@ pub(super) trait Draws: Sized {
         }
         Ok(seen)
     }
+
+    /// The answer of most of a few measurements.
+    fn mostly(
+        &mut self,
+        class: Class,
+        is_true: impl Fn(&mut Self) -> Result<bool>,
+    ) -> Result<bool> {
+        const TRIES: usize = 3;
+        let answers = self.repeat(class, TRIES, is_true)?;
+        Ok(answers.into_iter().filter(|answer| *answer).count() * 2 > TRIES)
+    }
 }

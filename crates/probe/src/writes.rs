@@ -46,9 +46,6 @@ const MOST_WINDOW: u32 = 64;
 /// Writes in a row before the cache is full, as a multiple of its size: it drains meanwhile.
 const FILLINGS: u64 = 4;
 
-/// Tries of a yes or no.
-const TRIES: usize = 3;
-
 const AFTER_REST: Class = Class::of("single writes after a rest", Judged::Last);
 const EMPTY_FLUSHES: Class = Class::of("flushes of an empty cache", Judged::Last);
 const INTO_CACHE: Class = Class::of("writes into the cache", Judged::Early);
@@ -321,20 +318,19 @@ fn delay(pen: &mut Pen<'_>, empty_ns: u64) -> Result<Interval> {
 /// Reads the last of some writes, which still wait.
 fn serves_written(pen: &mut Pen<'_>, stall_ns: u64) -> Result<bool> {
     const WAITING: usize = 16;
-    let served = pen.repeat(WRITTEN, TRIES, |pen| {
+    pen.mostly(WRITTEN, |pen| {
         pen.rest()?;
         let spans = pen.places(WAITING, BLOCK);
         pen.target.write_all(&spans, 1)?;
         let times = pen.target.read_all(spans.get(WAITING - 1..).unwrap_or_default(), 1)?;
         Ok(times.iter().all(|time| time.took_ns() < stall_ns))
-    })?;
-    Ok(served.into_iter().filter(|served| *served).count() * 2 > TRIES)
+    })
 }
 
 /// Reads ahead, writes elsewhere, and looks for what was read ahead.
 fn clears_read_ahead(pen: &mut Pen<'_>, findings: &Findings) -> Result<Option<bool>> {
     let Some(before) = findings.buffer.read_ahead_after else { return Ok(None) };
-    let cleared = pen.repeat(CLEARED, TRIES, |pen| {
+    let is_cleared = pen.mostly(CLEARED, |pen| {
         let at = pen.places(1, 64 * BLOCK).remove(0).lba;
         for index in 0..=before {
             let lba = at + u64::from(index * BLOCK);
@@ -348,7 +344,7 @@ fn clears_read_ahead(pen: &mut Pen<'_>, findings: &Findings) -> Result<Option<bo
         let times = pen.target.read_all(&[next], 1)?;
         Ok(times.iter().any(|time| time.took_ns() >= findings.buffer.hit_below_ns))
     })?;
-    Ok(Some(cleared.into_iter().filter(|cleared| *cleared).count() * 2 > TRIES))
+    Ok(Some(is_cleared))
 }
 
 /// Settling, from writes that are each flushed: what the device takes longer than its model without any.

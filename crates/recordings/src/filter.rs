@@ -84,7 +84,9 @@ impl Filter {
             let to = self.to_ns.map_or_else(|| "its end".to_owned(), time);
             what.push_str(&format!(" from {} to {to}", time(self.from_ns)));
         }
-        TraceError::NothingKept { path: trace.path().to_owned(), what }
+        let problem =
+            format!("has {what}; `seekwell trace info` names its length, processes and files");
+        TraceError::Unfit { path: trace.path().to_owned(), problem }
     }
 
     fn keeps_file(&self, file: &FileEntry) -> bool {

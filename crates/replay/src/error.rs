@@ -10,31 +10,12 @@ pub enum ReplayError {
     /// The trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// The trace asks for more than a replay may take.
-    #[error(
-        "the trace has {found} {what}, a replay takes at most {limit}; cut it with `seekwell trace filter`"
-    )]
-    TooLarge {
-        /// Things that are too many.
-        what: &'static str,
-        /// Their number in the trace.
-        found: u64,
-        /// Most of them.
-        limit: u64,
-    },
+    /// The trace asks for more than a replay may take or the target has room for, or does not tell pauses; in words.
+    #[error("{0}")]
+    Unfit(String),
     /// The trace has no call that can be replayed, in the folder that the replay is limited to.
     #[error("the trace has no call on a file{}; record one with `seekwell capture`", below(.0))]
     Empty(Option<String>),
-    /// The pauses between calls are not known.
-    #[error(
-        "{untimed} of {planned} calls of the trace have no duration, so that pauses between calls are unknown; replay with speed = \"asap\" or \"open\", or record with `seekwell capture` or `strace -T`"
-    )]
-    Untimed {
-        /// Planned calls without a duration.
-        untimed: u64,
-        /// Planned calls.
-        planned: u64,
-    },
     /// The trace has no block request of the device.
     #[error(
         "the trace has no block request of the device; record them with `seekwell capture`, or import a blktrace with `seekwell trace import`"
@@ -59,20 +40,6 @@ pub enum ReplayError {
         needed: u64,
         /// Size of the device.
         device_bytes: u64,
-    },
-    /// The initial tree, with what calls add to it, does not fit.
-    #[error("the files of the trace need {needed} {unit}, {} has {free} free{}; use a larger device", .path.display(), kept_free(*.kept))]
-    NoRoom {
-        /// Target.
-        path: PathBuf,
-        /// Needed.
-        needed: u64,
-        /// Free.
-        free: u64,
-        /// Bytes or files.
-        unit: &'static str,
-        /// Free bytes that other programs need.
-        kept: u64,
     },
     /// The filesystem was nearly full during the replay.
     #[error(
@@ -104,15 +71,6 @@ fn below(only: &Option<String>) -> String {
     only.as_ref().map(|only| format!(" below {only}")).unwrap_or_default()
 }
 
-/// The part of a filesystem that is not for a replay.
-fn kept_free(bytes: u64) -> String {
-    if bytes == 0 {
-        String::new()
-    } else {
-        format!(", of which {bytes} are kept for other programs")
-    }
-}
-
 fn remedy(source: &io::Error) -> &'static str {
     match source.raw_os_error() {
         Some(libc::EPERM) => "; a replay needs root: its threads have the directory as their root",
@@ -142,6 +100,13 @@ pub(crate) fn rows<T, R>(
 }
 
 impl ReplayError {
+    /// The trace has more of something than a replay takes.
+    pub(crate) fn too_large(what: &str, found: u64, limit: u64) -> Self {
+        Self::Unfit(format!(
+            "the trace has {found} {what}, a replay takes at most {limit}; cut it with `seekwell trace filter`"
+        ))
+    }
+
     /// For `map_err`: names the action and its path.
     pub(crate) fn io<E: Into<io::Error>>(
         what: &'static str,

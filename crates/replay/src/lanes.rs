@@ -85,11 +85,9 @@ impl Spill {
             return Ok(());
         }
         if self.end.saturating_add(self.recent) > self.most.1 {
-            return Err(ReplayError::TooLarge {
-                what: "MiB of calls",
-                found: (self.end + self.recent) >> 20,
-                limit: self.most.0.saturating_add(self.most.1) >> 20,
-            });
+            let found = (self.end + self.recent) >> 20;
+            let limit = self.most.0.saturating_add(self.most.1) >> 20;
+            return Err(ReplayError::too_large("MiB of calls", found, limit));
         }
         let failed = ReplayError::io("keep the calls of the trace in", &self.folder.clone());
         self.write(lanes).map_err(failed)

@@ -248,11 +248,14 @@ impl Plan {
     /// Refuses a trace whose pauses are not known, since most of its calls have no duration.
     ///
     /// # Errors
-    /// [`ReplayError::Untimed`].
+    /// [`ReplayError::Unfit`].
     pub fn check_pauses(&self) -> Result<(), ReplayError> {
         let (untimed, planned) = (self.recorded.untimed, self.recorded.planned);
         if untimed > planned / 2 {
-            return Err(ReplayError::Untimed { untimed, planned });
+            return Err(ReplayError::Unfit(format!(
+                "{untimed} of {planned} calls of the trace have no duration, so that pauses between calls are \
+                 unknown; replay with speed = \"asap\" or \"open\", or record with `seekwell capture` or `strace -T`"
+            )));
         }
         Ok(())
     }

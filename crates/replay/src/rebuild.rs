@@ -88,25 +88,28 @@ pub fn rebuild(
 /// are to stay free.
 ///
 /// # Errors
-/// [`ReplayError::NoRoom`].
+/// [`ReplayError::Unfit`].
 pub fn check_room(plan: &Plan, target: &Path, kept: u64) -> Result<(), ReplayError> {
     let facts = rustix::fs::statvfs(target).map_err(ReplayError::io("measure", target))?;
     let free = facts.f_bavail.saturating_mul(facts.f_frsize);
-    let refuse = |needed, free, unit, kept| ReplayError::NoRoom {
-        path: target.to_owned(),
-        needed,
-        free,
-        unit,
-        kept,
+    let refuse = |needed: u64, unit: &str, free: String| {
+        let target = target.display();
+        ReplayError::Unfit(format!(
+            "the files of the trace need {needed} {unit}, {target} has {free}; use a larger device"
+        ))
     };
     let needed = plan.tree_room(facts.f_frsize).saturating_add(plan.growth);
     if needed > free.saturating_sub(kept) {
-        return Err(refuse(needed, free, "bytes", kept));
+        let but = match kept {
+            0 => String::new(),
+            kept => format!(", of which {kept} are kept for other programs"),
+        };
+        return Err(refuse(needed, "bytes", format!("{free} free{but}")));
     }
     let files = plan.tree.len() as u64;
     // Filesystems without a fixed number of inodes report none.
     if facts.f_files > 0 && files > facts.f_favail {
-        return Err(refuse(files, facts.f_favail, "files", 0));
+        return Err(refuse(files, "files", format!("{} free", facts.f_favail)));
     }
     Ok(())
 }

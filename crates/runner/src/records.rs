@@ -7,6 +7,7 @@ use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::power_cut::CutCounts;
 use seekwell_model::record::{DeviceInForce, InForce, QueueSettings, Record, Status, StepRecord};
 use seekwell_model::shared::{Pool, Shared};
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
 #[cfg(test)]
@@ -141,25 +142,21 @@ impl Extractor {
 
 /// The outcomes of records, each of which is dropped before the next is taken.
 #[must_use]
-pub fn outcomes(
+pub fn outcomes<R: Borrow<Record>>(
     plan: &Plan,
-    records: impl IntoIterator<Item = (PlannedTrial, Record)>,
+    records: impl IntoIterator<Item = (PlannedTrial, R)>,
 ) -> Outcomes {
     let mut extractor = Extractor::new(plan);
-    let mut one = |(trial, record): (PlannedTrial, Record)| {
-        (trial.index, (trial, extractor.outcome(&record)))
+    let one = |(trial, record): (PlannedTrial, R)| {
+        (trial.index, (trial, extractor.outcome(record.borrow())))
     };
-    records.into_iter().map(&mut one).collect()
+    records.into_iter().map(one).collect()
 }
 
 /// The outcomes of records that stay.
 #[must_use]
 pub fn outcomes_of(plan: &Plan, records: &Records) -> Outcomes {
-    let mut extractor = Extractor::new(plan);
-    let mut one = |(index, (trial, record)): (&u32, &(PlannedTrial, Record))| {
-        (*index, (*trial, extractor.outcome(record)))
-    };
-    records.iter().map(&mut one).collect()
+    outcomes(plan, records.values().map(|(trial, record)| (*trial, record)))
 }
 
 /// The settings in force that a verdict tells of.

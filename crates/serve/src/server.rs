@@ -6,7 +6,8 @@ use crate::protocol::{self, Ask, Call, Malformed};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsFd, AsRawFd as _, BorrowedFd};
 use rustix::io::Errno;
-use rustix::time::{ClockId, Timespec};
+use rustix::time::Timespec;
+use seekwell_engine::{Clock as _, MonotonicClock};
 use seekwell_stats::Histogram;
 use serde::{Deserialize, Serialize};
 use std::io::{self, IoSlice, Write};
@@ -106,11 +107,6 @@ fn say(output: &mut impl Write, what: &impl Serialize) -> Result<(), ServerError
     writeln!(output, "{text}").and_then(|()| output.flush()).map_err(ServerError::Command)
 }
 
-fn now_ns() -> u64 {
-    let time = rustix::time::clock_gettime(ClockId::Monotonic);
-    (time.tv_sec as u64) * 1_000_000_000 + time.tv_nsec as u64
-}
-
 struct Server {
     disk: Disk,
     mount: Mount,
@@ -134,7 +130,7 @@ impl Server {
             disk,
             mount,
             bytes: geometry.sectors_512 * 512,
-            begun_ns: now_ns(),
+            begun_ns: MonotonicClock.now_ns(),
             opened: false,
             open: 0,
             ended: false,
@@ -146,7 +142,7 @@ impl Server {
     }
 
     fn now_ns(&self) -> u64 {
-        now_ns() - self.begun_ns
+        MonotonicClock.now_ns() - self.begun_ns
     }
 
     fn run(mut self, command: BorrowedFd<'_>) -> Result<Report, ServerError> {

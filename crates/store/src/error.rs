@@ -1,6 +1,5 @@
 //! Errors of a run file.
 
-use seekwell_model::FormatVersion;
 use std::path::PathBuf;
 
 /// Errors of making, reading or writing a run file.
@@ -27,32 +26,13 @@ pub enum StoreError {
         /// The kind of file that it is.
         what: &'static str,
     },
-    /// The file was written by a later version.
-    #[error(
-        "{} has format {found} (written by {tool}), and this program reads up to {}; update \
-         seekwell to read it",
-        path.display(),
-        seekwell_model::RUN_FILE_FORMAT
-    )]
-    NewerFormat {
+    /// The file was written by a later version, or before the first release.
+    #[error("{} has format {problem}", path.display())]
+    Format {
         /// Path of the run file.
         path: PathBuf,
-        /// Its format.
-        found: FormatVersion,
-        /// Program that wrote it.
-        tool: String,
-    },
-    /// The file was written before the first release.
-    #[error(
-        "{} has format {found}, which was written before seekwell 0.1.0 and is no longer read; run \
-         its lab again",
-        path.display()
-    )]
-    OlderFormat {
-        /// Path of the run file.
-        path: PathBuf,
-        /// Its format.
-        found: FormatVersion,
+        /// Its format, why it is not read, and the fix.
+        problem: String,
     },
     /// The file is cut off or changed.
     #[error(

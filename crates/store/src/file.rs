@@ -560,16 +560,20 @@ impl RunFile {
             return Err(self.damaged(problem));
         }
         let version = pragma("user_version")?;
+        let refused = |problem| Err(StoreError::Format { path: self.path.clone(), problem });
         match format_of(version) {
-            Some(found) if found.major > FORMAT.major => Err(StoreError::NewerFormat {
-                path: self.path.clone(),
-                found,
-                tool: self.tool().unwrap_or_else(|_| "a newer seekwell".to_owned()),
-            }),
-            Some(found) if found.major == FORMAT.major => Ok(found),
-            Some(found) if found.major > 0 => {
-                Err(StoreError::OlderFormat { path: self.path.clone(), found })
+            Some(found) if found.major > FORMAT.major => {
+                let tool = self.tool().unwrap_or_else(|_| "a newer seekwell".to_owned());
+                refused(format!(
+                    "{found} (written by {tool}), and this program reads up to {FORMAT}; update \
+                     seekwell to read it"
+                ))
             }
+            Some(found) if found.major == FORMAT.major => Ok(found),
+            Some(found) if found.major > 0 => refused(format!(
+                "{found}, which was written before seekwell 0.1.0 and is no longer read; run its \
+                 lab again"
+            )),
             _ => Err(self.damaged(format!("it states the impossible format number {version}"))),
         }
     }

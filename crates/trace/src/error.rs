@@ -36,29 +36,17 @@ pub enum TraceError {
     /// The folder has no description.
     #[error("{} is not a trace: trace.json not found; give the folder that capture or import wrote", .0.display())]
     NotATrace(PathBuf),
-    /// The folder holds the parts of a recording, each a trace.
-    #[error("{} holds {count} parts of a recording, each a trace: {first} to {last}; name one of them", path.display())]
-    Parts {
-        /// Folder.
+    /// The folder holds the parts of a recording, each a trace, or a filter keeps nothing of the trace.
+    #[error("{} {problem}", path.display())]
+    Unfit {
+        /// Folder or trace.
         path: PathBuf,
-        /// Number of parts.
-        count: usize,
-        /// Name of the first.
-        first: String,
-        /// Name of the last.
-        last: String,
+        /// What it holds or lacks, and the fix.
+        problem: String,
     },
     /// The description is too long for one.
     #[error("{} is longer than {} MiB: it is not the description of a trace", .0.display(), crate::meta::LONGEST_BYTES >> 20)]
     Long(PathBuf),
-    /// A filter keeps nothing.
-    #[error("{} has {what}; `seekwell trace info` names its length, processes and files", path.display())]
-    NothingKept {
-        /// Trace.
-        path: PathBuf,
-        /// Part that it does not have.
-        what: String,
-    },
     /// The trace has a newer format.
     #[error("{} has trace format {found}, this program reads up to {}; use a newer Seekwell", path.display(), crate::meta::FORMAT)]
     Newer {

@@ -247,8 +247,14 @@ fn parts(folder: &Path) -> TraceError {
         .filter(|name| name.starts_with(PART) && folder.join(name).join(FILE).is_file())
         .collect();
     names.sort();
-    match (names.first().cloned(), names.last().cloned()) {
-        (Some(first), Some(last)) => TraceError::Parts { path, count: names.len(), first, last },
+    match (names.first(), names.last()) {
+        (Some(first), Some(last)) => {
+            let problem = format!(
+                "holds {} parts of a recording, each a trace: {first} to {last}; name one of them",
+                names.len()
+            );
+            TraceError::Unfit { path, problem }
+        }
         _ => TraceError::NotATrace(path),
     }
 }

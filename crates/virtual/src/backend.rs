@@ -8,14 +8,15 @@ pub use transcript::was_ended_by_host;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use seekwell_capture::{CaptureError, guest};
-use seekwell_device::{DeviceError, DeviceFile, Model};
+use seekwell_capture::guest;
+use seekwell_device::{DeviceFile, Model};
 use seekwell_model::FORMAT;
 use seekwell_model::agent::{DeviceHandle, QueueDefaults, TrialPart, TrialRequest};
 use seekwell_model::filesystems::{FILESYSTEMS, FilesystemDefinition, filesystem};
@@ -33,8 +34,6 @@ use seekwell_stats::derive_seed;
 
 use crate::check::{Difference, difference};
 use crate::content::Keeping;
-use crate::cuts::CutError;
-use crate::cuts::changes::RecordsError;
 use crate::end::End;
 use crate::kernel::Kernel;
 use crate::machine::{
@@ -106,15 +105,10 @@ pub enum VirtualBackendError {
     /// This machine could not run a guest.
     #[error("cannot start a guest")]
     Machine(#[from] MachineError),
-    /// The disk after a power cut could not be made.
-    #[error("cannot cut the power of {0}")]
-    Cut(String, #[source] CutError),
-    /// The recorded calls of a guest could not be read.
-    #[error("cannot read the recorded calls of {0}")]
-    Calls(String, #[source] RecordsError),
-    /// A model does not fit the lab.
-    #[error("the model of {0} cannot be built")]
-    Model(String, #[source] DeviceError),
+    /// The model of a device, the disk after a power cut, the recorded calls of a guest or their trace cannot be made or
+    /// read: in words.
+    #[error("{0}")]
+    Step(String, #[source] Box<dyn Error + Send + Sync>),
     /// A stack that this backend cannot run.
     #[error("{0}")]
     Stack(String),
@@ -139,15 +133,18 @@ pub enum VirtualBackendError {
         /// The first difference.
         difference: Box<Difference>,
     },
-    /// The records of a guest could not become a trace.
-    #[error("cannot make a trace of {0}")]
-    Record(String, #[source] CaptureError),
     /// The trial was cancelled.
     #[error("the trial was cancelled")]
     CalledOff,
     /// A thread that runs trials ended.
     #[error("the trial's thread ended without a result")]
     Gone,
+}
+
+fn failed<E: Into<Box<dyn Error + Send + Sync>>>(
+    what: String,
+) -> impl FnOnce(E) -> VirtualBackendError {
+    move |source| VirtualBackendError::Step(what, source.into())
 }
 
 /// Result of the backend.
@@ -430,7 +427,7 @@ impl VirtualBackend {
         let folder = folder.join(guest.trace_name());
         guest::trace_of(&mut records, &folder, &self.options.kernel.version)
             .map(drop)
-            .map_err(|source| VirtualBackendError::Record(guest.stack().label.clone(), source))
+            .map_err(failed(format!("cannot make a trace of {}", guest.stack().label)))
     }
 
     /// Runs a guest whose agent gets this request.
@@ -514,9 +511,9 @@ impl VirtualBackend {
                 "{name} is a device of the host, and the virtual backend needs a modelled one: write model = \"NAME\" (seekwell device list)"
             )));
         };
-        let source = |source| VirtualBackendError::Model(name.to_owned(), source);
-        let found = seekwell_device::catalogue::find(&self.options.devices, model);
-        let file = found.map_err(source)?.ok_or_else(|| {
+        let found = seekwell_device::catalogue::find(&self.options.devices, model)
+            .map_err(failed(format!("the model of {name} cannot be built")))?;
+        let file = found.ok_or_else(|| {
             VirtualBackendError::Stack(format!(
                 "{name} names the modelled device '{model}', which does not exist; list the models with: seekwell device list"
             ))

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::fs::File;
 use std::io;
-use std::num::ParseIntError;
 use std::os::unix::fs::FileExt;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
@@ -40,48 +39,34 @@ impl fmt::Display for CpuCharge {
     }
 }
 
-/// A charge that cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ChargeError {
-    /// Not two numbers.
-    #[error(
-        "'{0}' is not a CPU charge; write NANOSECONDS PER CALL,NANOSECONDS PER KIB, for example 300,40"
-    )]
-    Form(String),
-    /// Work of a layer that is not charged.
-    #[error(
-        "'{0}' is not the work of a layer; write cipher, hash, parity, compress or decompress, for example 300,40,cipher=400"
-    )]
-    Work(String),
-    /// One of them is no number of nanoseconds.
-    #[error("'{text}' is not a number of nanoseconds: {source}; write for example 300,40")]
-    Number {
-        /// The part.
-        text: String,
-        /// The cause.
-        source: ParseIntError,
-    },
-}
-
 /// As [`CpuCharge`] is shown: `SYSCALL_NS,COPY_NS_PER_KIB`, then `WORK=NS_PER_KIB` for the work of layers.
 impl FromStr for CpuCharge {
-    type Err = ChargeError;
+    /// What cannot be read, and what to write.
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, ChargeError> {
+    fn from_str(text: &str) -> Result<Self, String> {
         let mut parts = text.split(',');
         let (Some(call), Some(copy)) = (parts.next(), parts.next()) else {
-            return Err(ChargeError::Form(text.to_owned()));
+            return Err(format!(
+                "'{text}' is not a CPU charge; write NANOSECONDS PER CALL,NANOSECONDS PER KIB, for example 300,40"
+            ));
         };
         let number = |text: &str| {
-            text.trim()
-                .parse()
-                .map_err(|source| ChargeError::Number { text: text.to_owned(), source })
+            text.trim().parse::<u32>().map_err(|error| {
+                format!(
+                    "'{text}' is not a number of nanoseconds: {error}; write for example 300,40"
+                )
+            })
         };
         let mut work = WorkCharge::default();
         for part in parts {
             let (name, ns) = part.split_once('=').unwrap_or((part, ""));
-            let value = work.value_mut(name.trim());
-            *value.ok_or_else(|| ChargeError::Work(part.to_owned()))? = number(ns)?;
+            let ns = number(ns)?;
+            *work.value_mut(name.trim()).ok_or_else(|| {
+                format!(
+                    "'{part}' is not the work of a layer; write cipher, hash, parity, compress or decompress, for example 300,40,cipher=400"
+                )
+            })? = ns;
         }
         Ok(Self { syscall_ns: number(call)?, copy_ns_per_kib: number(copy)?, work })
     }

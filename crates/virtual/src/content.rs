@@ -254,17 +254,11 @@ impl Content {
 }
 
 /// Blocks that follow one another, with the place of the first.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Run {
     from: u64,
     to: u64,
     first: Place,
-}
-
-impl Default for Run {
-    fn default() -> Self {
-        Self { from: 0, to: 0, first: Place::Zero }
-    }
 }
 
 impl Run {

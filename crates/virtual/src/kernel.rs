@@ -88,28 +88,10 @@ pub struct KernelPlan {
 /// Errors of finding or building a kernel.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
-    /// Source or programs of a build are missing, or the source lacks an option that a lab kernel cannot do without: in
-    /// words.
+    /// Source or programs of a build are missing, the source lacks an option that a lab kernel cannot do without, a patch
+    /// does not fit it, or a step failed: in words.
     #[error("{0}")]
-    Lacking(String),
-    /// A patch does not fit the source.
-    #[error("the patch {name} does not apply to this source: {output}; use Linux 6.12")]
-    Patch {
-        /// Its name.
-        name: &'static str,
-        /// Output of `patch`.
-        output: String,
-    },
-    /// A step of the build failed.
-    #[error("{step} failed; see {log}, which ends:\n{end}")]
-    Step {
-        /// The command.
-        step: String,
-        /// The whole log.
-        log: PathBuf,
-        /// Its last lines.
-        end: String,
-    },
+    Build(String),
     /// Something of this machine failed.
     #[error("cannot {what}: {source}")]
     System {

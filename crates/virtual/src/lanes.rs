@@ -47,6 +47,7 @@ struct UnderWay {
 }
 
 /// A trial that waits for a lane.
+#[derive(Debug)]
 struct Waiting {
     trial: PlannedTrial,
     words: Sender<Word>,
@@ -59,16 +60,11 @@ enum Word {
     Done(Box<Result<Record>>),
 }
 
+#[derive(Debug)]
 struct Shared {
     waiting: Mutex<VecDeque<Waiting>>,
     more: Condvar,
     stop: Arc<AtomicBool>,
-}
-
-impl std::fmt::Debug for Shared {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Shared").field("stop", &self.stop).finish_non_exhaustive()
-    }
 }
 
 impl Lanes {

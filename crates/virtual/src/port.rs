@@ -28,8 +28,6 @@ pub enum PortFault {
     Ring(#[from] RingFault),
     #[error("the driver sent a {0} before it had set up the device")]
     Order(&'static str),
-    #[error("the driver set up ring {0}, but a disk has only ring 0")]
-    RingNumber(u32),
     #[error("cannot accept the guest's connection: {0}")]
     Accept(io::Error),
 }
@@ -125,13 +123,10 @@ impl Port {
             Request::GetProtocolFeatures => {
                 Some(vhost::reply_number(header.request, vhost::PROTOCOL_FEATURES))
             }
-            Request::GetConfig { size } => {
+            Request::GetConfig(size) => {
                 Some(vhost::reply_config(header.request, size, &self.disk.config()))
             }
-            Request::Kick { ring } => {
-                expect_first(ring)?;
-                return Ok(Handled::Kick { answer: header.needs_reply() });
-            }
+            Request::Kick => return Ok(Handled::Kick { answer: header.needs_reply() }),
             request => {
                 let refused = u64::from(!self.set_up(request, files)?);
                 header.needs_reply().then(|| vhost::reply_number(header.request, refused))
@@ -204,20 +199,12 @@ impl Port {
         match request {
             Request::SetOwner | Request::SetFeatures(_) | Request::SetProtocolFeatures(_) => {}
             Request::SetMemoryTable(regions) => self.map(&regions, &files)?,
-            Request::SetRingSize { ring, size } => {
-                expect_first(ring)?;
+            Request::SetRingSize(size) => {
                 self.size = u16::try_from(size).map_err(|_| RingFault::Size(size))?;
             }
-            Request::SetRingBase { ring, base } => {
-                expect_first(ring)?;
-                self.base = base as u16;
-            }
-            Request::SetRingAddresses { ring, addresses } => {
-                expect_first(ring)?;
-                self.addresses = Some(addresses);
-            }
-            Request::EnableRing { ring, enable } => {
-                expect_first(ring)?;
+            Request::SetRingBase(base) => self.base = base as u16,
+            Request::SetRingAddresses(addresses) => self.addresses = Some(addresses),
+            Request::EnableRing(enable) => {
                 self.ring = if enable { Some(self.make_ring()?) } else { None };
             }
             Request::SetCallSocket => {
@@ -248,8 +235,4 @@ impl Port {
         let layout = RingLayout { size: self.size, descriptors, available, used };
         Ok(Ring::new(layout, self.base)?)
     }
-}
-
-fn expect_first(ring: u32) -> Result<(), PortFault> {
-    if ring == 0 { Ok(()) } else { Err(PortFault::RingNumber(ring)) }
 }

@@ -80,7 +80,7 @@ pub struct RingAddresses {
     pub available: u64,
 }
 
-/// A request of the guest.
+/// A request of the guest. A disk has only ring 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
     /// Feature bits of virtio, please.
@@ -91,34 +91,14 @@ pub enum Request {
     SetOwner,
     /// The guest's memory, one file descriptor for each region.
     SetMemoryTable(Vec<RegionPlan>),
-    /// Descriptors of a ring.
-    SetRingSize {
-        /// The ring.
-        ring: u32,
-        /// Descriptors.
-        size: u32,
-    },
-    /// First entry of a ring.
-    SetRingBase {
-        /// The ring.
-        ring: u32,
-        /// The entry.
-        base: u32,
-    },
-    /// Set the addresses of a ring.
-    SetRingAddresses {
-        /// The ring.
-        ring: u32,
-        /// The addresses.
-        addresses: RingAddresses,
-    },
-    /// A ring is used from now on, or no longer.
-    EnableRing {
-        /// The ring.
-        ring: u32,
-        /// True to enable it, false to disable it.
-        enable: bool,
-    },
+    /// Descriptors of the ring.
+    SetRingSize(u32),
+    /// First entry of the ring.
+    SetRingBase(u32),
+    /// Set the addresses of the ring.
+    SetRingAddresses(RingAddresses),
+    /// True if the ring is used from now on, false if no longer.
+    EnableRing(bool),
     /// Protocol features, please.
     GetProtocolFeatures,
     /// These were chosen.
@@ -126,15 +106,9 @@ pub enum Request {
     /// The socket for calls comes with this message.
     SetCallSocket,
     /// So many bytes of the configuration from its start, please.
-    GetConfig {
-        /// Bytes.
-        size: u32,
-    },
-    /// There is something in a ring.
-    Kick {
-        /// The ring.
-        ring: u32,
-    },
+    GetConfig(u32),
+    /// There is something in the ring.
+    Kick,
     /// Anything else.
     Other(u32),
 }
@@ -156,6 +130,9 @@ pub enum MessageFault {
         /// Its length.
         bytes: usize,
     },
+    /// For another ring.
+    #[error("the driver set up ring {0}, but a disk has only ring 0")]
+    Ring(u32),
 }
 
 /// Checks a header before its payload is read.
@@ -177,25 +154,31 @@ pub fn check(header: &Header) -> Result<(), MessageFault> {
 ///
 /// # Errors
 ///
-/// [`MessageFault::Payload`].
+/// [`MessageFault::Payload`], [`MessageFault::Ring`].
 pub fn parse(header: &Header, payload: &[u8]) -> Result<Request, MessageFault> {
     let fault = || MessageFault::Payload { request: header.request, bytes: payload.len() };
     let number = || u64_at(payload, 0).ok_or_else(fault);
-    let state = || u32_at(payload, 0).zip(u32_at(payload, 4)).ok_or_else(fault);
+    let state = || match u32_at(payload, 0).zip(u32_at(payload, 4)).ok_or_else(fault)? {
+        (0, state) => Ok(state),
+        (ring, _) => Err(MessageFault::Ring(ring)),
+    };
     Ok(match header.request {
         1 => Request::GetFeatures,
         2 => Request::SetFeatures(number()?),
         3 => Request::SetOwner,
         5 => Request::SetMemoryTable(regions(payload).ok_or_else(fault)?),
-        8 => state().map(|(ring, size)| Request::SetRingSize { ring, size })?,
-        9 => addresses(payload).ok_or_else(fault)?,
-        10 => state().map(|(ring, base)| Request::SetRingBase { ring, base })?,
+        8 => Request::SetRingSize(state()?),
+        9 => {
+            let addresses = addresses(payload).ok_or_else(fault)?;
+            state().map(|_| Request::SetRingAddresses(addresses))?
+        }
+        10 => Request::SetRingBase(state()?),
         15 => Request::GetProtocolFeatures,
         16 => Request::SetProtocolFeatures(number()?),
-        18 => state().map(|(ring, on)| Request::EnableRing { ring, enable: on != 0 })?,
+        18 => Request::EnableRing(state()? != 0),
         21 => Request::SetCallSocket,
-        24 => Request::GetConfig { size: u32_at(payload, 4).ok_or_else(fault)? },
-        KICK => state().map(|(ring, _)| Request::Kick { ring })?,
+        24 => Request::GetConfig(u32_at(payload, 4).ok_or_else(fault)?),
+        KICK => state().map(|_| Request::Kick)?,
         other => Request::Other(other),
     })
 }
@@ -221,13 +204,12 @@ fn regions(payload: &[u8]) -> Option<Vec<RegionPlan>> {
     (count <= 8).then(|| (0..count).map(region).collect())?
 }
 
-fn addresses(payload: &[u8]) -> Option<Request> {
-    let addresses = RingAddresses {
+fn addresses(payload: &[u8]) -> Option<RingAddresses> {
+    Some(RingAddresses {
         descriptors: u64_at(payload, 8)?,
         used: u64_at(payload, 16)?,
         available: u64_at(payload, 24)?,
-    };
-    Some(Request::SetRingAddresses { ring: u32_at(payload, 0)?, addresses })
+    })
 }
 
 /// The answer to a request, with a number as payload.

@@ -45,14 +45,8 @@ impl Command {
         }
     }
 
-    fn failed(&self, problem: String, finished: Option<&Finished>) -> WorkloadError {
-        WorkloadError::Command {
-            step: self.outline.name.clone(),
-            problem,
-            output: finished
-                .map(|finished| last_lines(&finished.output.text()))
-                .unwrap_or_default(),
-        }
+    fn failed(&self, problem: String, output: &str) -> WorkloadError {
+        WorkloadError::command(&self.outline.name, problem, output)
     }
 
     /// Limits of the command; a mounted stack's device is there only if the command names it.
@@ -63,27 +57,23 @@ impl Command {
         let named = context.raw || self.text().contains("{dev}");
         let devices = if named { &[context.device][..] } else { &[] };
         let confinement = Confinement::new(devices)
-            .map_err(|source| self.failed(format!("could not be confined: {source}"), None))?;
+            .map_err(|source| self.failed(format!("could not be confined: {source}"), ""))?;
         Ok(Some(confinement))
     }
 
     fn check_end(&self, finished: &Finished) -> Result<u8, WorkloadError> {
         let expected = if self.outline.measured { self.params.expect_status } else { 0 };
-        match finished.ended {
-            Ended::Status(status) if status == expected => Ok(status),
-            Ended::Status(status) => {
-                let problem = format!("ended with status {status}, expected {expected}");
-                Err(self.failed(problem, Some(finished)))
-            }
-            Ended::Signal(signal) => {
-                Err(self.failed(format!("was ended by signal {signal}"), Some(finished)))
-            }
+        let problem = match finished.ended {
+            Ended::Status(status) if status == expected => return Ok(status),
+            Ended::Stopped => return Ok(expected),
+            Ended::Status(status) => format!("ended with status {status}, expected {expected}"),
+            Ended::Signal(signal) => format!("was ended by signal {signal}"),
             Ended::TimedOut => {
                 let limit = self.params.timeout.map(|time| time.to_string()).unwrap_or_default();
-                Err(self.failed(format!("was not done after {limit}"), Some(finished)))
+                format!("was not done after {limit}")
             }
-            Ended::Stopped => Ok(expected),
-        }
+        };
+        Err(self.failed(problem, &finished.output.text()))
     }
 }
 
@@ -99,7 +89,7 @@ impl Step for Command {
             false => Patterns::default(),
         };
         let line = substitute(self.text(), context).map_err(|missing| {
-            self.failed(format!("names {missing}, which this stack does not have"), None)
+            self.failed(format!("names {missing}, which this stack does not have"), "")
         })?;
         let folder = context.directory.or(context.scratch).unwrap_or(Path::new("/"));
         let limits = Limits {
@@ -108,7 +98,7 @@ impl Step for Command {
         };
         let confinement = self.confinement(context)?;
         let finished = child::run(&line, folder, limits, confinement)
-            .map_err(|source| self.failed(format!("could not be run: {source}"), None))?;
+            .map_err(|source| self.failed(format!("could not be run: {source}"), ""))?;
         let status = self.check_end(&finished)?;
         let mut outcome = StepOutcome {
             cpu_ns: finished.cpu_ns,

@@ -7,7 +7,7 @@ mod sqlite;
 pub use sqlite::{steps as sqlite_steps, survey as sqlite_survey};
 
 use crate::command::child::{self, Ended, Limits};
-use crate::command::{last_lines, replace_directory};
+use crate::command::replace_directory;
 use crate::error::WorkloadError;
 use crate::outcome::StepOutcome;
 use crate::step::{Step, StepContext};
@@ -60,11 +60,7 @@ struct Script {
 
 impl Script {
     fn failed(&self, problem: String, output: &str) -> WorkloadError {
-        WorkloadError::Command {
-            step: self.outline.name.clone(),
-            problem,
-            output: last_lines(output),
-        }
+        WorkloadError::command(&self.outline.name, problem, output)
     }
 }
 

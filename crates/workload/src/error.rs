@@ -1,6 +1,6 @@
 //! Errors of workloads.
 
-use crate::outcome::Totals;
+use crate::command::last_lines;
 use seekwell_engine::JobError;
 use std::io;
 use std::path::PathBuf;
@@ -56,20 +56,6 @@ pub enum WorkloadError {
         problem: String,
         /// The fix.
         remedy: String,
-    },
-    /// A step handled another number of files or bytes than the tree has.
-    #[error(
-        "step {step} handled {} files and {} bytes where the tree has {} files and {} bytes; \
-         something else changed the tree, or the filesystem lost data: see dmesg",
-        .found.files, .found.bytes, .expected.files, .expected.bytes
-    )]
-    Totals {
-        /// The step.
-        step: String,
-        /// Files and bytes it handled.
-        found: Totals,
-        /// Files and bytes of the tree.
-        expected: Totals,
     },
     /// A trace cannot be replayed.
     #[error("step {step}: {source}")]
@@ -138,6 +124,11 @@ impl WorkloadError {
     /// A step that cannot run on what it was given.
     pub(crate) fn unfit(step: &str, problem: impl Into<String>, remedy: &str) -> Self {
         Self::Unfit { step: step.to_owned(), problem: problem.into(), remedy: remedy.to_owned() }
+    }
+
+    /// A command that did not do what it should, with the end of what it printed.
+    pub(crate) fn command(step: &str, problem: String, output: &str) -> Self {
+        Self::Command { step: step.to_owned(), problem, output: last_lines(output) }
     }
 
     /// For `map_err`: names what was being done to which path.

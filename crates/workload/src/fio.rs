@@ -5,8 +5,7 @@
 
 mod result;
 
-use crate::command::child::{Ended, Finished, Limits, run_program};
-use crate::command::last_lines;
+use crate::command::child::{Ended, Finished, Limits, not_run, run_program};
 use crate::error::WorkloadError;
 use crate::io::Place;
 use crate::outcome::StepOutcome;
@@ -55,8 +54,8 @@ struct Site {
 }
 
 impl Group {
-    fn failed(&self, problem: String, output: String) -> WorkloadError {
-        WorkloadError::Command { step: self.outline.name.clone(), problem, output }
+    fn failed(&self, problem: String, output: &str) -> WorkloadError {
+        WorkloadError::command(&self.outline.name, problem, output)
     }
 
     fn site(&self, context: &StepContext<'_>) -> Result<Site, WorkloadError> {
@@ -150,15 +149,7 @@ impl Group {
             stop: context.stop.as_deref(),
         };
         let finished = run_program(command, path, limits, Some(self.confinement(context)?))
-            .map_err(|source| {
-                let problem = match source.kind() {
-                    io::ErrorKind::NotFound => {
-                        "needs fio, which is not installed: install the package fio".to_owned()
-                    }
-                    _ => format!("could not run fio: {source}"),
-                };
-                self.failed(problem, String::new())
-            })?;
+            .map_err(|source| self.failed(not_run("fio", "fio", &source), ""))?;
         let mut text = String::new();
         output
             .rewind()
@@ -175,9 +166,8 @@ impl Group {
             .iter()
             .flat_map(|job| &job.options)
             .any(|(key, value)| key == "prioclass" && value.as_deref() == Some("1"));
-        let confinement = Confinement::new(devices).map_err(|source| {
-            self.failed(format!("could not be confined: {source}"), String::new())
-        })?;
+        let confinement = Confinement::new(devices)
+            .map_err(|source| self.failed(format!("could not be confined: {source}"), ""))?;
         Ok(match real_time {
             true => confinement.keeping(CapabilitySet::SYS_NICE),
             false => confinement,
@@ -191,7 +181,7 @@ impl Group {
         };
         let said = before_json(text, finished);
         let lines: Vec<&str> = said.lines().filter(|line| *line != "{").collect();
-        Err(self.failed(format!("(fio) {problem}"), last_lines(&lines.join("\n"))))
+        Err(self.failed(format!("(fio) {problem}"), &lines.join("\n")))
     }
 }
 
@@ -214,7 +204,7 @@ impl Step for Group {
             });
         }
         let mut outcome = result::outcome(&text, &self.outline)
-            .map_err(|problem| self.failed(format!("(fio) {problem}"), String::new()))?;
+            .map_err(|problem| self.failed(format!("(fio) {problem}"), ""))?;
         outcome.warnings.extend(kept);
         outcome.warnings.extend(result::notes(&before_json(&text, &finished)));
         Ok(outcome)

@@ -210,7 +210,12 @@ impl Totals {
         if self == expected {
             return Ok(());
         }
-        Err(WorkloadError::Totals { step: step.to_owned(), found: self, expected })
+        let problem = format!(
+            "handled {} files and {} bytes where the tree has {} files and {} bytes",
+            self.files, self.bytes, expected.files, expected.bytes
+        );
+        let remedy = "something else changed the tree, or the filesystem lost data: see dmesg";
+        Err(WorkloadError::unfit(step, problem, remedy))
     }
 }
 

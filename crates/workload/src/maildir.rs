@@ -10,7 +10,7 @@ use crate::mail::tree::lognormal_size;
 use crate::outcome::StepOutcome;
 use crate::step::{self, Step, StepContext};
 use mailbox::Mailbox;
-use seekwell_engine::{Clock, ClockCost, MonotonicClock};
+use seekwell_engine::{Clock, MonotonicClock, clock_cost_ns};
 use seekwell_model::workloads::{MaildirParams, StepOutline};
 use seekwell_stats::{derive_seed, seeded};
 use session::{Session, Share};
@@ -70,7 +70,7 @@ impl Maildir {
             let remedy = "run the step that fills them before it";
             return Err(WorkloadError::unfit(&self.outline.name, "has no mailboxes", remedy));
         }
-        let clock_cost_ns = Some(ClockCost::measure(&MonotonicClock).cost_ns);
+        let clock_cost_ns = Some(clock_cost_ns(&MonotonicClock));
         let failed = AtomicBool::new(false);
         let begin_ns = MonotonicClock.now_ns();
         let sessions = self.sessions(&mut mailboxes, context.seed, begin_ns);

@@ -154,7 +154,7 @@ impl From<JobResult> for StepOutcome {
             app_bytes_written: job.bytes_written,
             cpu_ns: job.cpu_ns,
             elapsed_ns: job.elapsed_ns,
-            clock_cost_ns: Some(job.clock.cost_ns),
+            clock_cost_ns: Some(job.clock_cost_ns),
             stopped: job.stopped,
             ..Self::default()
         };

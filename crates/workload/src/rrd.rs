@@ -9,13 +9,13 @@ pub mod update;
 
 use crate::error::WorkloadError;
 use crate::io::Place;
+use crate::mail::Root;
 use crate::outcome::StepOutcome;
 use crate::step::{Step, StepContext};
 use format::{Archive, Consolidation, Definition, Source, SourceKind};
 use others::Others;
 use pollers::{Poller, Share};
 use rustix::fd::OwnedFd;
-use rustix::fs::{Mode, OFlags};
 use seekwell_engine::{Clock, MonotonicClock};
 use seekwell_model::units::Bytes;
 use seekwell_model::workloads::StepOutline;
@@ -118,11 +118,6 @@ fn directory(
     context: &StepContext<'_>,
 ) -> Result<PathBuf, WorkloadError> {
     Ok(context.filesystem(step)?.join(place.name("rra")))
-}
-
-fn open_directory(path: &Path) -> Result<OwnedFd, WorkloadError> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    rustix::fs::open(path, flags, Mode::empty()).map_err(WorkloadError::file("open", path))
 }
 
 /// Numbers of the files in the order in which they are made.
@@ -268,18 +263,16 @@ impl Step for Poll {
     }
 
     fn run(&mut self, context: &StepContext<'_>) -> Result<StepOutcome, WorkloadError> {
-        let path = directory(&self.outline.name, self.place, context)?;
-        let open = open_directory(&path)?;
+        let Root { directory: open, path } =
+            Root::open(directory(&self.outline.name, self.place, context)?)?;
         let shares = self.shares(&open, &path);
         let mut pollers = shares.iter().map(Poller::start).collect::<Result<Vec<_>, _>>()?;
         let tenant_path = path.join("tenant.data");
         let has_tenant = self.params.tenant_every.0 > 0;
-        let alone = if has_tenant { Some(self.tenant_alone(&tenant_path)?) } else { None };
-        let tenant = if has_tenant {
-            Some(Tenant::start(&tenant_path, self.params.tenant_every)?)
-        } else {
-            None
-        };
+        let alone = has_tenant.then(|| self.tenant_alone(&tenant_path)).transpose()?;
+        let tenant = has_tenant
+            .then(|| Tenant::start(&tenant_path, self.params.tenant_every))
+            .transpose()?;
         let begin_ns = MonotonicClock.now_ns();
         let flush = tenant.as_ref().map(Tenant::flush);
         let polled = self.polls(&open, &shares, &mut pollers, flush.as_deref(), context);

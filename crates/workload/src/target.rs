@@ -39,12 +39,6 @@ impl Access {
         flags.set(OFlags::from_bits_retain(libc::O_DSYNC as u32), self.durable);
         flags
     }
-
-    /// Flags of `open(2)` beyond those of reading and writing.
-    pub(crate) fn custom_flags(self) -> i32 {
-        let direct = if self.direct { libc::O_DIRECT } else { 0 };
-        direct | if self.durable { libc::O_DSYNC } else { 0 }
-    }
 }
 
 /// A target that is open.
@@ -75,6 +69,17 @@ impl OpenTarget {
 /// The kernel's error.
 pub fn open(path: &Path, access: Access) -> io::Result<File> {
     Ok(File::from(rustix::fs::open(path, access.flags(), Mode::empty())?))
+}
+
+/// Creates a file, or makes the one that is there empty.
+///
+/// # Errors
+/// The kernel's error.
+pub(crate) fn create(path: &Path, access: Access) -> Result<File, WorkloadError> {
+    let flags = access.flags() | OFlags::CREATE | OFlags::TRUNC;
+    rustix::fs::open(path, flags, Mode::from_raw_mode(0o666))
+        .map(File::from)
+        .map_err(WorkloadError::file("create", path))
 }
 
 /// Opens what a descriptor refers to once more, with flags of its own: unlike a duplicate it does

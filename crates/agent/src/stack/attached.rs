@@ -273,7 +273,7 @@ fn layered(
 /// The image that was passed under this number.
 fn borrow_image(fd: i32) -> Result<OwnedFd, Fault> {
     if fd < 3 {
-        return Err(Fault::NotAnImage(fd));
+        return Err(Fault::Other(format!("descriptor {fd} cannot be an image")));
     }
     // SAFETY: the backend that started this process opened the image under this number, and nothing
     // here closes it; the borrow ends with the clone. A number that is not open fails the clone.

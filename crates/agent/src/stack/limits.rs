@@ -152,5 +152,5 @@ impl Part<Trial<'_, '_>> for Queues {
 }
 
 pub(super) fn restored(done: Restored) -> Result<(), Fault> {
-    if done.problems.is_empty() { Ok(()) } else { Err(Fault::NotRestored(done.problems)) }
+    if done.problems.is_empty() { Ok(()) } else { Err(Fault::Other(done.problems.join("; "))) }
 }

@@ -45,21 +45,24 @@ impl Segments {
         self.held_until(range.start) >= range.end
     }
 
+    /// Uses the segment that goes on, or the one longest unused; true for the former. `None` when there is no buffer.
+    fn claim(&mut self, goes_on: impl Fn(&Segment) -> bool) -> Option<(usize, bool)> {
+        self.uses += 1;
+        let going_on = self.list.iter().position(goes_on);
+        let oldest = || (0..self.list.len()).min_by_key(|index| self.list[*index].used);
+        let index = going_on.or_else(oldest)?;
+        self.list[index].used = self.uses;
+        Some((index, going_on.is_some()))
+    }
+
     /// A segment for a run that starts at `sector`: the one that ends there, or the one longest unused.
     /// `None` when there is no buffer.
     pub(crate) fn open(&mut self, sector: u64) -> Option<usize> {
-        self.uses += 1;
-        let going_on = self
-            .list
-            .iter()
-            .position(|segment| segment.held.end == sector && !segment.held.is_empty());
-        let oldest = || (0..self.list.len()).min_by_key(|index| self.list[*index].used);
-        let index = going_on.or_else(oldest)?;
-        let segment = self.list.get_mut(index)?;
-        if going_on.is_none() {
-            segment.hold(sector..sector);
+        let ends_there = |segment: &Segment| segment.held.end == sector && !segment.held.is_empty();
+        let (index, goes_on) = self.claim(ends_there)?;
+        if !goes_on {
+            self.list[index].hold(sector..sector);
         }
-        segment.used = self.uses;
         Some(index)
     }
 
@@ -92,16 +95,11 @@ impl Segments {
 
     /// Written data takes a segment: the one it continues, or the one longest unused.
     pub(crate) fn write(&mut self, range: &Range<u64>, appends: bool) {
-        self.uses += 1;
-        let goes_on = |segment: &Segment| appends && segment.held.end == range.start;
-        let index = self.list.iter().position(goes_on);
-        let oldest = || (0..self.list.len()).min_by_key(|index| self.list[*index].used);
-        let Some(segment) = index.or_else(oldest).and_then(|index| self.list.get_mut(index)) else {
-            return;
-        };
-        let start = if index.is_some() { segment.held.start } else { range.start };
+        let ends_there = |segment: &Segment| appends && segment.held.end == range.start;
+        let Some((index, goes_on)) = self.claim(ends_there) else { return };
+        let segment = &mut self.list[index];
+        let start = if goes_on { segment.held.start } else { range.start };
         segment.hold(start.max(range.end.saturating_sub(self.size))..range.end);
-        segment.used = self.uses;
     }
 
     /// The data of `range` went to the host; a buffer that does not keep it forgets all up to its end.

@@ -231,7 +231,9 @@ fn an_error_ends_the_thread_and_what_is_in_flight_is_awaited() {
     );
     // 100, 200, 300; the fourth begins at 100 and fails at 150 with two in flight.
     assert_eq!(seen.len(), 4);
-    let Some(Failure::Operation { operation, source }) = tally.failure else { panic!("{tally:?}") };
+    let Some(JobError::Operation { operation, source, .. }) = tally.failure else {
+        panic!("{tally:?}")
+    };
     assert_eq!((operation.kind, operation.offset), (Read, 8192 + 3 * 512));
     assert_eq!(source.raw_os_error(), Some(libc::EIO));
     assert_eq!(tally.ops, 3);
@@ -250,7 +252,7 @@ fn a_short_transfer_is_an_error_and_the_first_failure_is_kept() {
             _ => Scripted { latency_ns: 20, result: Some(-libc::EIO) },
         },
     );
-    let Some(Failure::Short { operation, transferred }) = tally.failure else {
+    let Some(JobError::Short { operation, transferred, .. }) = tally.failure else {
         panic!("{tally:?}")
     };
     assert_eq!((operation.offset, operation.length, transferred), (8192, 512, 100));

@@ -29,7 +29,7 @@ fn threads_are_added_up() {
     assert_eq!(result.latencies().count(), 10_000);
     assert_eq!(result.threads, [3_334, 3_333, 3_333]);
     assert_eq!(result.elapsed_ns, result.ended_ns - result.started_ns);
-    assert!(result.clock.cost_ns > 0.0);
+    assert!(result.clock_cost_ns > 0.0);
     assert_eq!(job.progress.unwrap().total(), (10_000, 10_000 * 4096));
 }
 
@@ -76,7 +76,7 @@ fn a_share_without_a_block_is_an_error_not_a_hang() {
 fn failures_tell_operation_offset_and_how_many_were_completed() {
     let operation = Operation { kind: OperationKind::Write, offset: 8192, length: 4096, buffer: 0 };
     let source = std::io::Error::from_raw_os_error(libc::ENOSPC);
-    let full = error(Failure::Operation { operation, source }, 17);
+    let full = JobError::Operation { operation, completed: 0, source }.after(17);
     assert_eq!(
         full.to_string(),
         "write of 4096 bytes at offset 8192 failed after 17 operations: No space left on device \
@@ -84,7 +84,7 @@ fn failures_tell_operation_offset_and_how_many_were_completed() {
     );
     let operation = Operation { kind: OperationKind::Read, ..operation };
     assert_eq!(
-        error(Failure::Short { operation, transferred: 512 }, 3).to_string(),
+        JobError::Short { operation, transferred: 512, completed: 0 }.after(3).to_string(),
         "read at offset 8192 transferred 512 of 4096 bytes after 3 operations; the target ends \
          there: it is smaller than stated, or was truncated meanwhile"
     );

@@ -118,7 +118,7 @@ impl Confinement {
             None => None,
         };
         self.dev(&kept)?;
-        proc()?;
+        proc().map_err(at(PROC))?;
         settings().map_err(at(SETTINGS))?;
         match shown {
             Some(tree) => attach(&tree, c"/mnt").map_err(at(MNT)),
@@ -267,15 +267,14 @@ fn add_attributes(
 
 /// A `/proc` of this PID namespace: through the directories of other processes it would lead to their
 /// `/dev`.
-fn proc() -> Result<(), Failure> {
-    let context = fsopen(c"proc", FsOpenFlags::FSOPEN_CLOEXEC).map_err(at(PROC))?;
-    fsconfig_create(context.as_fd()).map_err(at(PROC))?;
+fn proc() -> Result<(), Errno> {
+    let context = fsopen(c"proc", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    fsconfig_create(context.as_fd())?;
     let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID
         | MountAttrFlags::MOUNT_ATTR_NODEV
         | MountAttrFlags::MOUNT_ATTR_NOEXEC;
-    let proc =
-        fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes).map_err(at(PROC))?;
-    attach(&proc, c"/proc").map_err(at(PROC))
+    let proc = fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes)?;
+    attach(&proc, c"/proc")
 }
 
 /// Gives up all capabilities but these; from the bounding set too, if this process may, so that no

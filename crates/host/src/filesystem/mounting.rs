@@ -20,7 +20,7 @@ const REMOUNT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Mounts a device. Options are as for `mount -o`, one per entry.
 ///
 /// # Errors
-/// [`Error::Mount`] with the kernel's own words where it has some.
+/// [`Error::Argument`] with the kernel's own words where it has some.
 pub fn mount(
     definition: &FilesystemDefinition,
     source: &Path,

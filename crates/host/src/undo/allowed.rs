@@ -3,7 +3,6 @@
 
 use super::Target;
 use super::checked;
-use super::content::Change;
 use crate::error::{Error, Result};
 use crate::hdparm;
 use crate::nfs_kept;
@@ -57,11 +56,7 @@ pub(crate) fn sysctl(system: &System, name: &str) -> PathBuf {
 }
 
 /// The problem with an entry that was not put back.
-pub(super) fn refusal(change: &Change) -> String {
-    words(&change.target)
-}
-
-fn words(target: &Target) -> String {
+pub(super) fn words(target: &Target) -> String {
     format!(
         "{target:?} in an undo list is not a setting that seekwell changes, so it is not touched; \
          check the list, then remove it"

@@ -12,6 +12,9 @@ use std::time::Duration;
 /// The usual mount point of tracefs; the fallback when we may not make a mount of our own.
 const USUAL_MOUNT: &str = "/sys/kernel/tracing";
 
+/// Opens a directory.
+const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::RDONLY).union(OFlags::CLOEXEC);
+
 /// Attempts to remove an instance that is in use: one second in all.
 const BUSY_ATTEMPTS: u32 = 100;
 const BUSY_WAIT: Duration = Duration::from_millis(10);
@@ -24,12 +27,10 @@ pub(super) struct Tracefs {
 
 impl Tracefs {
     pub(super) fn open() -> Result<Self, ObserveError> {
-        match Self::detached() {
-            Ok(root) => Ok(Self { root }),
-            Err(first) => Self::usual()
-                .map(|root| Self { root })
-                .ok_or(ObserveError::NoTracefs { source: first.into() }),
-        }
+        let root = Self::detached().or_else(|first| {
+            Self::usual().ok_or(ObserveError::NoTracefs { source: first.into() })
+        })?;
+        Ok(Self { root })
     }
 
     /// A mount that is attached nowhere and ends with its descriptor (Linux 5.2).
@@ -47,19 +48,15 @@ impl Tracefs {
 
     /// Names of all instances, ours and others'.
     pub(super) fn instances(&self) -> Result<Vec<String>, ObserveError> {
-        let failed = |error: Errno| {
-            ObserveError::io("read", PathBuf::from(USUAL_MOUNT).join("instances"))(error.into())
-        };
-        let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
-        let folder = openat(&self.root, "instances", flags, Mode::empty()).map_err(failed)?;
-        names(&folder).map_err(failed)
+        let failed = || ObserveError::io("read", PathBuf::from(USUAL_MOUNT).join("instances"));
+        let folder = openat(&self.root, "instances", FOLDER, Mode::empty()).map_err(failed())?;
+        names(&folder).map_err(failed())
     }
 
     /// The system's mount, when it holds what a tracefs holds.
     fn usual() -> Option<OwnedFd> {
-        let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
-        let root = rustix::fs::open(USUAL_MOUNT, flags, Mode::empty()).ok()?;
-        openat(&root, "instances", flags, Mode::empty()).ok().map(|_| root)
+        let root = rustix::fs::open(USUAL_MOUNT, FOLDER, Mode::empty()).ok()?;
+        openat(&root, "instances", FOLDER, Mode::empty()).ok().map(|_| root)
     }
 }
 
@@ -91,14 +88,10 @@ fn display(name: &str, file: &str) -> PathBuf {
 impl Instance {
     pub(super) fn create(tracefs: Tracefs, name: &str) -> Result<Self, ObserveError> {
         check_name(name)?;
-        let failed = |action| {
-            let path = display(name, "");
-            move |error: Errno| ObserveError::io(action, path)(error.into())
-        };
+        let failed = |action| ObserveError::io(action, display(name, ""));
         let relative = format!("instances/{name}");
         mkdirat(&tracefs.root, relative.as_str(), Mode::RWXU).map_err(failed("create"))?;
-        let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
-        match openat(&tracefs.root, relative.as_str(), flags, Mode::empty()) {
+        match openat(&tracefs.root, relative.as_str(), FOLDER, Mode::empty()) {
             Ok(folder) => Ok(Self { tracefs, folder, name: name.to_owned(), removed: false }),
             Err(error) => {
                 // No instance may stay behind; the first error is the one to report.
@@ -117,12 +110,10 @@ impl Instance {
                 Err(Errno::NOENT) => return Ok(false),
                 // A child process between fork and exec still holds our descriptors.
                 Err(Errno::BUSY) => std::thread::sleep(BUSY_WAIT),
-                Err(error) => {
-                    return Err(ObserveError::io("remove", display(name, ""))(error.into()));
-                }
+                Err(error) => return Err(ObserveError::io("remove", display(name, ""))(error)),
             }
         }
-        Err(ObserveError::io("remove", display(name, ""))(Errno::BUSY.into()))
+        Err(ObserveError::io("remove", display(name, ""))(Errno::BUSY))
     }
 
     /// Removes every unused instance whose name has this prefix, and returns their names.
@@ -148,14 +139,14 @@ impl Instance {
 
     fn open(&self, file: &str, flags: OFlags) -> Result<OwnedFd, ObserveError> {
         openat(&self.folder, file, flags | OFlags::CLOEXEC, Mode::empty())
-            .map_err(|error| ObserveError::io("open", self.path(file))(error.into()))
+            .map_err(ObserveError::io("open", self.path(file)))
     }
 
     pub(super) fn write(&self, file: &str, text: &str) -> Result<(), ObserveError> {
         let opened = self.open(file, OFlags::WRONLY | OFlags::TRUNC)?;
         rustix::io::write(&opened, text.as_bytes())
             .map(|_| ())
-            .map_err(|error| ObserveError::io("write", self.path(file))(error.into()))
+            .map_err(ObserveError::io("write", self.path(file)))
     }
 
     pub(super) fn read(&self, file: &str) -> Result<String, ObserveError> {
@@ -165,9 +156,8 @@ impl Instance {
 
     /// Names in `per_cpu`: `cpu0`, `cpu1` …
     fn cpus(&self) -> Result<Vec<String>, ObserveError> {
-        let failed = |error: Errno| ObserveError::io("read", self.path("per_cpu"))(error.into());
-        let folder = self.open("per_cpu", OFlags::DIRECTORY | OFlags::RDONLY)?;
-        let mut names = names(&folder).map_err(failed)?;
+        let folder = self.open("per_cpu", FOLDER)?;
+        let mut names = names(&folder).map_err(ObserveError::io("read", self.path("per_cpu")))?;
         names.retain(|name| name.starts_with("cpu"));
         Ok(names)
     }

@@ -229,9 +229,8 @@ pub(super) fn find(
 ) -> Result<Solid> {
     let mut disk = Disk { pen, budget_bytes, written_bytes: 0, next: 0 };
     tell(News::Begins(Stage::Commands));
-    let singles = singles(&mut disk)?;
+    let [write_ns, flush_ns, synced_ns, sector_ns, buffered_ns] = singles(&mut disk)?;
     let deep_writes = deep_writes(&mut disk)?;
-    let Singles { write_ns, flush_ns, synced_ns, sector_ns, buffered_ns } = singles;
     let times = [write_ns, buffered_ns, flush_ns, synced_ns];
     report::found(tell, report::of_commands(times, deep_writes));
     tell(News::Begins(Stage::Parallelism));
@@ -269,16 +268,8 @@ pub(super) fn find(
     Ok(solid)
 }
 
-/// Single requests.
-struct Singles {
-    write_ns: Interval,
-    flush_ns: Interval,
-    synced_ns: Interval,
-    sector_ns: Interval,
-    buffered_ns: Interval,
-}
-
-fn singles(disk: &mut Disk<'_, '_>) -> Result<Singles> {
+/// Single requests: a write, a flush of nothing, one of a write, a sector over the bus, and a read of the buffer.
+fn singles(disk: &mut Disk<'_, '_>) -> Result<[Interval; 5]> {
     let long = disk.pen.long();
     let (mut written, mut longer, mut flushed, mut synced, mut buffered) =
         (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -299,13 +290,8 @@ fn singles(disk: &mut Disk<'_, '_>) -> Result<Singles> {
     let write_ns = middle(written);
     let moved = minus(middle(longer), write_ns);
     let by = 1.0 / f64::from((long - BLOCK).max(1));
-    Ok(Singles {
-        write_ns,
-        flush_ns: middle(flushed),
-        synced_ns: middle(synced),
-        sector_ns: super::scaled(moved, by),
-        buffered_ns: middle(buffered),
-    })
+    let sector_ns = super::scaled(moved, by);
+    Ok([write_ns, middle(flushed), middle(synced), sector_ns, middle(buffered)])
 }
 
 /// Short bursts of random writes at depth, each into the empty buffer.

@@ -170,11 +170,9 @@ impl Import {
             return Ok(Seen::Line);
         }
         if let Some(resumed) = line.text.strip_prefix("<... ") {
-            let Some((_, rest)) = resumed.split_once(" resumed>") else {
-                self.counts.damaged += 1;
-                return Ok(Seen::Line);
-            };
-            let Some(started) = self.started.remove(&thread) else {
+            let rest = resumed.split_once(" resumed>").map(|(_, rest)| rest);
+            let Some((rest, started)) = rest.zip(rest.and_then(|_| self.started.remove(&thread)))
+            else {
                 self.counts.damaged += 1;
                 return Ok(Seen::Line);
             };

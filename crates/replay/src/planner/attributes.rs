@@ -2,7 +2,6 @@
 
 use super::Planner;
 use super::calls::Planned;
-use super::descriptors::Target;
 use super::draft::Draft;
 use super::files::LONGEST_NAME;
 use super::tree::{Named, NodeId};
@@ -82,10 +81,8 @@ impl Planner {
 
     fn attribute_node(&mut self, event: &Event, draft: &mut Draft) -> Option<NodeId> {
         if let Some(fd) = event.call.call().fd.and(event.fd) {
-            return match self.handles.find(event.process, fd)? {
-                (Target::Handle(id), _) => Some(self.handles.open_file(id).node),
-                (Target::Other, _) => None,
-            };
+            let id = self.handles.find(event.process, fd)?.0.handle()?;
+            return Some(self.handles.open_file(id).node);
         }
         let place = self.place(event.file, false, draft)?;
         match self.tree.state(place) {

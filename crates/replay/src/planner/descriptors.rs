@@ -43,6 +43,16 @@ pub(super) enum Target {
     Other,
 }
 
+impl Target {
+    /// The handle of a file of the replay.
+    pub(super) fn handle(self) -> Option<HandleId> {
+        match self {
+            Self::Handle(id) => Some(id),
+            Self::Other => None,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Descriptor {
     target: Target,
@@ -105,18 +115,12 @@ impl Handles {
         close_on_exec: bool,
     ) -> Option<HandleId> {
         let table = self.tables.entry(process).or_default();
-        match table.insert(fd, Descriptor { target, file, close_on_exec })?.target {
-            Target::Handle(id) => Some(id),
-            Target::Other => None,
-        }
+        table.insert(fd, Descriptor { target, file, close_on_exec })?.target.handle()
     }
 
     /// Takes a descriptor from its process; returns its handle.
     pub(super) fn take(&mut self, process: u32, fd: i32) -> Option<HandleId> {
-        match self.tables.get_mut(&process)?.remove(&fd)?.target {
-            Target::Handle(id) => Some(id),
-            Target::Other => None,
-        }
+        self.tables.get_mut(&process)?.remove(&fd)?.target.handle()
     }
 
     /// Numbers of a process's descriptors in order: all, or those that an exec closes.
@@ -135,10 +139,8 @@ impl Handles {
     /// A new process gets the descriptors of its parent.
     pub(super) fn inherit(&mut self, parent: u32, child: u32) {
         let Some(table) = self.tables.get(&parent).cloned() else { return };
-        for descriptor in table.values() {
-            if let Target::Handle(id) = descriptor.target {
-                self.handles[id].shared_by += 1;
-            }
+        for id in table.values().filter_map(|descriptor| descriptor.target.handle()) {
+            self.handles[id].shared_by += 1;
         }
         self.tables.insert(child, table);
     }
@@ -152,28 +154,11 @@ impl Handles {
         needs: &mut Vec<Stamp>,
     ) -> Option<HandleId> {
         let slot = self.slot(lane, most, needs)?;
-        let open = open.unwrap_or_else(|| match self.free_open.pop() {
-            Some(id) => {
-                self.open[id] = OpenFile::default();
-                id
-            }
-            None => {
-                self.open.push(OpenFile::default());
-                self.open.len() - 1
-            }
-        });
+        let new = || put(&mut self.open, &mut self.free_open, OpenFile::default());
+        let open = open.unwrap_or_else(new);
         self.open[open].handles += 1;
-        let handle = Handle { slot, open, shared_by: 0, order: Resource::default() };
-        Some(match self.free_handles.pop() {
-            Some(id) => {
-                self.handles[id] = handle;
-                id
-            }
-            None => {
-                self.handles.push(handle);
-                self.handles.len() - 1
-            }
-        })
+        let handle = Handle { slot, open, ..Handle::default() };
+        Some(put(&mut self.handles, &mut self.free_handles, handle))
     }
 
     /// A free place: one that the lane itself has closed, a new one, or one that another has.
@@ -214,4 +199,14 @@ impl Handles {
             self.free_open.push(open);
         }
     }
+}
+
+/// Puts a value into a free place, or a new one; returns the place.
+fn put<T>(all: &mut Vec<T>, free: &mut Vec<usize>, value: T) -> usize {
+    let Some(at) = free.pop() else {
+        all.push(value);
+        return all.len() - 1;
+    };
+    all[at] = value;
+    at
 }

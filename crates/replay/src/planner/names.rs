@@ -1,7 +1,7 @@
 //! Calls on names: lookups, and those that make, remove and move them.
 
 use super::Planner;
-use super::descriptors::{HandleId, Target};
+use super::descriptors::HandleId;
 use super::draft::Draft;
 use super::tree::{Kind, Named, NodeId, Place};
 use crate::action::Action;
@@ -308,10 +308,7 @@ impl Planner {
             "self" | "thread-self" => event.process,
             number => number.parse().ok()?,
         };
-        match self.handles.find(process, fd.parse().ok()?)? {
-            (Target::Handle(id), _) => Some(id),
-            (Target::Other, _) => None,
-        }
+        self.handles.find(process, fd.parse().ok()?)?.0.handle()
     }
 
     /// A name for an open file: `O_TMPFILE`, the data, then this.

@@ -327,7 +327,7 @@ impl Planner {
                 if lane >= self.limits.lanes {
                     let (found, limit) = (u64::from(lane) + 1, self.limits.lanes.into());
                     let what = "threads at the same time";
-                    return Err(ReplayError::TooLarge { what, found, limit });
+                    return Err(ReplayError::too_large(what, found, limit));
                 }
                 self.lanes.push(Lane::default());
                 lane

@@ -128,8 +128,7 @@ fn check(request: &Request, kept: u64, most: u64) -> Result<(), ReplayError> {
         return Err(ReplayError::WildRequest { sector: request.sector, bytes: request.bytes });
     }
     if kept >= most {
-        let what = "block requests";
-        return Err(ReplayError::TooLarge { what, found: kept + 1, limit: most });
+        return Err(ReplayError::too_large("block requests", kept + 1, most));
     }
     Ok(())
 }

@@ -19,7 +19,6 @@ use seekwell_stats::paired::{
     Comparison, ErrorShare, Finding, Row, Standing, Unresolved, compare_led_by,
 };
 use seekwell_stats::question::MIN_ROUNDS;
-use std::cmp::Ordering;
 
 mod replayed;
 mod time;
@@ -129,7 +128,7 @@ impl Run<'_> {
         let mut rows: Vec<&Row> = self.comparison.rows.iter().collect();
         rows.sort_by(|a, b| match (key(a), key(b)) {
             (Some(a), Some(b)) => a.total_cmp(&b),
-            (a, b) => b.is_some().cmp(&a.is_some()).then(Ordering::Equal),
+            (a, b) => b.is_some().cmp(&a.is_some()),
         });
         rows
     }

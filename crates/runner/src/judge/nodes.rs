@@ -32,11 +32,10 @@ pub(super) fn add(
     let position = |label: &String| plan.stacks.iter().position(|stack| stack.label == *label);
     let leader = verdict.baseline.as_ref().and_then(position);
     let error = (1.0 - plan.lab.judge.confidence) / (rounds.len().max(1) as f64);
-    let one = |(node, rounds): (&str, &BTreeSet<u32>)| {
-        of_node(plan, &within(ranked, rounds), leader, error, node)
-    };
-    verdict.evidence.nodes =
-        rounds.iter().map(|(node, rounds)| one((node.as_str(), rounds))).collect();
+    verdict.evidence.nodes = rounds
+        .iter()
+        .map(|(node, rounds)| of_node(plan, &within(ranked, rounds), leader, error, node))
+        .collect();
     withdraw(verdict);
 }
 

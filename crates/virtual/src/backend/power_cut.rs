@@ -17,7 +17,7 @@ use seekwell_model::workloads::WorkloadParams;
 use seekwell_stats::derive_seed;
 
 use super::transcript::{self, State, Transcript};
-use super::{Guest, Result, VirtualBackend, VirtualBackendError, for_agent};
+use super::{Guest, Result, VirtualBackend, VirtualBackendError, failed, for_agent};
 use crate::controller::Replacement;
 use crate::cuts::changes::Changes;
 use crate::cuts::promised::{Loss, Promised};
@@ -117,9 +117,9 @@ impl VirtualBackend {
         let Some(mut records) = outcome.records.take() else {
             return Ok(Err("this lab kernel records no calls; build today's".to_owned()));
         };
-        let label = || guest.stack().label.clone();
+        let label = &guest.stack().label;
         let changes = Changes::read(&mut records, &self.options.scratch)
-            .map_err(|source| VirtualBackendError::Calls(label(), source))?;
+            .map_err(failed(format!("cannot read the recorded calls of {label}")))?;
         if changes.lost > 0 {
             return Ok(Err(format!("{} records of calls were lost", changes.lost)));
         }
@@ -145,10 +145,8 @@ impl VirtualBackend {
     /// The stack's disks after a power cut at this instant.
     fn cut(&self, guest: &Guest<'_>, story: &Story, at_ns: u64) -> Result<Vec<DiskSetup>> {
         let (disks, _) = self.made(guest)?;
-        let label = || guest.stack().label.clone();
-        story
-            .cut(disks.unwrap_or_default(), at_ns)
-            .map_err(|source| VirtualBackendError::Cut(label(), source))
+        let cut = story.cut(disks.unwrap_or_default(), at_ns);
+        cut.map_err(failed(format!("cannot cut the power of {}", guest.stack().label)))
     }
 
     /// Looks at the stack after a power cut at each of these instants, at least at the first: a guest that

@@ -136,27 +136,21 @@ fn kernel_log(path: &Path) -> io::Result<String> {
 
 /// The kernel's speed of xor, which RAID 5 takes, or else that of RAID 6.
 fn parity_in(log: &str) -> Option<(u32, String)> {
-    // `xor: using function: avx (41216 MB/sec)`, of 10^6 bytes.
-    let xor = log.lines().rev().find_map(|line| {
-        let (_, rest) = line.split_once("xor: using function: ")?;
-        let (name, rest) = rest.split_once('(')?;
-        let speed = rest.split_once(" MB/sec")?.0.trim().parse::<f64>().ok()?;
-        let source = format!("the kernel's xor, {}: {speed:.0} MB/s", name.trim());
-        Some((per_kib(speed * 1e6)?, source))
-    });
-    // `raid6: using algorithm avx2x4 gen() 31213 MB/s`, of 2^20 bytes.
-    let raid6 = || {
+    // The name of a function is between the first two texts, its speed in units of so many bytes before the last.
+    let find = |[begin, between, end]: [&str; 3], unit: f64| {
         log.lines().rev().find_map(|line| {
-            let (_, rest) = line.split_once("raid6: using algorithm ")?;
-            let (name, rest) = rest.split_once(" gen() ")?;
-            let speed = rest.split_once(" MB/s")?.0.trim().parse::<f64>().ok()?;
-            let source = format!(
-                "the kernel's RAID 6, {name}: {speed:.0} MB/s; its log has no speed of RAID 5"
-            );
-            Some((per_kib(speed * 1_048_576.0)?, source))
+            let (name, rest) = line.split_once(begin)?.1.split_once(between)?;
+            let speed = rest.split_once(end)?.0.trim().parse::<f64>().ok()?;
+            Some((per_kib(speed * unit)?, format!("{}: {speed:.0} MB/s", name.trim())))
         })
     };
-    xor.or_else(raid6)
+    // `xor: using function: avx (41216 MB/sec)`, `raid6: using algorithm avx2x4 gen() 31213 MB/s`.
+    let xor = find(["xor: using function: ", "(", " MB/sec"], 1e6);
+    let xor = xor.map(|(ns, speed)| (ns, format!("the kernel's xor, {speed}")));
+    xor.or_else(|| {
+        let (ns, speed) = find(["raid6: using algorithm ", " gen() ", " MB/s"], 1_048_576.0)?;
+        Some((ns, format!("the kernel's RAID 6, {speed}; its log has no speed of RAID 5")))
+    })
 }
 
 /// The usual compressor of zram, as a program.

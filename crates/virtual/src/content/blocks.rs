@@ -6,13 +6,14 @@ use super::known::Key;
 use super::packed::Packed;
 
 /// Location of a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Place {
     /// Kept under a number.
     Packed(u64),
     /// Computable from a key.
     Key(Key),
     /// Zero, regardless of the base.
+    #[default]
     Zero,
 }
 

@@ -1,14 +1,14 @@
 //! Changes of files and names that a guest's recorded calls made, and its syncs, with their times.
 
 use std::collections::{BTreeMap, HashMap};
+use std::error::Error;
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::path::Path;
 use std::rc::Rc;
 
-use seekwell_capture::CaptureError;
 use seekwell_capture::guest::{Extra, extras, trace_of};
-use seekwell_trace::{Event, FileId, Trace, TraceError};
+use seekwell_trace::{Event, FileId, Trace};
 
 #[cfg(test)]
 mod tests;
@@ -82,26 +82,15 @@ pub(crate) struct Changes {
     pub(crate) is_asynchronous: bool,
 }
 
-/// Errors of reading a guest's records.
-#[derive(Debug, thiserror::Error)]
-pub enum RecordsError {
-    /// The records are damaged.
-    #[error(transparent)]
-    Capture(#[from] CaptureError),
-    /// The trace of them cannot be read.
-    #[error(transparent)]
-    Trace(#[from] TraceError),
-    /// A file cannot be read.
-    #[error(transparent)]
-    System(#[from] std::io::Error),
-}
-
 /// Pieces of the data of writes, by thread and start of the call.
 type Written = HashMap<(u32, u64), Vec<(u64, Vec<u8>)>>;
 
 impl Changes {
     /// Reads the records of a guest; `scratch` is a directory for a trace of them.
-    pub(crate) fn read(records: &mut File, scratch: &Path) -> Result<Self, RecordsError> {
+    pub(crate) fn read(
+        records: &mut File,
+        scratch: &Path,
+    ) -> Result<Self, Box<dyn Error + Send + Sync>> {
         let mut changes = Self::default();
         let mut written = Written::new();
         records.seek(SeekFrom::Start(0))?;

@@ -3,7 +3,7 @@
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
 use super::recipe::{self, ENVIRONMENT, Patch};
@@ -43,7 +43,7 @@ pub(super) fn check_programs() -> Result<(), KernelError> {
     }
     let names: Vec<&str> = missing.iter().map(|(name, _)| *name).collect();
     let packages: Vec<&str> = missing.iter().map(|(_, package)| *package).collect();
-    Err(KernelError::Lacking(format!(
+    Err(KernelError::Build(format!(
         "building the lab kernel needs {}; run `apt-get install {}`",
         names.join(", "),
         packages.join(" ")
@@ -120,8 +120,11 @@ fn apply(patch: &Patch, tree: &Path) -> Result<(), KernelError> {
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stdout);
-    Err(KernelError::Patch { name: patch.name, output: last_lines(&said, LOG_LINES) })
+    let said = last_lines(&String::from_utf8_lossy(&output.stdout), LOG_LINES);
+    Err(KernelError::Build(format!(
+        "the patch {} does not apply to this source: {said}; use Linux 6.12",
+        patch.name
+    )))
 }
 
 /// The configuration must have every option that was asked for: `make` drops silently what it does
@@ -131,7 +134,7 @@ fn check_configuration(wanted: &str, tree: &Path) -> Result<(), KernelError> {
     let text = fs::read_to_string(&path).map_err(failed(format!("read {}", path.display())))?;
     match missing_option(wanted, &text) {
         None => Ok(()),
-        Some(option) => Err(KernelError::Lacking(format!(
+        Some(option) => Err(KernelError::Build(format!(
             "this source or compiler does not support {option}; use Linux 6.12 and gcc 12"
         ))),
     }
@@ -168,7 +171,8 @@ impl Make<'_> {
         }
         let text = fs::read(self.log).unwrap_or_default();
         let end = last_lines(&String::from_utf8_lossy(&text), LOG_LINES);
-        Err(KernelError::Step { step, log: PathBuf::from(self.log), end })
+        let log = self.log.display();
+        Err(KernelError::Build(format!("{step} failed; see {log}, which ends:\n{end}")))
     }
 
     fn try_run(&self, arguments: &[&str], hear: &mut dyn FnMut(&str)) -> io::Result<ExitStatus> {

@@ -62,7 +62,7 @@ impl KernelSource {
             }
             Self::Tarball(_) | Self::Directory(_) => return Ok(()),
         };
-        Err(KernelError::Lacking(lacks))
+        Err(KernelError::Build(lacks))
     }
 
     /// Hash of every byte that a build may use.

@@ -85,7 +85,7 @@ fn disk_messages_come_one_by_one_however_they_arrive() {
         }
         theirs
     });
-    assert_eq!(link.receive().unwrap().request, Request::Kick { ring: 0 });
+    assert_eq!(link.receive().unwrap().request, Request::Kick);
     drop(writer.join().unwrap());
     assert!(matches!(link.receive(), Err(LinkFault::Closed)));
 }

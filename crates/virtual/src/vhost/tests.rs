@@ -28,14 +28,14 @@ fn every_request_of_the_guest_is_known() {
     assert_eq!(parsed(1, &[]), Ok(Request::GetFeatures));
     assert_eq!(parsed(2, &7_u64.to_le_bytes()), Ok(Request::SetFeatures(7)));
     assert_eq!(parsed(3, &[]), Ok(Request::SetOwner));
-    assert_eq!(parsed(8, &words(&[0, 256])), Ok(Request::SetRingSize { ring: 0, size: 256 }));
-    assert_eq!(parsed(10, &words(&[0, 5])), Ok(Request::SetRingBase { ring: 0, base: 5 }));
+    assert_eq!(parsed(8, &words(&[0, 256])), Ok(Request::SetRingSize(256)));
+    assert_eq!(parsed(10, &words(&[0, 5])), Ok(Request::SetRingBase(5)));
     assert_eq!(parsed(15, &[]), Ok(Request::GetProtocolFeatures));
     assert_eq!(parsed(16, &8_u64.to_le_bytes()), Ok(Request::SetProtocolFeatures(8)));
-    assert_eq!(parsed(18, &words(&[0, 1])), Ok(Request::EnableRing { ring: 0, enable: true }));
+    assert_eq!(parsed(18, &words(&[0, 1])), Ok(Request::EnableRing(true)));
     assert_eq!(parsed(21, &[]), Ok(Request::SetCallSocket));
-    assert_eq!(parsed(24, &words(&[0, 60, 0])), Ok(Request::GetConfig { size: 60 }));
-    assert_eq!(parsed(35, &words(&[0, 0])), Ok(Request::Kick { ring: 0 }));
+    assert_eq!(parsed(24, &words(&[0, 60, 0])), Ok(Request::GetConfig(60)));
+    assert_eq!(parsed(35, &words(&[0, 0])), Ok(Request::Kick));
     assert_eq!(parsed(77, &[]), Ok(Request::Other(77)));
 }
 
@@ -46,7 +46,7 @@ fn ring_addresses_are_in_the_order_of_the_protocol() {
         payload.extend(number.to_le_bytes());
     }
     let addresses = RingAddresses { descriptors: 1, used: 2, available: 3 };
-    assert_eq!(parsed(9, &payload), Ok(Request::SetRingAddresses { ring: 0, addresses }));
+    assert_eq!(parsed(9, &payload), Ok(Request::SetRingAddresses(addresses)));
 }
 
 #[test]

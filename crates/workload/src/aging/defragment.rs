@@ -1,7 +1,6 @@
 //! Puts the files of a mounted filesystem together again, with its own means.
 
-use crate::command::child::{Ended, Limits, run_program};
-use crate::command::last_lines;
+use crate::command::child::{Ended, Limits, not_run, run_program};
 use crate::error::WorkloadError;
 use crate::mail::{Root, walk};
 use crate::outcome::StepOutcome;
@@ -45,11 +44,6 @@ fn run_tool(
     directory: &Path,
     context: &StepContext<'_>,
 ) -> Result<StepOutcome, WorkloadError> {
-    let failed = |problem: String, output: String| WorkloadError::Command {
-        step: step.to_owned(),
-        problem,
-        output,
-    };
     let start = |program: &str| {
         let mut command = Command::new(program);
         for argument in arguments {
@@ -68,19 +62,13 @@ fn run_tool(
             io::ErrorKind::NotFound => start(&format!("/usr/sbin/{program}")),
             _ => Err(error),
         })
-        .map_err(|source| match source.kind() {
-            io::ErrorKind::NotFound => failed(
-                format!(
-                    "needs {program}, which is not installed: install the package {}",
-                    tool.package
-                ),
-                String::new(),
-            ),
-            _ => failed(format!("could not run {program}: {source}"), String::new()),
+        .map_err(|source| {
+            WorkloadError::command(step, not_run(program, tool.package, &source), "")
         })?;
     match finished.ended.failure("was not done in time") {
         Some(problem) => {
-            Err(failed(format!("({program}) {problem}"), last_lines(&finished.output.text())))
+            let problem = format!("({program}) {problem}");
+            Err(WorkloadError::command(step, problem, &finished.output.text()))
         }
         None => Ok(StepOutcome {
             elapsed_ns: finished.elapsed_ns,

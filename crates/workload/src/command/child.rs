@@ -53,6 +53,16 @@ impl Ended {
     }
 }
 
+/// The problem of a program of a package that could not be run.
+pub(crate) fn not_run(program: &str, package: &str, source: &io::Error) -> String {
+    match source.kind() {
+        io::ErrorKind::NotFound => {
+            format!("needs {program}, which is not installed: install the package {package}")
+        }
+        _ => format!("could not run {program}: {source}"),
+    }
+}
+
 /// A command that has ended.
 #[derive(Debug)]
 pub struct Finished {

@@ -5,7 +5,7 @@ use crate::outcome::{StepOutcome, TRANSACTION};
 use crate::step::{self, Step, StepContext};
 use rusqlite::{Connection, params};
 use seekwell_engine::clock::thread_cpu_ns;
-use seekwell_engine::{Clock, ClockCost, MonotonicClock};
+use seekwell_engine::{Clock, MonotonicClock, clock_cost_ns};
 use seekwell_model::workloads::{SqliteParams, StepOutline};
 use seekwell_stats::{Histogram, Rng, derive_seed, seeded};
 use std::collections::BTreeMap;
@@ -50,10 +50,9 @@ const INSERT: &str = "INSERT INTO event(at, body) VALUES(?1, ?2)";
 
 impl Sqlite {
     fn failed(&self, what: &'static str) -> impl Fn(rusqlite::Error) -> WorkloadError + '_ {
-        move |error| WorkloadError::Command {
-            step: self.outline.name.clone(),
-            problem: format!("failed: SQLite could not {what}: {error}"),
-            output: String::new(),
+        move |error| {
+            let problem = format!("failed: SQLite could not {what}: {error}");
+            WorkloadError::command(&self.outline.name, problem, "")
         }
     }
 
@@ -138,7 +137,7 @@ impl Sqlite {
             commit(text)?;
         }
         let mut outcome = StepOutcome {
-            clock_cost_ns: Some(ClockCost::measure(&MonotonicClock).cost_ns),
+            clock_cost_ns: Some(clock_cost_ns(&MonotonicClock)),
             ..StepOutcome::default()
         };
         let mut latencies = Histogram::new();

@@ -3,12 +3,11 @@
 use super::Setting;
 use crate::error::WorkloadError;
 use crate::step::StepContext;
-use crate::target::{Access, OpenTarget};
+use crate::target::{self, Access, OpenTarget};
 use rustix::fs::FallocateFlags;
 use seekwell_engine::Span;
 use seekwell_model::workloads::Preallocation;
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::File;
 
 /// Creates the file empty, allocates what `preallocate` asks for, and makes both durable, so that
 /// the first append pays for itself alone. The span is the room for appends.
@@ -19,15 +18,7 @@ pub(super) fn create(
 ) -> Result<OpenTarget, WorkloadError> {
     let directory = setting.directory(context)?;
     let path = setting.path(directory);
-    let flags = access.custom_flags();
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .custom_flags(flags)
-        .open(&path)
-        .map_err(WorkloadError::file("create", &path))?;
+    let file = target::create(&path, Access { write: true, ..access })?;
     let size = setting.params.size.0.max(1);
     let length = setting.params.file_size.unwrap_or_default().0 / size * size;
     allocate(setting, &file, length)?;

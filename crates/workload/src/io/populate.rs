@@ -10,9 +10,7 @@ use seekwell_engine::{DataShape, Job, Span, run};
 use seekwell_model::workloads::StepOutline;
 use seekwell_model::workloads::io::{FileContent, Pattern};
 use seekwell_stats::derive_seed;
-use std::fs::OpenOptions;
 use std::os::fd::AsFd;
-use std::os::unix::fs::OpenOptionsExt;
 
 /// Bytes per write: large enough that no device is slowed by the number of them.
 const WRITE_BYTES: u32 = 1 << 20;
@@ -49,14 +47,7 @@ impl Populate {
         // Through the page cache even when the measured step is direct: the filesystem then lays
         // the file out as it does for programs.
         let direct = stamped;
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .custom_flags(if direct { libc::O_DIRECT } else { 0 })
-            .open(&path)
-            .map_err(WorkloadError::file("create", &path))?;
+        let file = target::create(&path, Access { write: true, direct, durable: false })?;
         let length = match self.setting.params.file_size {
             Some(size) => size.0,
             None => {

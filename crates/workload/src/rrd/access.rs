@@ -6,7 +6,10 @@ use rustix::fs::{FlockOperation, Mode, OFlags, fcntl_lock};
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 use seekwell_model::workloads::rrd::RrdAccess;
-use std::os::fd::{AsFd, OwnedFd};
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
 
 /// rrdtool tells the kernel that the head is wanted soon, in pages of this size.
 const PAGE: usize = 4096;
@@ -78,8 +81,8 @@ pub fn update(
     values: &[&str],
 ) -> Result<(), AccessError> {
     let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file =
-        rustix::fs::openat(directory, name, flags, Mode::empty()).map_err(failed(Action::Open))?;
+    let open = rustix::fs::openat(directory, name, flags, Mode::empty());
+    let file = File::from(open.map_err(failed(Action::Open))?);
     fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive).map_err(failed(Action::Lock))?;
     let length = rustix::fs::fstat(&file).map_err(failed(Action::Stat))?.st_size as u64;
     match access {
@@ -95,7 +98,7 @@ struct Mapping {
 }
 
 impl Mapping {
-    fn new(file: &OwnedFd, length: usize) -> Result<Self, AccessError> {
+    fn new(file: &File, length: usize) -> Result<Self, AccessError> {
         if length == 0 {
             return Err(UNFIT);
         }
@@ -127,7 +130,7 @@ impl Drop for Mapping {
     }
 }
 
-fn mapped(file: &OwnedFd, length: u64, time_s: u64, values: &[&str]) -> Result<(), AccessError> {
+fn mapped(file: &File, length: u64, time_s: u64, values: &[&str]) -> Result<(), AccessError> {
     let mut mapping = Mapping::new(file, usize::try_from(length).unwrap_or(usize::MAX))?;
     mapping.advise(mapping.length, Advice::Random);
     mapping.advise(PAGE, Advice::Normal);
@@ -146,12 +149,7 @@ fn mapped(file: &OwnedFd, length: u64, time_s: u64, values: &[&str]) -> Result<(
     Ok(())
 }
 
-fn positioned(
-    file: &OwnedFd,
-    length: u64,
-    time_s: u64,
-    values: &[&str],
-) -> Result<(), AccessError> {
+fn positioned(file: &File, length: u64, time_s: u64, values: &[&str]) -> Result<(), AccessError> {
     // A first guess that the heads of most files fit in; the definition says how long it is.
     let mut head = read(file, PAGE.min(usize::try_from(length).unwrap_or(PAGE)))?;
     let definition = loop {
@@ -181,31 +179,16 @@ fn positioned(
     write(file, &head[offsets.live..], offsets.live as u64)
 }
 
-fn read(file: &OwnedFd, length: usize) -> Result<Vec<u8>, AccessError> {
+fn read(file: &File, length: usize) -> Result<Vec<u8>, AccessError> {
     let mut bytes = vec![0; length];
-    let mut filled = 0;
-    while filled < length {
-        let read = rustix::io::retry_on_intr(|| {
-            rustix::io::pread(file, &mut bytes[filled..], filled as u64)
-        })
-        .map_err(failed(Action::Read))?;
-        if read == 0 {
-            return Err(UNFIT);
-        }
-        filled += read;
-    }
+    // Only the end of the file has no error number.
+    let short = |error: io::Error| Errno::from_io_error(&error).map_or(UNFIT, failed(Action::Read));
+    file.read_exact_at(&mut bytes, 0).map_err(short)?;
     Ok(bytes)
 }
 
-fn write(file: &OwnedFd, mut bytes: &[u8], mut offset: u64) -> Result<(), AccessError> {
-    while !bytes.is_empty() {
-        let written = rustix::io::retry_on_intr(|| rustix::io::pwrite(file, bytes, offset))
-            .map_err(failed(Action::Write))?;
-        if written == 0 {
-            return Err(failed(Action::Write)(Errno::NOSPC));
-        }
-        bytes = &bytes[written..];
-        offset += written as u64;
-    }
-    Ok(())
+fn write(file: &File, bytes: &[u8], offset: u64) -> Result<(), AccessError> {
+    // Only a write of nothing has no error number.
+    let short = |error: io::Error| Errno::from_io_error(&error).unwrap_or(Errno::NOSPC);
+    file.write_all_at(bytes, offset).map_err(short).map_err(failed(Action::Write))
 }

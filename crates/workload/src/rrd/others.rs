@@ -1,13 +1,13 @@
 //! Other files between round-robin files, as years of use leave them.
 
 use crate::error::WorkloadError;
-use rustix::fd::OwnedFd;
+use crate::mail::Root;
 use seekwell_engine::buffer::{Arena, ArenaShape, DataShape};
 use seekwell_model::units::Bytes;
 use seekwell_stats::derive_seed;
 use std::fs::File;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Bytes written at a time.
 const BLOCK_BYTES: u32 = 64 << 10;
@@ -15,9 +15,8 @@ const BLOCK_BYTES: u32 = 64 << 10;
 /// A folder of files, one for each round-robin file.
 #[derive(Debug)]
 pub(super) struct Others {
-    folder: PathBuf,
-    /// The same folder, by which the filesystem is synced.
-    handle: OwnedFd,
+    /// The filesystem is synced by it.
+    folder: Root,
     content: Arena,
     size: Bytes,
 }
@@ -30,7 +29,6 @@ impl Others {
     pub fn new(parent: &Path, size: Bytes, seed: u64) -> Result<Self, WorkloadError> {
         let folder = parent.join("others");
         std::fs::create_dir(&folder).map_err(WorkloadError::file("make the directory", &folder))?;
-        let handle = super::open_directory(&folder)?;
         let shape = ArenaShape {
             block_bytes: BLOCK_BYTES,
             depth: 1,
@@ -40,7 +38,7 @@ impl Others {
         };
         let content = Arena::new(shape, derive_seed(seed, "rrd others"))
             .map_err(WorkloadError::file("map the buffers for", &folder))?;
-        Ok(Self { folder, handle, content, size })
+        Ok(Self { folder: Root::open(folder)?, content, size })
     }
 
     /// Makes a file, and syncs everything: the next file finds the filesystem as on a later day.
@@ -49,7 +47,7 @@ impl Others {
     /// # Errors
     /// When it cannot be written or synced.
     pub fn add(&mut self, name: &str) -> Result<u64, WorkloadError> {
-        let path = self.folder.join(name);
+        let path = self.folder.path.join(name);
         let failed = || WorkloadError::file("write", &path);
         let mut file = File::create_new(&path).map_err(failed())?;
         let mut left = usize::try_from(self.size.0).unwrap_or(usize::MAX);
@@ -59,7 +57,8 @@ impl Others {
             file.write_all(&block[..length]).map_err(failed())?;
             left -= length;
         }
-        rustix::fs::syncfs(&self.handle).map_err(WorkloadError::file("sync", &self.folder))?;
+        rustix::fs::syncfs(&self.folder.directory)
+            .map_err(WorkloadError::file("sync", &self.folder.path))?;
         Ok(self.size.0)
     }
 }

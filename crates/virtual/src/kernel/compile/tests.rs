@@ -36,9 +36,9 @@ fn a_step_that_fails_shows_the_end_of_its_log() {
     let mut heard = Vec::new();
     let error = make.run(&["all"], &mut |line| heard.push(line.to_owned())).unwrap_err();
     assert_eq!(heard, ["first"]);
-    let KernelError::Step { step, end, .. } = error else { panic!("{error}") };
-    assert_eq!(step, "make all");
-    assert!(end.contains("reason") && end.contains("first"), "{end}");
+    let said = error.to_string();
+    assert!(said.starts_with("make all failed; see "), "{said}");
+    assert!(said.contains("reason") && said.contains("first"), "{said}");
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn a_patch_that_does_not_fit_is_named() {
     apply(&patch, top.path()).unwrap();
     assert_eq!(std::fs::read_to_string(top.path().join("file")).unwrap(), "two\n");
     let error = apply(&patch, top.path()).unwrap_err();
-    assert!(matches!(error, KernelError::Patch { name: "0001-x.patch", .. }), "{error}");
+    assert!(error.to_string().starts_with("the patch 0001-x.patch does not apply"), "{error}");
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn patches_come_before_the_configuration_and_that_before_the_compiler() {
     let log = top.path().join("log");
     let error = compile(&plan, top.path(), &log, &mut |step| steps.push(step)).unwrap_err();
     assert_eq!(steps, [Progress::Patching]);
-    assert!(matches!(error, KernelError::Patch { .. }), "{error}");
+    assert!(error.to_string().starts_with("the patch "), "{error}");
 }
 
 /// A source with the headers that every file of a kernel gets, and with those that many include.
