@@ -87,6 +87,8 @@ pub(crate) fn joined(spans: &[Span]) -> String {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Standing {
     Pick,
+    /// Its difference is too small to be noticed.
+    AsGood,
     Close,
     Out,
     /// Trials set no bound on it.
@@ -240,7 +242,8 @@ pub(crate) fn standing(answer: &Answer, evidence: &Evidence, row: &Ratio) -> Sta
     } else if answer.close.contains(label) {
         Standing::Close
     } else if answer.out.contains(label) {
-        Standing::Out
+        let is_as_good = row.ratio.is_some_and(|ratio| (ratio - 1.0).abs() < size::NOTHING);
+        if is_as_good { Standing::AsGood } else { Standing::Out }
     } else if row.median.is_none() || answer.unmeasured.iter().any(|one| one.stack == *label) {
         Standing::Unmeasured
     } else if keeps_less(answer, evidence, label) {

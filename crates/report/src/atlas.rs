@@ -364,10 +364,8 @@ pub struct Asked<'a> {
     pub title: &'a str,
     /// Models that the trials' device is made of.
     pub model: &'a str,
-    /// The partition that the trials used, in words.
+    /// What the trials used of the device, in words.
     pub room: &'a str,
-    /// Its offset; at the beginning of the device if there is none.
-    pub start: Option<&'a str>,
     /// Limit of the array to what the filesystem keeps after a power cut.
     pub loses: Option<&'a str>,
     /// Name of the filesystem that is in use now.
@@ -388,8 +386,7 @@ impl Asked<'_> {
     pub fn text(&self, width: usize) -> String {
         let entry = self.entry;
         let mut out = format!("{} on {}\n", entry.load, self.title);
-        let place = self.start.map_or("at its start".to_owned(), |start| format!("behind {start}"));
-        let size = format!("Modelled as {}, {} {place}. {}.", self.model, self.room, entry.cpu);
+        let size = format!("Modelled as {}, {}. {}.", self.model, self.room, entry.cpu);
         let like = self.like.map(|reason| format!("{reason}: nearest in the atlas."));
         out.push_str(&paragraph(
             "  ",

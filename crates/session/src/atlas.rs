@@ -6,14 +6,14 @@ use seekwell_device::DeviceFile;
 use seekwell_device::withheld::mixed;
 use seekwell_host::facts::{device_size, disk_model};
 use seekwell_host::queue;
-use seekwell_host::sysfs::{System, read_optional};
+use seekwell_host::sysfs::{System, names, read_optional};
 use seekwell_model::laws::LawSet;
 use seekwell_model::plan::PlannedTrial;
 use seekwell_model::record::Record;
 use seekwell_recordings::info::Shape;
 use seekwell_virtual::{CpuCharge, Experiment};
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -58,7 +58,6 @@ const ALIASES: &[(&str, &str)] = &[
 const DEVICE_ALIASES: &[(&str, &str)] = &[
     ("sd", "microsd sdcard pi raspberry"),
     ("hdd", "hd disk harddisk"),
-    ("nvme", "m.2 m2"),
     ("gp3", "ebs"),
     ("nvme-luks", "luks"),
 ];
@@ -95,8 +94,8 @@ pub enum Form {
     Array(&'static str, usize),
 }
 
-/// What an old filesystem has behind it: files of 64 KiB in the middle until 85 % are in use, then deleted and written
-/// again, as many bytes as that.
+/// What an old filesystem has behind it: files of 64 KiB in the median until 85 % are in use; then files are deleted and
+/// written again until they have two extents on average, or as many bytes as there are were written again.
 const AGE: &str = "[[workload]]\nkind = \"age\"\nfullness = 85\nchurn = 1.0\nextents = 2.0\nmedian_size = \"64KiB\"\n\n\
                    [[workload.then]]\n";
 
@@ -127,22 +126,25 @@ impl AtlasDevice {
     pub fn made_of(&self, model: &str) -> String {
         match self.form {
             Form::New => model.to_owned(),
-            Form::Old => format!("{model}, 85 % full"),
+            Form::Old => format!("a filesystem of {}, old and 85 % full, on {model}", self.size),
             Form::Luks => format!("LUKS on {model}"),
             Form::Array(_, disks) => format!("{} of {disks} × {model}", self.kind),
         }
     }
 
-    /// The partition that the trials use, in words.
+    /// What the trials use of the device, in words.
     #[must_use]
     pub fn room(&self) -> String {
         let size = self.size;
+        let place = self.start.map_or("at its start".to_owned(), |start| format!("behind {start}"));
         match self.form {
-            Form::New | Form::Luks => format!("a new and nearly empty partition of {size}"),
-            Form::Old => {
-                format!("a partition of {size}, 85 % full of files that were rewritten once,")
+            Form::New | Form::Luks => format!("a new and nearly empty partition of {size} {place}"),
+            Form::Old => format!(
+                "{place}; files were deleted and written again until they lay in two pieces on average"
+            ),
+            Form::Array(..) => {
+                format!("a new and nearly empty partition of {size} on each disk, {place}")
             }
-            Form::Array(..) => format!("a new and nearly empty partition of {size} on each disk"),
         }
     }
 
@@ -226,7 +228,7 @@ fn named<'a>(aliases: &[(&'a str, &str)], word: &'a str) -> &'a str {
 const SHAPES: &str = include_str!("../../../atlas/shapes.jsonl");
 
 /// Largest distance at which a recording counts as near to a load.
-pub const NEAR: f64 = 0.25;
+pub const NEAR: f64 = 0.1;
 
 /// Costs of picks for recordings on the recordings themselves, made by `benches/runs/atlas/kept-out.py`.
 const KEPT_OUT: &str = include_str!("../../../atlas/kept-out.csv");
@@ -234,15 +236,20 @@ const KEPT_OUT: &str = include_str!("../../../atlas/kept-out.csv");
 /// A cost in per cent up to which a pick held.
 pub const HELD_PERCENT: f64 = 2.0;
 
-/// Smallest share of picks that held with which a load answers for a recording.
+/// Smallest share of picks that held, and number of recorded programs, with which a load answers for a recording.
 const RELIABLE: f64 = 0.9;
+const PROGRAMS: usize = 3;
 
 /// Outcome of the picks for recordings that are near to a load.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KeptOut {
+    /// Number of recorded programs.
+    pub programs: usize,
+    /// Number of devices.
+    pub devices: usize,
     /// Number of picks.
     pub picks: usize,
-    /// Picks that cost at most 2 % more than the pick of the recording's own lab.
+    /// Picks that cost at most [`HELD_PERCENT`] more than the pick of the recording's own lab.
     pub held: usize,
     /// The largest cost.
     pub worst: f64,
@@ -252,7 +259,7 @@ impl KeptOut {
     /// Returns true if the load's answer may be given for a recording.
     #[must_use]
     pub fn is_reliable(&self) -> bool {
-        self.held as f64 >= RELIABLE * self.picks as f64
+        self.programs >= PROGRAMS && self.held as f64 >= RELIABLE * self.picks as f64
     }
 
     /// The largest cost in words; `None` if every pick held.
@@ -263,15 +270,20 @@ impl KeptOut {
     }
 }
 
-/// Outcome of a load's picks for recorded programs; `None` if none was tried.
+/// Outcome of a load's picks for recorded programs that are near to it; `None` if none was tried.
 #[must_use]
 pub fn kept_out(load: &str) -> Option<KeptOut> {
-    let cost = |row: &str| {
-        let row: Vec<&str> = row.split(',').collect();
-        row.get(6).filter(|_| row[2] == load)?.parse::<f64>().ok()
-    };
-    let costs: Vec<f64> = KEPT_OUT.lines().filter_map(cost).collect();
+    let rows = KEPT_OUT.lines().map(|row| row.split(',').collect::<Vec<_>>());
+    let cost = |row: &Vec<&str>| row.get(6)?.parse::<f64>().ok();
+    let is_near = |row: &Vec<&str>| row[3].parse().is_ok_and(|distance: f64| distance <= NEAR);
+    let rows = rows.filter(|row| row[2] == load && cost(row).is_some() && is_near(row));
+    let rows: Vec<Vec<&str>> = rows.collect();
+    let costs: Vec<f64> = rows.iter().filter_map(cost).collect();
+    let different =
+        |column: usize| rows.iter().map(|row| row[column]).collect::<BTreeSet<_>>().len();
     (!costs.is_empty()).then(|| KeptOut {
+        programs: different(0),
+        devices: different(1),
         picks: costs.len(),
         held: costs.iter().filter(|cost| **cost * 100.0 <= HELD_PERCENT).count(),
         worst: costs.iter().copied().fold(0.0, f64::max),
@@ -298,11 +310,7 @@ pub fn nearest(shape: &Shape) -> Vec<(&'static str, f64)> {
 /// The lab of a load on a device; `None` for a load without one, or that has no room there.
 #[must_use]
 pub fn lab(load: &str, device: &AtlasDevice) -> Option<String> {
-    let is_room = device.form != Form::Old || SMALL.contains(&load);
-    is_room
-        .then(|| text(load, device.form))
-        .flatten()
-        .map(|text| format!("{text}\n{}", device.table()))
+    Some(format!("{}\n{}", text(load, device.form)?, device.table()))
 }
 
 /// The lab of a load on a scratch image, which `--device` and `--on` replace; with the layer or the age of a device of
@@ -311,12 +319,16 @@ pub fn lab(load: &str, device: &AtlasDevice) -> Option<String> {
 pub fn own_lab(load: &str, device: Option<&AtlasDevice>) -> Option<String> {
     let form = device.map_or(Form::New, |device| device.form);
     let layer = if form == Form::Luks { "\n[[layer]]\nkind = \"crypt\"\n" } else { "" };
-    let scratch = "[[device]]\nname = \"scratch\"\nloop = \"3GiB\"\n";
+    let size = device.filter(|_| form == Form::Old).map_or("3GiB", |device| device.size);
+    let scratch = format!("[[device]]\nname = \"scratch\"\nloop = \"{size}\"\n");
     Some(format!("{}\n{scratch}{layer}", text(load, form)?))
 }
 
-/// The lab of a load without its device.
+/// The lab of a load without its device; `None` for one that an old filesystem has no room for.
 fn text(load: &str, form: Form) -> Option<String> {
+    if form == Form::Old && !SMALL.contains(&load) {
+        return None;
+    }
     let (_, text) = LABS.iter().find(|(name, _)| *name == load)?;
     Some(match form {
         Form::Old => text.replacen("[[workload]]\n", AGE, 1),
@@ -344,7 +356,10 @@ pub fn like(system: &System, path: &Path) -> Result<(&'static AtlasDevice, Strin
     let name = name.file_name().and_then(|name| name.to_str()).ok_or_else(not_one)?.to_owned();
     let turns = queue::read(system, &name).ok().and_then(|found| found.rotational);
     let level = read_optional(&system.block(&name).join("md/level"));
-    if let Some(found) = level.as_deref().and_then(|level| array(level, turns)) {
+    let members = names(&system.block(&name).join("slaves"));
+    let is_sata = !members.iter().any(|member| member.starts_with("nvme"));
+    let found = level.as_deref().filter(|_| is_sata).and_then(|level| array(level, turns));
+    if let Some(found) = found {
         let level = level.unwrap_or_default();
         return Ok((
             found,

@@ -64,7 +64,8 @@ impl Devices {
     pub(crate) fn none_named(&self, word: &str) -> SessionError {
         let name = word.split(['@', ',']).next().unwrap_or(word);
         let known = || self.files.keys().map(String::as_str);
-        let of_atlas = atlas::device(name).map(|device| device.model);
+        let of_atlas = atlas::device(name).filter(|device| device.form == atlas::Form::New);
+        let of_atlas = of_atlas.map(|device| device.model);
         let begun = || known().find(|known| name.len() > 2 && known.starts_with(name));
         let near = of_atlas.or_else(begun).or_else(|| seekwell_spec::nearest(name, known()));
         let near = near.map_or_else(String::new, |near| format!("did you mean {near}? Otherwise "));

@@ -21,6 +21,9 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+#[cfg(test)]
+mod tests;
+
 /// Key of a run file's environment: the options that the run needs again to be continued.
 const OPTIONS: &str = "options";
 

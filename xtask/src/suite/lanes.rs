@@ -1,4 +1,4 @@
-//! Two lanes of test programs: in each lane one program runs at a time, the lanes run side by side. Programs that need
+//! Lanes of test programs: in each lane one program runs at a time, the lanes run side by side. Programs that need
 //! a lab kernel come last in their lane, and wait for it.
 //!
 //! The tests that touch the machine wait most of their time, for the kernel or for a workload, and
@@ -104,11 +104,18 @@ pub(super) fn run(
         }
         None
     };
+    // A lane that ends with an error ends the others: what waits could wait for it.
+    let lane = |next: &(dyn Fn() -> Option<Job> + Sync)| {
+        one_after_another(next, ready, desk).inspect_err(|_| {
+            locked(&machine).clear();
+            locked(&aside).clear();
+        })
+    };
     thread::scope(|scope| {
         let running = [
-            scope.spawn(|| one_after_another(&of_machine, ready, desk)),
-            scope.spawn(|| one_after_another(&of_aside, ready, desk)),
-            scope.spawn(|| one_after_another(&of_spare, ready, desk)),
+            scope.spawn(|| lane(&of_machine)),
+            scope.spawn(|| lane(&of_aside)),
+            scope.spawn(|| lane(&of_spare)),
         ];
         running.into_iter().try_for_each(|lane| match lane.join() {
             Ok(outcome) => outcome,

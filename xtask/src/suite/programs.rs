@@ -13,11 +13,12 @@ use super::lanes::Job;
 #[cfg(test)]
 mod tests;
 
-/// Rooms whose tests attach, mount, claim and change nothing outside their temporary folder.
-const ASIDE: [&str; 18] = [
-    "bench", "cluster", "device", "fixtures", "model", "probe", "recordings", "replicate",
-    "report", "runner", "session", "spec", "stats", "store", "testing", "trace", "virtual",
-    "xtask",
+/// Rooms whose tests attach, mount, claim and change nothing outside their temporary folder, or loop devices and mounts
+/// that are their own alone.
+const ASIDE: [&str; 21] = [
+    "bench", "cluster", "device", "engine", "fixtures", "model", "probe", "recordings", "replay",
+    "replicate", "report", "runner", "session", "spec", "stats", "store", "testing", "trace",
+    "virtual", "workload", "xtask",
 ];
 
 /// Rooms whose tests run no guest, not even where there is a lab kernel: they begin while it is being built.

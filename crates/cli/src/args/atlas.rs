@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// Arguments of `ask`.
 #[derive(Args, Debug)]
 pub struct AskArgs {
-    /// Load, such as mail, postgresql, sqlite or log, or a recording, for which the load most like it answers
+    /// Load, such as mail, postgresql, sqlite or log, or a recording, for which the load most like it answers or declines
     #[arg(long)]
     pub load: Option<String>,
     /// Device: a word such as nvme or hdd, a model, or the path of a disk, which is not opened
@@ -32,7 +32,7 @@ pub enum AtlasCommand {
     Check(AtlasCheckArgs),
     /// Write the atlas as a static site, for a browser or any web server
     Publish(PublishArgs),
-    /// Search the options of mkfs, mount and queue for a load on a modelled device, then run the best few
+    /// Search the options of mkfs, mount, queue and RAID for a load on a modelled device, then run the best few
     Tune(TuneArgs),
     /// Print the questions that the atlas answers as a Markdown table
     Questions,

@@ -59,17 +59,20 @@ pub fn run(session: &Session, arguments: &AskArgs) -> Result<Exit, Failure> {
     // Last, because a reader of traces may do nothing else.
     let (load, likeness) = match known {
         Some(load) => (load, None),
-        None => match recorded(trace)? {
-            Recorded { load: Some(load), sentence } => (load, Some(sentence)),
-            Recorded { load: None, sentence } => return Ok(unanswered(&sentence, trace, device)),
+        None => match recorded(trace, device)? {
+            Recorded { near: Some((load, tried)), sentence } => (load, Some((sentence, tried))),
+            Recorded { near: None, sentence } => return Ok(unanswered(&sentence, trace, device)),
         },
     };
     let Some(entry) = entries.iter().find(|one| one.load == load && one.device == device.name())
     else {
-        let Some(likeness) = likeness else { return Ok(missing(load, device)) };
+        let Some((likeness, _)) = likeness else {
+            return Ok(missing(load, device, arguments.lab.as_deref()));
+        };
         let why = format!("{likeness} The atlas has no run of {load} on {}.", device.name());
         return Ok(unanswered(&why, trace, device));
     };
+    let likeness = likeness.map(|(likeness, tried)| format!("{likeness} {}", held(load, tried)));
     if arguments.json {
         terminal::data(atlas_lines(std::slice::from_ref(entry))?.trim_end());
         return Ok(Exit::Done);
@@ -79,7 +82,6 @@ pub fn run(session: &Session, arguments: &AskArgs) -> Result<Exit, Failure> {
         title: &device.made_of(file.title()),
         model: &device.made_of(device.model),
         room: &device.room(),
-        start: device.start,
         load: &(meant(known.is_some().then_some(&*of), load) + alone(device)),
         loses: device.array().filter(|(kind, _)| *kind == "raid5").map(|_| WRITE_HOLE),
         now: now.as_deref(),
@@ -96,14 +98,14 @@ pub fn run(session: &Session, arguments: &AskArgs) -> Result<Exit, Failure> {
 
 /// Likeness of a recording to the loads of the atlas.
 struct Recorded {
-    /// The nearest load; `None` if none is near.
-    load: Option<&'static str>,
+    /// The nearest load, and how its picks held for others; `None` if it has no answer for this one.
+    near: Option<(&'static str, KeptOut)>,
     /// Sentence that says how near the nearest is.
     sentence: String,
 }
 
 /// The load of the atlas that a recording is most like.
-fn recorded(path: &Path) -> Result<Recorded, Failure> {
+fn recorded(path: &Path, device: &AtlasDevice) -> Result<Recorded, Failure> {
     foreign::confine(&Reach::default().reading(path));
     let summary = Summary::of(&Trace::open(path)?)?;
     let shape = summary.shape.ok_or_else(|| {
@@ -124,15 +126,16 @@ fn recorded(path: &Path) -> Result<Recorded, Failure> {
     let tried = kept_out(load);
     Ok(match tried.filter(KeptOut::is_reliable) {
         _ if *distance > NEAR => Recorded {
-            load: None,
+            near: None,
             sentence: format!(
                 "Nothing near is in the atlas. {sentence} Up to {NEAR} counts as near."
             ),
         },
-        Some(tried) => {
-            Recorded { load: Some(load), sentence: format!("{sentence} {}", held(load, tried)) }
+        Some(tried) => Recorded { near: Some((*load, tried)), sentence },
+        None => {
+            let why = not_held(load, tried, device);
+            Recorded { near: None, sentence: format!("{sentence} {why}") }
         }
-        None => Recorded { load: None, sentence: format!("{sentence} {}", not_held(load, tried)) },
     })
 }
 
@@ -155,26 +158,40 @@ fn alone(device: &AtlasDevice) -> &'static str {
 
 /// Says how picks for recordings like a load held.
 fn held(load: &str, tried: KeptOut) -> String {
-    let KeptOut { picks, held, .. } = tried;
-    let worst = tried.at_worst().map_or_else(String::new, |worst| format!(", and {worst}"));
     format!(
-        "The answer below is the load's. For other recordings most like {load} its pick was within {HELD_PERCENT} % of \
-         the best in {held} of {picks} cases{worst}. The last commands try yours."
+        "The answer below is the load's, not the recording's. {} The last commands try yours.",
+        format_args!("Its pick {}.", of_others(load, tried))
     )
 }
 
 /// Says why the answer of the nearest load is none for a recording.
-fn not_held(load: &str, tried: Option<KeptOut>) -> String {
+fn not_held(load: &str, tried: Option<KeptOut>, device: &AtlasDevice) -> String {
     let why = match tried {
-        None => "whether its pick holds for other programs was not tried".to_owned(),
-        Some(tried) => format!(
-            "for other recordings most like it the pick was within {HELD_PERCENT} % of the best in only {} of {} cases{}",
-            tried.held,
-            tried.picks,
-            tried.at_worst().map_or_else(String::new, |worst| format!(", and {worst}")),
-        ),
+        None => format!("whether the pick of {load} holds for other programs was not tried"),
+        Some(tried) => format!("the pick of {load} {}", of_others(load, tried)),
     };
-    format!("The atlas has no answer for it: {why}. That of the load: seekwell ask --load {load}.")
+    format!(
+        "The atlas has no answer for the recording: {why}. The answer for {load} itself: seekwell ask --load {load} \
+         --device {}.",
+        device.word
+    )
+}
+
+/// How the pick of a load did for the recordings that are most like it.
+fn of_others(load: &str, tried: KeptOut) -> String {
+    let KeptOut { programs, devices, picks, held, .. } = tried;
+    let worst = tried.at_worst().map_or_else(String::new, |worst| format!(", and {worst}"));
+    let only = if tried.is_reliable() { "" } else { "only " };
+    let counted = |number: usize, noun: &str| match number {
+        1 => format!("one {noun}"),
+        number => format!("{number} {noun}s"),
+    };
+    format!(
+        "was tried on recordings of {} most like {load}, on {}: it came within {HELD_PERCENT} % of the pick of their own \
+         lab in {only}{held} of {picks} cases{worst}",
+        counted(programs, "other program"),
+        counted(devices, "device"),
+    )
 }
 
 /// Says why there is no answer for a recording, and the commands that find one.
@@ -311,9 +328,11 @@ fn own(load: &str, device: &AtlasDevice, written: Option<&Path>) -> String {
             format!("  seekwell ask --load {load} --device {} --lab {lab}\n", device.word)
         }
     };
-    let (disk, what) = match device.array() {
-        Some(_) => ("/dev/md0", "an array"),
-        None => ("/dev/disk/by-id/…", "a disk"),
+    let (disk, what) = match device.form {
+        Form::Array(..) => ("/dev/md0", "an array"),
+        Form::New | Form::Luks => ("/dev/disk/by-id/…", "a disk"),
+        // A whole disk would be filled with files in every trial.
+        Form::Old => return format!("{write}  sudo seekwell run {lab}  # on a scratch image\n"),
     };
     format!(
         "{write}  sudo seekwell claim {disk}  # {what} that may be erased\n  seekwell plan {lab} --device {disk}\n  \
@@ -322,20 +341,35 @@ fn own(load: &str, device: &AtlasDevice, written: Option<&Path>) -> String {
 }
 
 fn write_lab(load: &str, device: Option<&AtlasDevice>, path: &Path) -> Result<(), Failure> {
-    output::create(path, Kind::Lab, own_lab(load, device).unwrap_or_default().as_bytes())
+    let lab = own_lab(load, device).ok_or_else(|| no_room(load))?;
+    output::create(path, Kind::Lab, lab.as_bytes())
+}
+
+/// Refuses a load that an old filesystem of the atlas has no room for.
+pub(super) fn no_room(load: &str) -> Failure {
+    Failure::Usage(format!(
+        "the old filesystem of the atlas has no room for {load}, only for smaller loads such as log and build; write \
+         kind = \"age\" into a lab of your own: docs/lab-reference.md"
+    ))
 }
 
 /// Says how to find out where the atlas has no run of a load on a device, as when its cells stopped reproducing.
-fn missing(load: &str, device: &AtlasDevice) -> Exit {
+fn missing(load: &str, device: &AtlasDevice, written: Option<&Path>) -> Exit {
+    let draft = format!("{load}.toml");
+    let lab = written.unwrap_or(Path::new(&draft)).display();
     let modelled = match device.form {
         Form::Old | Form::Luks | Form::Array(..) => String::new(),
-        Form::New => format!("  seekwell run {load}.toml --on {}\n", device.model),
+        Form::New => format!("  seekwell run {lab} --on {}\n", device.model),
     };
+    if own_lab(load, Some(device)).is_none() {
+        terminal::data(&format!("The old filesystem of {} has no room for {load}.", device.word));
+        return Exit::NotResolved;
+    }
     terminal::data(&format!(
-        "The atlas has no run of {load} on {}. To find out:\n  seekwell ask --load {load} --lab {load}.toml\n\
-         {modelled}{}",
+        "The atlas has no run of {load} on {}. To find out:\n{}{}",
         device.name(),
-        own(load, device, Some(Path::new(&format!("{load}.toml")))).trim_end()
+        own(load, device, written),
+        modelled.trim_end()
     ));
     Exit::NotResolved
 }

@@ -2,6 +2,7 @@
 //! be run again.
 
 use crate::args::{AtlasCheckArgs, AtlasCommand, AtlasRunArgs, PublishArgs};
+use crate::commands::ask::no_room;
 use crate::commands::{report, run, tune};
 use crate::failure::{Exit, Failure};
 use crate::{machine, output, terminal};
@@ -100,6 +101,13 @@ fn make(session: &Session, arguments: &AtlasRunArgs) -> Result<Exit, Failure> {
     let models: Vec<&str> =
         arguments.devices.iter().filter_map(|word| Some(device(word)?.name())).collect();
     let is_asked = |asked: &[&str], name: &str| asked.is_empty() || asked.contains(&name);
+    for (name, word) in
+        loads.iter().flat_map(|name| arguments.devices.iter().map(move |word| (name, word)))
+    {
+        if device(word).is_some_and(|one| lab(name, one).is_none()) {
+            return Err(no_room(name));
+        }
+    }
     for (name, _) in LOADS.iter().filter(|(name, _)| is_asked(&loads, name)) {
         for one in DEVICES.iter().filter(|one| is_asked(&models, one.name())) {
             let path = runs.join(format!("{name}.{}.seekwell", one.name()));

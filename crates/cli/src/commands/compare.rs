@@ -10,6 +10,7 @@ use seekwell_model::plan::Plan;
 use seekwell_runner::compare::{self, Side, Wanted};
 use seekwell_runner::records::Records;
 use seekwell_store::RunFile;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// A run file, read.
@@ -84,18 +85,17 @@ pub fn run(arguments: &CompareArgs) -> Result<Exit, Failure> {
     Ok(exit_of(&found))
 }
 
-/// Refuses a file that is on both sides.
+/// Refuses a file that is named twice.
 fn apart(arguments: &CompareArgs) -> Result<(), Failure> {
-    let side = |one: &Option<PathBuf>, several: &[PathBuf]| -> Vec<PathBuf> {
-        let all = one.iter().chain(several);
-        all.filter_map(|path| path.canonicalize().ok()).collect()
-    };
-    let before = side(&arguments.first, &arguments.before);
-    let after = side(&arguments.second, &arguments.after);
-    match before.iter().find(|path| after.contains(path)) {
+    let CompareArgs { first, second, before, after, .. } = arguments;
+    let named = [first, second].into_iter().flatten().chain(before).chain(after);
+    let mut seen = BTreeSet::new();
+    // A file that is not there is refused when it is read.
+    let mut known = named.filter_map(|path| path.canonicalize().ok());
+    match known.find(|path| !seen.insert(path.clone())) {
         None => Ok(()),
         Some(path) => Err(Failure::Usage(format!(
-            "{} is on both sides, and a run does not differ from itself; name a run from before the change and one \
+            "{} is named twice, and a run does not differ from itself; name runs from before the change and others \
              from after it",
             path.display()
         ))),

@@ -1,4 +1,4 @@
-//! `seekwell tune`: options of mkfs, mount and queue, searched in virtual time; a run of the best few answers.
+//! `seekwell tune`: options of mkfs, mount, queue and RAID, searched in virtual time; a run of the best few answers.
 
 use crate::args::TuneArgs;
 use crate::commands::tried::{free_name, write_lab};
@@ -18,10 +18,10 @@ pub fn run(session: &Session, arguments: &TuneArgs) -> Result<Exit, Failure> {
     let known = load(&arguments.load).and_then(|load| lab(load, device));
     let text = match &known {
         Some(text) => LabText::new(arguments.load.as_str(), text),
+        None if load(&arguments.load).is_some() => return Err(ask::no_room(&arguments.load)),
         None if device.form == Form::Old => {
             return Err(Failure::Usage(format!(
-                "{} is for loads that have room there, such as log and build; for a lab of yours write kind = \"age\" \
-                 into it and name the disk, such as --device hdd",
+                "{} is for loads of the atlas; in a lab of yours write kind = \"age\" and name the disk, such as --device hdd",
                 device.word
             )));
         }

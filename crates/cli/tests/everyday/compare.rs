@@ -103,6 +103,9 @@ fn what_does_not_compare_is_refused_with_the_reason() {
         assert_eq!(output.status.code(), Some(1), "{second}");
         assert!(talk(&output).contains(expected), "{}", talk(&output));
     }
+    let output = seekwell(directory.path()).args(["compare", "a", "./a"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(talk(&output).contains("named twice"), "{}", talk(&output));
     // 5 would be 500 %, which holds always.
     for wrong in ["five", "5"] {
         let output = seekwell(directory.path())

@@ -17,7 +17,7 @@ fn why_divides_a_difference_on_scratch_images_and_finds_its_causes_on_a_twin() {
         .replace("choose = [\"none\", \"mq-deadline\"]", "choose = [\"none\"]")
         .replace("[scheduler]", synced);
     run_lab(here, &lab);
-    let why = ["why", "small.seekwell", "--rounds", "2", "--twin=hdd", "--json"];
+    let why = ["why", "small.seekwell", "ext4", "synced", "--rounds", "2", "--twin=hdd", "--json"];
     let output = seekwell(here).args(why).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", talk(&output));
     let why: Value = serde_json::from_slice(&output.stdout).unwrap();

@@ -145,12 +145,15 @@ impl Said<'_> {
             .join("; ")
     }
 
-    /// A value that is better on average, against the best with what else the pick has; `None` where it is no worse
-    /// there either.
+    /// A value that is better on average, against the best with what else the pick has; `None` where that is
+    /// not the pick's, or the value is no worse there either.
     fn with_pick(&self, axis: &str, out: &ValueOut) -> Option<String> {
         let Self { axes, answer, .. } = self;
         let at = axes.names().iter().position(|name| axis.starts_with(name))?;
         let mut values = axes.values(answer.pick.as_deref()?)?.to_vec();
+        if values[at] != out.against {
+            return None;
+        }
         values[at] = out.value.as_str();
         let effect = self.row(&values.join("/")).filter(|effect| effect.from > 1.0)?;
         let sides = Sides { worse: &out.value, is_plural: false, better: &out.against, both: true };

@@ -120,7 +120,7 @@ pub(super) const QUESTIONS: &[Question] = &[
         "full",
         "Which filesystem for a disk that is old and 85 % full?",
         "*-full",
-        "How files came to lie: trials of one stack differ by it.",
+        "A filesystem larger than 1 GiB, files larger than the rest of it, and how files came to lie.",
     ),
     filesystems(
         "data-journal",

@@ -24,7 +24,7 @@ const WIDE: usize = 44;
 fn class(standing: Standing) -> &'static str {
     match standing {
         Standing::Pick => "pick",
-        Standing::Close => "close",
+        Standing::AsGood | Standing::Close => "close",
         Standing::Out => "out",
         Standing::Undecided | Standing::NotEligible | Standing::Unmeasured => "none",
     }
@@ -34,6 +34,7 @@ fn class(standing: Standing) -> &'static str {
 fn title(standing: Standing, number: usize) -> String {
     match standing {
         Standing::Pick => "Pick".to_owned(),
+        Standing::AsGood => format!("As good ({number})"),
         Standing::Close => format!("Too close to call ({number})"),
         Standing::Out => format!("Out ({number})"),
         Standing::Undecided => format!("Without a bound ({number})"),
@@ -46,7 +47,7 @@ fn title(standing: Standing, number: usize) -> String {
 fn first(standing: Standing) -> usize {
     match standing {
         Standing::Pick => 1,
-        Standing::Close => CLOSE,
+        Standing::AsGood | Standing::Close => CLOSE,
         _ => OTHERS,
     }
 }

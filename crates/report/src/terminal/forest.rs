@@ -145,6 +145,7 @@ impl<'a> Forest<'a> {
 fn title(place: Standing, stacks: usize, shown: usize) -> String {
     let name = match place {
         Standing::Pick => return "pick".to_owned(),
+        Standing::AsGood => "as good",
         Standing::Close => "too close to call",
         Standing::Out => "out",
         Standing::Undecided => "without a bound",
@@ -313,7 +314,8 @@ impl Layout {
         let mark = match place {
             Standing::Pick => '\u{25cf}',
             Standing::Out => '\u{25a0}',
-            Standing::Close
+            Standing::AsGood
+            | Standing::Close
             | Standing::Undecided
             | Standing::NotEligible
             | Standing::Unmeasured => '\u{25cb}',

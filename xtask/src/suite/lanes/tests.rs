@@ -69,10 +69,14 @@ fn programs_without_a_kernel_begin_before_it_is_ready() {
 
 #[test]
 fn a_kernel_that_cannot_be_awaited_ends_the_run() {
-    let mut job = shell("t", "echo 'test result: ok. 1 passed; 0 failed;'", Path::new("/"));
-    job.needs_kernel = true;
+    let job = |name: &str| {
+        let mut job = shell(name, "echo 'test result: ok. 1 passed; 0 failed;'", Path::new("/"));
+        job.needs_kernel = true;
+        job
+    };
     let mut ready = || anyhow::bail!("no kernel");
-    let (lanes, last) = ([vec![job], Vec::new()], BTreeMap::new());
+    let aside = ["u", "v", "w"].map(job).into();
+    let (lanes, last) = ([vec![job("t")], aside], BTreeMap::new());
     let error = run(lanes, &last, &mut ready, &busy, &mut Vec::new(), &mut Tally::default());
     assert_eq!(error.unwrap_err().to_string(), "no kernel");
 }
