@@ -2,7 +2,6 @@
 //! container's directories outside.
 
 use crate::error::CaptureError;
-use crate::target::members;
 use seekwell_trace::meta::Mount;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -151,8 +150,7 @@ fn json(path: &Path) -> Option<Value> {
 /// process sees.
 pub(crate) fn mounts(cgroup: &Path) -> Vec<Mount> {
     let space = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
-    // Podman keeps the processes of a container in a cgroup below its own.
-    let Some(process) = members(cgroup).first().map(u32::to_string) else { return Vec::new() };
+    let Some(process) = process_of(cgroup) else { return Vec::new() };
     if space(&process).is_none() || space(&process) == space("self") {
         return Vec::new();
     }
@@ -161,6 +159,19 @@ pub(crate) fn mounts(cgroup: &Path) -> Vec<Mount> {
         (Ok(inside), Ok(outside)) => joined(&inside, &outside),
         _ => Vec::new(),
     }
+}
+
+/// A process in a cgroup or below: podman keeps those of a container in a cgroup of their own.
+fn process_of(cgroup: &Path) -> Option<String> {
+    let mut left = vec![cgroup.to_owned()];
+    while let Some(folder) = left.pop() {
+        let processes = std::fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
+        if let Some(process) = processes.lines().next() {
+            return Some(process.to_owned());
+        }
+        left.extend(entries(&folder).into_iter().filter(|path| path.is_dir()));
+    }
+    None
 }
 
 /// A line of `/proc/PID/mountinfo`.

@@ -334,7 +334,7 @@ fn used(target: &Target) -> Vec<PathBuf> {
 }
 
 /// Processes of a cgroup and of those below it.
-pub(crate) fn members(cgroup: &Path) -> Vec<u32> {
+fn members(cgroup: &Path) -> Vec<u32> {
     let own = std::fs::read_to_string(cgroup.join("cgroup.procs")).unwrap_or_default();
     let mut all: Vec<u32> = own.lines().filter_map(|line| line.parse().ok()).collect();
     let below = std::fs::read_dir(cgroup).into_iter().flatten().flatten();

@@ -1,8 +1,7 @@
 //! The disk's buffer: cost of a command and rate of the bus, read-ahead, segments.
 
-use super::head::{BLOCK, Head, align};
+use super::head::{BLOCK, Head, align, middle};
 use super::tape::{Class, Draws as _, Judged};
-use super::writes::middle;
 use super::{Interval, ProbeError, Result};
 
 /// Reads behind others, some of which the buffer serves.

@@ -4,7 +4,7 @@ pub(super) use seekwell_stats::estimate::median;
 use seekwell_stats::{Rng, seeded};
 
 use super::tape::{Class, Draws, Tape, Taped};
-use super::{ProbeError, Result, Span, Stage, Timed};
+use super::{Interval, ProbeError, Result, Span, Stage, Timed};
 
 /// Sectors of one read of the medium: 4 KiB, a block of every disk.
 pub(super) const BLOCK: u32 = 8;
@@ -194,4 +194,13 @@ fn earliest_angle(angles: &[f64], turn_ns: f64) -> f64 {
     let offs = angles.iter().map(|angle| after(*angle, middle));
     let earliest = offs.filter(|off| off.abs() < turn_ns / 4.0).fold(0.0, f64::min);
     (middle + earliest).rem_euclid(turn_ns)
+}
+
+/// Median, and the second smallest and second largest, between which it lies with a probability above 0.95 from nine
+/// values on.
+pub(super) fn middle(mut times: Vec<f64>) -> Interval {
+    times.sort_by(f64::total_cmp);
+    let low = times.get(1).copied().unwrap_or_default();
+    let high = times.iter().rev().nth(1).copied().unwrap_or(low);
+    Interval { value: median(&times).unwrap_or(low), low, high }
 }

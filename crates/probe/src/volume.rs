@@ -8,9 +8,9 @@ use seekwell_stats::{Rng, seeded};
 use super::accuracy::{Judging, mixed_trace, read_trace};
 use super::believed::Accuracy;
 use super::describe::UNNAMED;
-use super::head::{BLOCK, median};
+use super::head::{BLOCK, median, middle};
 use super::tape::{Class, Draws, Judged, Recorder, Tape, Taped, TapedWrites};
-use super::writes::{interval, middle};
+use super::writes::interval;
 use super::{Interval, News, ProbeError, Result, Span, Stage, Target, Timed, WriteTarget, found};
 use seekwell_device::model::Geometry;
 

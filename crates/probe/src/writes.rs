@@ -7,7 +7,7 @@ use seekwell_stats::{Rng, seeded};
 
 use super::accuracy::nearest;
 use super::describe::built;
-use super::head::{BLOCK, align, median};
+use super::head::{BLOCK, align, median, middle};
 use super::line::{Point, line};
 use super::simulated::Simulated;
 use super::tape::{Class, Draws, Judged, RANDOM, SYNCED, Tape, TapedWrites};
@@ -445,15 +445,6 @@ pub(super) fn simulated(findings: &Findings, writes: &Writes, seed: u64) -> Resu
 
 /// Class of sequential writes in steady state.
 pub(super) const ROW: &str = "writes in a row";
-
-/// Median, and the second smallest and second largest, between which it lies with a probability above 0.95 from nine
-/// values on.
-pub(super) fn middle(mut times: Vec<f64>) -> Interval {
-    times.sort_by(f64::total_cmp);
-    let low = times.get(1).copied().unwrap_or_default();
-    let high = times.iter().rev().nth(1).copied().unwrap_or(low);
-    Interval { value: median(&times).unwrap_or(low), low, high }
-}
 
 /// Mean, smallest and largest.
 pub(super) fn interval(values: &[f64]) -> Interval {

@@ -10,7 +10,7 @@ pub enum ReplayError {
     /// The trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// The trace asks for more than a replay may take or the target has room for, or does not tell pauses; in words.
+    /// The trace asks for more than a replay may take or the target has room for, or lacks the times of pauses; in words.
     #[error("{0}")]
     Unfit(String),
     /// The trace has no call that can be replayed, in the folder that the replay is limited to.

@@ -364,7 +364,7 @@ pub struct Asked<'a> {
     pub title: &'a str,
     /// Models that the trials' device is made of.
     pub model: &'a str,
-    /// What the trials used of the device, in words.
+    /// Part of the device that the trials used, in words.
     pub room: &'a str,
     /// Limit of the array to what the filesystem keeps after a power cut.
     pub loses: Option<&'a str>,

@@ -94,7 +94,7 @@ pub enum Form {
     Array(&'static str, usize),
 }
 
-/// What an old filesystem has behind it: files of 64 KiB in the median until 85 % are in use; then files are deleted and
+/// Past of an old filesystem: files of 64 KiB in the median until 85 % are in use; then files are deleted and
 /// written again until they have two extents on average, or as many bytes as there are were written again.
 const AGE: &str = "[[workload]]\nkind = \"age\"\nfullness = 85\nchurn = 1.0\nextents = 2.0\nmedian_size = \"64KiB\"\n\n\
                    [[workload.then]]\n";
@@ -132,7 +132,7 @@ impl AtlasDevice {
         }
     }
 
-    /// What the trials use of the device, in words.
+    /// Part of the device that the trials use, in words.
     #[must_use]
     pub fn room(&self) -> String {
         let size = self.size;
@@ -201,7 +201,6 @@ devices! {
     ("ssd-raid1", "two SATA SSDs as a mirror (RAID 1)", "SSD RAID 1", "ssd-sata-250gb", "32GiB", None, Form::Array("raid1", 2)),
     ("nvme-luks", "an NVMe SSD under LUKS encryption", "LUKS on NVMe", "ssd-nvme-512gb", "32GiB", None, Form::Luks),
     ("hdd-full", "a hard disk whose filesystem is old and 85 % full", "full hard disk", "sata-2tb-7200", "1GiB", None, Form::Old),
-    ("ssd-full", "a SATA SSD whose filesystem is old and 85 % full", "full SATA SSD", "ssd-sata-250gb", "1GiB", None, Form::Old),
 }
 
 /// Every name of a load.
@@ -218,7 +217,7 @@ pub fn load(name: &str) -> Option<&'static str> {
     LOADS.iter().find(|(known, _)| *known == name).map(|(known, _)| *known)
 }
 
-/// The name for which a word stands; the word itself where it stands for none.
+/// The name that a word means; the word itself if it means none.
 fn named<'a>(aliases: &[(&'a str, &str)], word: &'a str) -> &'a str {
     let is_its = |words: &str| words.split(' ').any(|one| one == word);
     aliases.iter().find(|(_, words)| is_its(words)).map_or(word, |(name, _)| name)

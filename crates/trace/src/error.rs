@@ -41,7 +41,7 @@ pub enum TraceError {
     Unfit {
         /// Folder or trace.
         path: PathBuf,
-        /// What it holds or lacks, and the fix.
+        /// Its content or lack, and the fix.
         problem: String,
     },
     /// The description is too long for one.

@@ -41,7 +41,7 @@ impl fmt::Display for CpuCharge {
 
 /// As [`CpuCharge`] is shown: `SYSCALL_NS,COPY_NS_PER_KIB`, then `WORK=NS_PER_KIB` for the work of layers.
 impl FromStr for CpuCharge {
-    /// What cannot be read, and what to write.
+    /// The text that cannot be read, and the remedy.
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {

@@ -20,9 +20,6 @@ use std::time::Duration;
 /// Output that is kept of a command: its first and its last half of this.
 pub const OUTPUT_BYTES: usize = 1 << 20;
 
-/// Last lines of the output that an error shows.
-const SHOWN_LINES: usize = 10;
-
 /// The steps of a `command` workload.
 #[must_use]
 pub fn steps(params: &CommandParams) -> Vec<Box<dyn Step>> {
@@ -180,11 +177,6 @@ fn quote(path: &Path) -> Vec<u8> {
     quoted.extend(replace(bytes, b"'", b"'\\''"));
     quoted.push(b'\'');
     quoted
-}
-
-pub(crate) fn last_lines(output: &str) -> String {
-    let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
-    lines[lines.len().saturating_sub(SHOWN_LINES)..].join("\n")
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! Errors of workloads.
 
-use crate::command::last_lines;
 use seekwell_engine::JobError;
 use std::io;
 use std::path::PathBuf;
@@ -139,4 +138,12 @@ impl WorkloadError {
         let path = path.to_owned();
         move |source| Self::File { action, path, source: source.into() }
     }
+}
+
+/// Last lines of the output that an error shows.
+const SHOWN_LINES: usize = 10;
+
+fn last_lines(output: &str) -> String {
+    let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
+    lines[lines.len().saturating_sub(SHOWN_LINES)..].join("\n")
 }

@@ -177,7 +177,7 @@ fn not_held(load: &str, tried: Option<KeptOut>, device: &AtlasDevice) -> String 
     )
 }
 
-/// How the pick of a load did for the recordings that are most like it.
+/// Clause about the pick of a load for the recordings that are most like it.
 fn of_others(load: &str, tried: KeptOut) -> String {
     let KeptOut { programs, devices, picks, held, .. } = tried;
     let worst = tried.at_worst().map_or_else(String::new, |worst| format!(", and {worst}"));

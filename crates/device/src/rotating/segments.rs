@@ -45,22 +45,23 @@ impl Segments {
         self.held_until(range.start) >= range.end
     }
 
-    /// Uses the segment that goes on, or the one longest unused; true for the former. `None` when there is no buffer.
-    fn claim(&mut self, goes_on: impl Fn(&Segment) -> bool) -> Option<(usize, bool)> {
+    /// Uses the segment that is continued, or the one longest unused; true for a continued one. `None` when there is no
+    /// buffer.
+    fn claim(&mut self, continues: impl Fn(&Segment) -> bool) -> Option<(usize, bool)> {
         self.uses += 1;
-        let going_on = self.list.iter().position(goes_on);
+        let continued = self.list.iter().position(continues);
         let oldest = || (0..self.list.len()).min_by_key(|index| self.list[*index].used);
-        let index = going_on.or_else(oldest)?;
+        let index = continued.or_else(oldest)?;
         self.list[index].used = self.uses;
-        Some((index, going_on.is_some()))
+        Some((index, continued.is_some()))
     }
 
     /// A segment for a run that starts at `sector`: the one that ends there, or the one longest unused.
     /// `None` when there is no buffer.
     pub(crate) fn open(&mut self, sector: u64) -> Option<usize> {
         let ends_there = |segment: &Segment| segment.held.end == sector && !segment.held.is_empty();
-        let (index, goes_on) = self.claim(ends_there)?;
-        if !goes_on {
+        let (index, continues) = self.claim(ends_there)?;
+        if !continues {
             self.list[index].hold(sector..sector);
         }
         Some(index)
@@ -96,9 +97,9 @@ impl Segments {
     /// Written data takes a segment: the one it continues, or the one longest unused.
     pub(crate) fn write(&mut self, range: &Range<u64>, appends: bool) {
         let ends_there = |segment: &Segment| appends && segment.held.end == range.start;
-        let Some((index, goes_on)) = self.claim(ends_there) else { return };
+        let Some((index, continues)) = self.claim(ends_there) else { return };
         let segment = &mut self.list[index];
-        let start = if goes_on { segment.held.start } else { range.start };
+        let start = if continues { segment.held.start } else { range.start };
         segment.hold(start.max(range.end.saturating_sub(self.size))..range.end);
     }
 

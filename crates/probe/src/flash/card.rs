@@ -1,9 +1,9 @@
 //! Cards and sticks: erase units that are mapped as wholes. Each quantity by a small experiment of its own, after
 //! the ideas of flashbench: the boundary of a unit and the number of open ones show in the times of writes.
 
-use super::super::head::{BLOCK, median};
+use super::super::head::{BLOCK, median, middle};
 use super::super::tape::{Class, Draws, Judged, Tape};
-use super::super::writes::{Pen, middle};
+use super::super::writes::Pen;
 use super::super::{Interval, News, ProbeError, Result, Span, Stage};
 use super::steps::{Steps, steps};
 use super::{ROWS, minus, report, scaled};

@@ -5,9 +5,9 @@
 //! tell the time of a program, and with it the end of a cache of faster cells and the erasing of blocks.
 
 use super::super::accuracy::elapsed_ns;
-use super::super::head::{BLOCK, median};
+use super::super::head::{BLOCK, median, middle};
 use super::super::tape::{Class, Draws, Judged, Tape};
-use super::super::writes::{Pen, interval, middle};
+use super::super::writes::{Pen, interval};
 use super::super::{Interval, News, Result, Span, Stage, Timed};
 use super::steps::{REGULAR, Steps, steps};
 use super::wear::{Cliff, Erases, Faster};
