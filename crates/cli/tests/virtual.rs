@@ -636,10 +636,10 @@ fn a_question_is_answered_without_a_kernel_or_declined_with_a_hint() {
     let (status, _, text) = said(folder.path(), &[&full[..], &["--lab", "old.toml"]].concat());
     assert!(status == Some(2) && text.contains("has no room for vm"), "{text}");
     assert!(!folder.path().join("old.toml").exists());
-    let words = ["ask", "--load", "log", "--device", "luks", "--lab", "luks.toml"];
+    let words = ["ask", "--load", "log", "--device", "hdd-full", "--lab", "old.toml"];
     said(folder.path(), &words);
-    let drafted = std::fs::read_to_string(folder.path().join("luks.toml")).unwrap();
-    assert!(drafted.contains("kind = \"crypt\""), "{drafted}");
+    let drafted = std::fs::read_to_string(folder.path().join("old.toml")).unwrap();
+    assert!(drafted.contains("kind = \"age\""), "{drafted}");
     let (_, _, text) =
         said(folder.path(), &["plan", "vm.toml", "--place", "host", "--device", "/dev/none"]);
     assert!(text.contains("/dev/none is not on this machine"), "{text}");
@@ -661,9 +661,8 @@ fn two_random_cells_of_the_atlas_come_out_again() {
     let names = entries.flat_map(|entry| {
         let cells = entry["cells"].as_array().unwrap().clone();
         let (load, device) = (entry["load"].as_str().unwrap(), entry["device"].as_str().unwrap());
-        // An age takes a minute, and LUKS another kernel.
-        let is_one = ["log", "sqlite", "sqlite-wal"].contains(&load)
-            && !["-full", "-luks"].iter().any(|end| device.ends_with(end));
+        // An age takes a minute.
+        let is_one = ["log", "sqlite", "sqlite-wal"].contains(&load) && !device.ends_with("-full");
         let name = format!("{load}/{device}/");
         let of_load = cells.into_iter().filter(move |_| is_one);
         of_load.map(move |cell| format!("{name}{}", cell["stack"].as_str().unwrap()))

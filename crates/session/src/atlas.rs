@@ -11,7 +11,7 @@ use seekwell_model::laws::LawSet;
 use seekwell_model::plan::PlannedTrial;
 use seekwell_model::record::Record;
 use seekwell_recordings::info::Shape;
-use seekwell_virtual::{CpuCharge, Experiment};
+use seekwell_virtual::Experiment;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -55,12 +55,8 @@ const ALIASES: &[(&str, &str)] = &[
 ];
 
 /// Other words for each device.
-const DEVICE_ALIASES: &[(&str, &str)] = &[
-    ("sd", "microsd sdcard pi raspberry"),
-    ("hdd", "hd disk harddisk"),
-    ("gp3", "ebs"),
-    ("nvme-luks", "luks"),
-];
+const DEVICE_ALIASES: &[(&str, &str)] =
+    &[("sd", "microsd sdcard pi raspberry"), ("hdd", "hd disk harddisk"), ("gp3", "ebs")];
 
 /// A modelled device of the atlas.
 #[derive(Debug)]
@@ -88,8 +84,6 @@ pub enum Form {
     New,
     /// Filled and rewritten by [`AGE`] before the load.
     Old,
-    /// Below LUKS, with [`CIPHER`] charged.
-    Luks,
     /// Several, joined by a layer of this kind.
     Array(&'static str, usize),
 }
@@ -101,9 +95,6 @@ const AGE: &str = "[[workload]]\nkind = \"age\"\nfullness = 85\nchurn = 1.0\next
 
 /// Loads that the rest of a small and old filesystem has room for.
 const SMALL: [&str; 6] = ["mail", "log", "sqlite", "sqlite-wal", "monitoring", "build"];
-
-/// Nanoseconds of a system call, of a copied KiB, and of a KiB that is enciphered: AES-XTS at 2.4 GiB/s.
-const CIPHER: &str = "300,40,cipher=400";
 
 impl AtlasDevice {
     /// Its name in the atlas: that of the model where it is used as it is, or the word.
@@ -117,7 +108,7 @@ impl AtlasDevice {
     pub fn array(&self) -> Option<(&'static str, usize)> {
         match self.form {
             Form::Array(kind, disks) => Some((kind, disks)),
-            Form::New | Form::Old | Form::Luks => None,
+            Form::New | Form::Old => None,
         }
     }
 
@@ -127,7 +118,6 @@ impl AtlasDevice {
         match self.form {
             Form::New => model.to_owned(),
             Form::Old => format!("a filesystem of {}, old and 85 % full, on {model}", self.size),
-            Form::Luks => format!("LUKS on {model}"),
             Form::Array(_, disks) => format!("{} of {disks} × {model}", self.kind),
         }
     }
@@ -138,7 +128,7 @@ impl AtlasDevice {
         let size = self.size;
         let place = self.start.map_or("at its start".to_owned(), |start| format!("behind {start}"));
         match self.form {
-            Form::New | Form::Luks => format!("a new and nearly empty partition of {size} {place}"),
+            Form::New => format!("a new and nearly empty partition of {size} {place}"),
             Form::Old => format!(
                 "{place}; files were deleted and written again until they lay in two pieces on average"
             ),
@@ -146,12 +136,6 @@ impl AtlasDevice {
                 format!("a new and nearly empty partition of {size} on each disk, {place}")
             }
         }
-    }
-
-    /// CPU time that its trials charge.
-    #[must_use]
-    pub fn charge(&self) -> Option<CpuCharge> {
-        CIPHER.parse().ok().filter(|_| self.form == Form::Luks)
     }
 
     /// Its tables in a lab.
@@ -162,7 +146,6 @@ impl AtlasDevice {
         let start = start.map_or_else(String::new, |start| format!(", start = \"{start}\""));
         let layer = match self.form {
             Form::New | Form::Old => String::new(),
-            Form::Luks => format!("\n[[layer]]\nname = \"{name}\"\nkind = \"crypt\"\n"),
             Form::Array(kind, disks) => {
                 format!("\n[[layer]]\nname = \"{name}\"\nkind = \"{kind}\"\ndevices = {disks}\n")
             }
@@ -199,7 +182,6 @@ devices! {
     ("raid5", "four slow hard disks as RAID 5, such as in a NAS", "RAID 5", "sata-2tb-5400", "32GiB", None, Form::Array("raid5", 4)),
     ("raid10", "four slow hard disks as RAID 10, such as in a NAS", "RAID 10", "sata-2tb-5400", "32GiB", None, Form::Array("raid10", 4)),
     ("ssd-raid1", "two SATA SSDs as a mirror (RAID 1)", "SSD RAID 1", "ssd-sata-250gb", "32GiB", None, Form::Array("raid1", 2)),
-    ("nvme-luks", "an NVMe SSD under LUKS encryption", "LUKS on NVMe", "ssd-nvme-512gb", "32GiB", None, Form::Luks),
     ("hdd-full", "a hard disk whose filesystem is old and 85 % full", "full hard disk", "sata-2tb-7200", "1GiB", None, Form::Old),
 }
 
@@ -312,15 +294,13 @@ pub fn lab(load: &str, device: &AtlasDevice) -> Option<String> {
     Some(format!("{}\n{}", text(load, device.form)?, device.table()))
 }
 
-/// The lab of a load on a scratch image, which `--device` and `--on` replace; with the layer or the age of a device of
-/// the atlas.
+/// The lab of a load on a scratch image, which `--device` and `--on` replace; with the age of a device of the atlas.
 #[must_use]
 pub fn own_lab(load: &str, device: Option<&AtlasDevice>) -> Option<String> {
     let form = device.map_or(Form::New, |device| device.form);
-    let layer = if form == Form::Luks { "\n[[layer]]\nkind = \"crypt\"\n" } else { "" };
     let size = device.filter(|_| form == Form::Old).map_or("3GiB", |device| device.size);
     let scratch = format!("[[device]]\nname = \"scratch\"\nloop = \"{size}\"\n");
-    Some(format!("{}\n{scratch}{layer}", text(load, form)?))
+    Some(format!("{}\n{scratch}", text(load, form)?))
 }
 
 /// The lab of a load without its device; `None` for one that an old filesystem has no room for.
@@ -331,7 +311,7 @@ fn text(load: &str, form: Form) -> Option<String> {
     let (_, text) = LABS.iter().find(|(name, _)| *name == load)?;
     Some(match form {
         Form::Old => text.replacen("[[workload]]\n", AGE, 1),
-        Form::New | Form::Luks | Form::Array(..) => (*text).to_owned(),
+        Form::New | Form::Array(..) => (*text).to_owned(),
     })
 }
 

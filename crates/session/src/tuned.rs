@@ -239,7 +239,7 @@ impl<'a> Tuning<'a> {
             judge.insert("rounds".into(), 6.into());
         }
         lab.extend(device.table().parse::<Table>().unwrap_or_default());
-        let options = Options { jobs, cpu: device.charge(), ..Options::of("virtual") };
+        let options = Options { jobs, ..Options::of("virtual") };
         let Resolved { file, facts, .. } = resolved(session, &lab, &text.directory, &options)?;
         if file.lab.workloads.len() > 1 || file.lab.memories.len() > 1 {
             return Err(SessionError::Tried(format!(

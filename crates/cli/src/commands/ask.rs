@@ -207,9 +207,9 @@ fn unanswered(why: &str, trace: &Path, device: &AtlasDevice) -> Exit {
 /// Commands that replay a recording on a model and on a disk.
 fn own_replay(trace: &Path, device: &AtlasDevice) -> String {
     let trace = shell_word(&trace.to_string_lossy());
-    // A command cannot name an array, a layer or an age as a model.
+    // A command cannot name an array or an age as a model.
     let modelled = match device.form {
-        Form::Old | Form::Luks | Form::Array(..) => String::new(),
+        Form::Old | Form::Array(..) => String::new(),
         Form::New => format!("  seekwell advise {trace} --for 10min --on {}\n", device.model),
     };
     format!("{modelled}  sudo seekwell advise {trace} --for 10min\n")
@@ -324,13 +324,13 @@ fn own(load: &str, device: &AtlasDevice, written: Option<&Path>) -> String {
         (None, Form::New | Form::Array(..)) => {
             format!("  seekwell ask --load {load} --lab {lab}\n")
         }
-        (None, Form::Old | Form::Luks) => {
+        (None, Form::Old) => {
             format!("  seekwell ask --load {load} --device {} --lab {lab}\n", device.word)
         }
     };
     let (disk, what) = match device.form {
         Form::Array(..) => ("/dev/md0", "an array"),
-        Form::New | Form::Luks => ("/dev/disk/by-id/…", "a disk"),
+        Form::New => ("/dev/disk/by-id/…", "a disk"),
         // A whole disk would be filled with files in every trial.
         Form::Old => return format!("{write}  sudo seekwell run {lab}  # on a scratch image\n"),
     };
@@ -358,7 +358,7 @@ fn missing(load: &str, device: &AtlasDevice, written: Option<&Path>) -> Exit {
     let draft = format!("{load}.toml");
     let lab = written.unwrap_or(Path::new(&draft)).display();
     let modelled = match device.form {
-        Form::Old | Form::Luks | Form::Array(..) => String::new(),
+        Form::Old | Form::Array(..) => String::new(),
         Form::New => format!("  seekwell run {lab} --on {}\n", device.model),
     };
     if own_lab(load, Some(device)).is_none() {

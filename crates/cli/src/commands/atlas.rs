@@ -14,7 +14,7 @@ use seekwell_report::{
     Cell, Entry, atlas_entries, atlas_lines, cell_fingerprint, comparison_key, is_near_value,
     is_same_value,
 };
-use seekwell_session::atlas::{AtlasDevice, DEVICES, Form, LOADS, device, lab, load};
+use seekwell_session::atlas::{AtlasDevice, DEVICES, LOADS, device, lab, load};
 use seekwell_session::{LabText, Options, Planned, Session, Standing};
 use seekwell_store::RunFile;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -59,7 +59,7 @@ fn planned(
 ) -> Result<Planned, Failure> {
     let text = lab(load, device)
         .ok_or_else(|| Failure::Error(format!("the atlas has no lab of the load {load}")))?;
-    let options = Options { jobs, cpu: device.charge(), ..Options::of("virtual") };
+    let options = Options { jobs, ..Options::of("virtual") };
     Ok(session.resolve(&LabText::new(load, &text), &options)?.plan()?)
 }
 
@@ -75,11 +75,6 @@ fn planned_again(
 
 fn gone(name: &str) -> Failure {
     Failure::Error(format!("{name} is in no lab of the atlas any more"))
-}
-
-/// True for a run whose device needs what kernels of the set `layers` alone have.
-fn needs_layers(entry: &Entry) -> bool {
-    device(&entry.device).is_some_and(|device| device.form == Form::Luks)
 }
 
 /// True when a run made now could be compared with an entry.
@@ -172,12 +167,7 @@ fn drawn_from<'a>(
     let mut drawn = Vec::new();
     let mut others = 0;
     for entry in entries {
-        let planned = planned_again(session, entry, jobs);
-        if planned.is_err() && needs_layers(entry) {
-            others += 1;
-            continue;
-        }
-        match is_current(&planned?, entry)? {
+        match is_current(&planned_again(session, entry, jobs)?, entry)? {
             true => drawn.extend(entry.cells.iter().map(|cell| (entry, cell))),
             false => others += 1,
         }
@@ -323,12 +313,7 @@ fn changed(
         if !arguments.cells.is_empty() && !arguments.cells.iter().any(is_its) {
             continue;
         }
-        let planned = planned_again(session, entry, arguments.jobs);
-        if planned.is_err() && needs_layers(entry) && arguments.cells.is_empty() {
-            terminal::talk(&format!("{name} needs a kernel of the set layers and was left out"));
-            continue;
-        }
-        let planned = planned?;
+        let planned = planned_again(session, entry, arguments.jobs)?;
         if is_current(&planned, entry)? {
             continue;
         }

@@ -44,7 +44,7 @@ pub fn run(session: &Session, arguments: &TuneArgs) -> Result<Exit, Failure> {
         }
     }
     let tuning = Tuning::new(session, &text, device, arguments.jobs)?;
-    let options = Options { jobs: arguments.jobs, cpu: device.charge(), ..Options::of("virtual") };
+    let options = Options { jobs: arguments.jobs, ..Options::of("virtual") };
     let names: Vec<&str> = tuning.filesystems().collect();
     terminal::talk(&format!(
         "{} configurations of {} on {}; at most {} trials in virtual time",
