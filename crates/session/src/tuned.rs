@@ -524,7 +524,7 @@ fn spread(all: &[Vec<f64>]) -> f64 {
 /// Label of a trial's stack, with every name also where an axis has one value.
 fn label(plan: &Plan, trial: &PlannedTrial) -> String {
     let stack = plan.pair(trial).0;
-    let layer = match plan.lab.layers.is_empty() {
+    let layer = match stack.layers.is_default() {
         true => String::new(),
         false => format!("/{}", stack.layers.name),
     };

@@ -77,7 +77,7 @@ pub fn open(path: &Path, access: Access) -> io::Result<File> {
 /// The kernel's error.
 pub(crate) fn create(path: &Path, access: Access) -> Result<File, WorkloadError> {
     let flags = access.flags() | OFlags::CREATE | OFlags::TRUNC;
-    rustix::fs::open(path, flags, Mode::from_raw_mode(0o666))
+    rustix::fs::openat(rustix::fs::CWD, path, flags, Mode::from_raw_mode(0o666))
         .map(File::from)
         .map_err(WorkloadError::file("create", path))
 }
