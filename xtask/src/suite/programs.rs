@@ -91,18 +91,26 @@ impl Program {
         let needs_kernel = self.needs_kernel();
         let split = SPLIT.iter().find(|(target, _)| self.room() == "cli" && self.target == *target);
         let Some((_, parts)) = split else {
-            return vec![(Job { name, command: self.command(), needs_kernel }, touches)];
+            return vec![(Job { name, command: self.command(touches), needs_kernel }, touches)];
         };
-        let [mut inside, mut outside] = [self.command(), self.command()];
+        let [mut inside, mut outside] = [true, false].map(|touches| self.command(touches));
         inside.args(*parts);
         outside.args(parts.iter().flat_map(|part| ["--skip", *part]));
         let part = Job { name: format!("{name} on the machine"), command: inside, needs_kernel };
         vec![(part, true), (Job { name, command: outside, needs_kernel }, false)]
     }
 
-    /// The command that runs its tests, as cargo runs them.
-    fn command(&self) -> Command {
-        let mut command = Command::new(&self.executable);
+    /// The command that runs its tests, as cargo runs them. Those that touch the machine run one after another and
+    /// decide how long the whole takes, so that the others leave the CPU to them.
+    fn command(&self, touches_the_machine: bool) -> Command {
+        let mut command = match touches_the_machine {
+            true => Command::new(&self.executable),
+            false => {
+                let mut nice = Command::new("nice");
+                nice.arg(&self.executable);
+                nice
+            }
+        };
         command.current_dir(&self.folder).env("CARGO_MANIFEST_DIR", &self.folder);
         command
     }
