@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 ROUNDS = 6
-# Exit status of an answer that there is not.
+# Exit status without an answer.
 DECLINED = 4
 # Cards are used behind a boot partition, as in the atlas.
 START = {"sd-card-4mib": ', start = "512MiB"'}

@@ -1,26 +1,11 @@
 #!/bin/bash
 # Records the third set of programs, after 0.1 was chosen as the largest distance at which `ask` answers.
 # third-programs.sh SEEKWELL FOLDER, as root; needs python3 and sqlite3.
-set -eu
-seekwell=$(realpath "$1")
-traces=$(realpath "$2")
-work=$(mktemp -d)
-mounted=$work/mounted
-mkdir "$mounted"
-truncate -s 1G "$work/image"
-mkfs.ext4 -qF "$work/image"
-mount -o loop "$work/image" "$mounted"
-trap 'cd /; umount "$mounted" 2>/dev/null || umount -l "$mounted"; rm -rf "$work"' EXIT
+here=$(dirname "$(realpath "$0")")
+# shellcheck source=/dev/null
+. "$here/record.sh"
 
-record() { # NAME PYTHON
-	mkdir -p "$mounted/$1"
-	cd "$mounted/$1"
-	sync -f .
-	"$seekwell" capture -o "$traces/$1.trace" --no-walk --path "$mounted/$1" -- python3 -c "$2" >"$work/$1.log" 2>&1 ||
-		[ $? -eq 4 ] || { echo "$1: $(tail -1 "$work/$1.log")" >&2; }
-}
-
-record journal-persist '
+record journal-persist python3 -c '
 import sqlite3
 db = sqlite3.connect("db", isolation_level=None)
 db.execute("pragma journal_mode=persist")
@@ -30,7 +15,7 @@ for n in range(250):
     if n % 5 == 0:
         db.execute("update orders set count = count + 1 where id = ?", (n // 2 + 1,))
 '
-record journal-truncate '
+record journal-truncate python3 -c '
 import sqlite3
 db = sqlite3.connect("db", isolation_level=None)
 db.execute("pragma journal_mode=truncate")
@@ -41,7 +26,7 @@ for n in range(200):
         db.execute("insert into t(blob) values(zeroblob(?))", (n * 97 % 6000,))
     db.execute("commit")
 '
-record wal-checkpoints '
+record wal-checkpoints python3 -c '
 import sqlite3
 db = sqlite3.connect("db", isolation_level=None)
 db.execute("pragma journal_mode=wal")
@@ -52,7 +37,7 @@ for n in range(400):
     db.execute("insert into t(text) values(?)", ("x" * (n * 53 % 3000),))
     db.execute("select count(*) from t where id > ?", (n - 20,)).fetchall()
 '
-record syslog '
+record syslog python3 -c '
 import os
 names = ["auth.log", "kern.log", "mail.log", "messages"]
 files = [os.open(name, os.O_CREAT | os.O_WRONLY | os.O_APPEND) for name in names]
@@ -61,7 +46,7 @@ for n in range(600):
     os.write(one, b"Nov 30 00:00:%02d host program[%d]: something happened\n" % (n % 60, n) * (1 + n % 3))
     os.fsync(one)
 '
-record write-ahead '
+record write-ahead python3 -c '
 import os
 one = os.open("0.wal", os.O_CREAT | os.O_WRONLY)
 os.posix_fallocate(one, 0, 16 << 20)
@@ -70,7 +55,7 @@ for n in range(500):
     at += os.pwrite(one, os.urandom(300 + n * 31 % 4000), at)
     os.fdatasync(one)
 '
-record sync-writer '
+record sync-writer python3 -c '
 import os
 one = os.open("audit.jsonl", os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_DSYNC)
 for n in range(500):

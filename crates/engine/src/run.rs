@@ -166,7 +166,7 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// From its set-up to its tally. Always passes the gate, or no thread would.
+    /// Sets up, waits at the gate and works. Always passes the gate, or no thread would.
     fn run(&self) -> Result<Finished, JobError> {
         // Without this the kernel may let a sleep last 50 µs longer, which would count as latency. A
         // kernel that refuses makes rate-limited latencies that much longer, no more.

@@ -261,7 +261,7 @@ struct Sampler {
     origin_ns: u64,
     tracks: Vec<Track>,
     meminfo: Option<File>,
-    /// Of I/O, CPU and memory.
+    /// Pressure of I/O, CPU and memory.
     pressure: [Option<File>; 3],
     buffer: Vec<u8>,
     late: u64,

@@ -48,7 +48,7 @@ const DOUBTS: [WarningCode; 10] = [
 /// Share of the judged step in which a device is busy; below it the time of the CPU would count too.
 const BUSY: f64 = 0.5;
 
-/// Wear that is told with the pick: flash that lasts for less than this.
+/// The answer mentions flash that lasts for less than this.
 const SOON_YEARS: f64 = 1.0;
 
 /// Emphasis of a part of a sentence.
@@ -568,13 +568,15 @@ impl Said<'_> {
         ))
     }
 
-    /// Flash of the pick that this load wears out within [`SOON_YEARS`].
+    /// Time to the rated erases of the pick's flash, below [`SOON_YEARS`].
     fn wear(&self) -> Option<String> {
         let [_, years] = self.view.wear().map(|column| column.metric);
         let pick = self.answer.pick.as_deref()?;
         let soon = self.view.by_stack().median(pick, &years).filter(|years| *years < SOON_YEARS)?;
         let time = Scale::fit(unit_of(&years), [soon]).with_unit(soon);
-        Some(format!("Run without a pause, this load wears out the pick's flash in {time}."))
+        Some(format!(
+            "Run without a pause, this load reaches the rated erases of the pick's flash in {time}."
+        ))
     }
 
     fn weaker(&self) -> Option<String> {

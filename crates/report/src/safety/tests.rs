@@ -70,8 +70,26 @@ fn the_loss_of_a_database_is_in_transactions() {
 
 #[test]
 fn the_wear_of_the_pick_and_of_the_worst_stack_is_a_line() {
+    assert_eq!(wear(&view()), None);
+    let view = worn(12.5);
+    let said = wear(&view).unwrap();
+    let expected =
+        "xfs/none erases 0.250 flash blocks per MB written and reaches its rating in 12.5 years; ";
+    assert!(said.starts_with(expected), "{said}");
+    assert!(said.ends_with(" erases 1.50 flash blocks per MB written"), "{said}");
+}
+
+#[test]
+fn flash_that_lasts_less_than_a_year_is_part_of_the_answer() {
+    let said = |years| crate::answer_text::AnswerText::of(&worn(years)).weaker.unwrap_or_default();
+    let part = "Run without a pause, this load reaches the rated erases of the pick's flash in ";
+    assert!(said(0.5).contains(part), "{}", said(0.5));
+    assert!(!said(1.5).contains(part), "{}", said(1.5));
+}
+
+/// A run whose pick reaches its rating after these years.
+fn worn(pick_years: f64) -> RunView {
     let mut view = view();
-    assert_eq!(wear(&view), None);
     let [erases, years] = view.wear().map(|column| column.metric);
     let labels: Vec<String> = view.plan.stacks.iter().map(|stack| stack.label.clone()).collect();
     for (trial, record) in &mut view.records {
@@ -84,14 +102,10 @@ fn the_wear_of_the_pick_and_of_the_worst_stack_is_a_line() {
         };
         add(&erases, if is_pick { 0.25 } else { 1.5 });
         if is_pick {
-            add(&years, 12.5);
+            add(&years, pick_years);
         }
     }
-    let said = wear(&view).unwrap();
-    let expected =
-        "xfs/none erases 0.250 flash blocks per MB written and reaches its rating in 12.5 years; ";
-    assert!(said.starts_with(expected), "{said}");
-    assert!(said.ends_with(" erases 1.50 flash blocks per MB written"), "{said}");
+    view
 }
 
 #[test]

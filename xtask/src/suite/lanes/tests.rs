@@ -96,7 +96,7 @@ fn a_lane_without_jobs_of_its_own_helps_the_other() {
     assert_eq!(tally.to_string(), "2 passed, 0 failed, 0 skipped\n");
 }
 
-/// Both lanes wait, and the program that ends their wait begins beside them.
+/// Both lanes wait for a third program, which starts while they do.
 #[test]
 fn where_a_cpu_is_idle_a_third_program_runs() {
     let folder = tempfile::tempdir().unwrap();
