@@ -492,7 +492,7 @@ impl Calls {
         let Some(file) = event.file.map(|file| self.files.get(file)) else { return };
         if std::mem::take(&mut file.created) {
             self.sum.short_lived += 1;
-            self.sum.removed_sync_ns += file.sync_ns;
+            self.sum.removed_sync_ns += std::mem::take(&mut file.sync_ns);
             self.sum.short_lived_small += u64::from(file.write_end <= SMALL);
         }
     }
