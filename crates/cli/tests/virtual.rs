@@ -586,6 +586,9 @@ fn why_names_the_law_that_one_of_two_disks_is_worse_in() {
     let wrong = seekwell(here).args(["why", "run.seekwell", "plain", "none"]).output().unwrap();
     assert_eq!(wrong.status.code(), Some(1));
     assert!(talk(&wrong).contains("the run has no stack 'none' with values"), "{}", talk(&wrong));
+    let wrong = seekwell(here).args(["why", "run.seekwell", "plain", "plain"]).output().unwrap();
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(talk(&wrong).contains("plain is on both sides"), "{}", talk(&wrong));
 }
 
 /// Runs the program in an empty folder; its exit status, data and talk.

@@ -216,7 +216,7 @@ pub fn explain<E: From<WhyError>>(
     let found = attribute(laws.len(), question.single, &mut |sets| game.differences(sets))?;
     if found.difference == 0.0 {
         let Pair { better, worse } = question.pair;
-        let (metric, round) = (&question.verdict.metric, question.trials.trials[0].round);
+        let (metric, round) = (&question.verdict.metric, question.trials.trials[0].round + 1);
         let text = format!(
             "{better} and {worse} have the same {metric} in round {round}: \
              there is no difference to explain"

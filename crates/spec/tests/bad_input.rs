@@ -27,6 +27,12 @@ fn the_largest_lab_that_is_read_is_read() {
 }
 
 #[test]
+fn a_wrong_value_of_a_list_is_replaced_alone() {
+    let lab = "[scheduler]\nchoose = [\"none\", \"deadline\"]\n[[workload]]\nkind = \"mail\"";
+    assert_eq!(mistake(lab.as_bytes()).remedy, "write \"mq-deadline\" in its place");
+}
+
+#[test]
 fn a_binary_file_is_called_one() {
     let elf = b"\x7fELF\x02\x01\x01\0\0\0\0\0";
     let text = "not a text file: the byte at offset 7 is not UTF-8 text";

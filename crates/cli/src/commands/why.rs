@@ -18,6 +18,14 @@ use std::sync::atomic::AtomicBool;
 /// When its causes cannot be tested here, it has no verdict or no such stacks, or a trial fails.
 pub fn run(session: &Session, arguments: &WhyArgs) -> Result<Exit, Failure> {
     let path = &arguments.run;
+    if let [one, two] = arguments.stacks.as_slice()
+        && one == two
+    {
+        return Err(Failure::Usage(format!(
+            "{one} is on both sides; name two stacks of {}",
+            path.display()
+        )));
+    }
     let options = {
         let file = RunFile::open(path)?;
         options(&file.environment()?, arguments)?

@@ -76,7 +76,7 @@ impl Walker<'_> {
         }
         let mut values: Vec<(Value, Span)> = Vec::new();
         for element in array.iter() {
-            let value = self.value(entry, element)?;
+            let value = self.value(entry, element).map_err(|problem| in_list(problem, name))?;
             let span = Span::from(element.span());
             if values.iter().any(|(other, _)| *other == value) {
                 let shown = self.source.slice(span);
@@ -87,6 +87,14 @@ impl Walker<'_> {
         }
         Ok(values)
     }
+}
+
+/// A remedy for one value of a list, which leaves the others.
+fn in_list(mut problem: Problem, name: &str) -> Problem {
+    if let Some(value) = problem.remedy.strip_prefix(&format!("write {name} = ")) {
+        problem.remedy = format!("write {value} in its place");
+    }
+    problem
 }
 
 fn convert(entry: &Entry, value: &DeValue<'_>) -> Result<Value, Mismatch> {
