@@ -143,8 +143,10 @@ impl Setup for Host {
         }
         // Copies exist of modelled disks alone.
         lab.trial.make_once = false;
-        let Some(device) = &self.device else { return Ok(()) };
-        use_device(lab, device, self.journal.as_ref())
+        if let Some(device) = &self.device {
+            use_device(lab, device, self.journal.as_ref())?;
+        }
+        refuse_models(lab)
     }
 
     fn facts(&self, lab: &Lab) -> Result<BackendFacts, SessionError> {
@@ -301,6 +303,22 @@ fn use_device(
                 )));
             };
             of_lab.external = Some(journal.clone());
+        }
+    }
+    Ok(())
+}
+
+/// Modelled devices exist in virtual time alone.
+fn refuse_models(lab: &Lab) -> Result<(), SessionError> {
+    let devices = lab.devices.iter().map(|device| &device.backing);
+    for backing in
+        devices.chain(lab.journals.iter().filter_map(|journal| journal.external.as_ref()))
+    {
+        if let Backing::Model { model, .. } = backing {
+            return Err(SessionError::Unusable(format!(
+                "the lab's device {model} is a model and no disk of this machine; add --place virtual, or --device with \
+                 a claimed disk or loop:SIZE"
+            )));
         }
     }
     Ok(())

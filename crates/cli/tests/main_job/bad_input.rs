@@ -1,6 +1,7 @@
 //! Bad input: one clear message, a documented exit code, nothing lost.
 
 use super::{seekwell, talk};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 fn plan_of(lab: &[u8]) -> (Option<i32>, String) {
@@ -69,6 +70,24 @@ fn a_lab_that_is_not_there_is_said_with_its_path() {
     let output = seekwell(directory.path()).args(["run", "no-such.toml"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(talk(&output).contains("no-such.toml"), "{}", talk(&output));
+}
+
+#[test]
+fn a_modelled_device_is_refused_on_this_machine_before_anything_runs() {
+    let directory = tempfile::tempdir().unwrap();
+    let labs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../labs/luks.toml");
+    for command in ["plan", "run"] {
+        let output = seekwell(directory.path()).arg(command).arg(&labs).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        assert!(
+            talk(&output).contains(
+                "the lab's device ssd-nvme-512gb is a model and no disk of this machine; add --place virtual"
+            ),
+            "{}",
+            talk(&output)
+        );
+    }
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
 }
 
 #[test]
