@@ -318,10 +318,11 @@ fn text(load: &str, form: Form) -> Option<String> {
 /// The device of the atlas with this model or word, or another word for it.
 #[must_use]
 pub fn device(word: &str) -> Option<&'static AtlasDevice> {
-    let lower = word.to_ascii_lowercase();
-    let word = named(DEVICE_ALIASES, &lower);
-    let is = |name: &str| name.eq_ignore_ascii_case(word);
-    DEVICES.iter().find(|one| is(one.name()) || is(one.word))
+    let plain = |name: &str| name.to_ascii_lowercase().replace([' ', '-'], "");
+    let asked = plain(word);
+    let word = named(DEVICE_ALIASES, &asked);
+    let is = |name: &str| plain(name) == plain(word);
+    DEVICES.iter().find(|one| is(one.name()) || is(one.word) || is(one.kind))
 }
 
 /// The device of the atlas that is most like a disk of this machine, which is not opened, and the reason.

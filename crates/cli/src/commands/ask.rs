@@ -18,7 +18,6 @@ use seekwell_session::atlas::{
 use seekwell_spec::draft::Question;
 use seekwell_spec::nearest as nearest_name;
 use seekwell_trace::Trace;
-use std::io::{IsTerminal, stdin};
 use std::path::Path;
 
 /// Looks an answer up; without one, says so and how to find out.
@@ -32,7 +31,7 @@ pub fn run(session: &Session, arguments: &AskArgs) -> Result<Exit, Failure> {
         Some(given) => Ok(given.clone()),
         None => asker.ask(question, ""),
     };
-    let asked = arguments.load.is_none() && stdin().is_terminal();
+    let asked = arguments.load.is_none();
     let of = answer(&arguments.load, &questions[0])?;
     let (known, trace) = (load(&of), Path::new(&of));
     if known.is_none() && !trace.exists() {
@@ -362,7 +361,12 @@ fn missing(load: &str, device: &AtlasDevice, written: Option<&Path>) -> Exit {
         Form::New => format!("  seekwell run {lab} --on {}\n", device.model),
     };
     if own_lab(load, Some(device)).is_none() {
-        terminal::data(&format!("The old filesystem of {} has no room for {load}.", device.word));
+        terminal::data(&format!(
+            "The old filesystem of {} has no room for {load}; the atlas has mail, log and build on it. On a new one:\n  \
+             seekwell ask --load {load} --device {}",
+            device.word,
+            device.word.trim_end_matches("-full")
+        ));
         return Exit::NotResolved;
     }
     terminal::data(&format!(

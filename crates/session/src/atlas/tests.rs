@@ -70,6 +70,9 @@ fn an_array_of_the_atlas_is_known_by_its_level_and_whether_its_disks_turn() {
     assert_eq!(word("raid10", Some(true)), Some("raid10"));
     assert_eq!(word("raid0", Some(true)), None);
     assert_eq!(device("raid5").unwrap().made_of("sata-2tb-5400"), "RAID 5 of 4 × sata-2tb-5400");
+    let words = ["RAID 5", "raid-10", "SSD RAID 1", "Hard disk", "sata ssd", "nvme"];
+    let found = words.map(|word| device(word).map(|device| device.word));
+    assert_eq!(found, ["raid5", "raid10", "ssd-raid1", "hdd", "ssd", "nvme"].map(Some));
 }
 
 #[test]
