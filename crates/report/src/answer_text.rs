@@ -13,6 +13,7 @@ use crate::text::capital;
 use crate::view::{RunView, count};
 use names::{Group, by_name, plural, values_of};
 use seekwell_model::answer::{Answer, Doubt, TimeRow};
+use seekwell_model::lab::Better;
 use seekwell_model::verdict::{DurabilityClass, Evidence, Ratio, VerdictKind};
 use seekwell_model::warning::{Phase, Warning, WarningCode};
 use std::borrow::Cow;
@@ -114,6 +115,24 @@ impl DoubtText {
         Self { text: sentence(&doubt.text), remedy }
     }
 
+    /// The stacks of which no trial has a value: nothing was compared with them.
+    fn of_unmeasured(view: &RunView) -> Option<Self> {
+        let answer = answer(view);
+        let has_value = |label: &str| {
+            view.verdict.ratios.iter().any(|row| row.stack == label && row.median.is_some())
+        };
+        let mut all = answer.unmeasured.iter().filter(|one| !has_value(&one.stack));
+        let first = all.next().filter(|_| answer.pick.is_some())?;
+        let (are, them) = match all.count() {
+            0 => (" was".to_owned(), "it"),
+            1 => (" and one other were".to_owned(), "them"),
+            more => (format!(" and {} others were", word(more)), "them"),
+        };
+        let text =
+            format!("{}{are} not compared, because no trial of {them} ended well.", first.stack);
+        Some(Self { text, remedy: "The failures are listed below.".to_owned() })
+    }
+
     /// The first warning of [`DOUBTS`] that concerns the judged step or the whole run.
     fn of_warnings(view: &RunView) -> Option<Self> {
         let pick = answer(view).pick.as_deref().and_then(|label| view.stack(label)).cloned()?;
@@ -206,6 +225,7 @@ impl AnswerText {
                 .doubt
                 .as_ref()
                 .map(DoubtText::of)
+                .or_else(|| DoubtText::of_unmeasured(view))
                 .or_else(|| DoubtText::of_warnings(view))
                 .or_else(|| DoubtText::on_model(view)),
             axes: said.axis_lines(),
@@ -239,11 +259,14 @@ pub(crate) fn standing(answer: &Answer, evidence: &Evidence, row: &Ratio) -> Sta
     let label = &row.stack;
     if answer.pick.as_ref() == Some(label) {
         Standing::Pick
-    } else if answer.close.contains(label) {
-        Standing::Close
-    } else if answer.out.contains(label) {
-        let is_as_good = row.ratio.is_some_and(|ratio| (ratio - 1.0).abs() < size::NOTHING);
-        if is_as_good { Standing::AsGood } else { Standing::Out }
+    } else if answer.close.contains(label) || answer.out.contains(label) {
+        let effect = row.ratio.map(|ratio| Effect::one(Better::Lower, ratio, row.low, row.high));
+        let is_as_good = effect.is_some_and(Effect::is_nothing);
+        match (is_as_good, answer.close.contains(label)) {
+            (true, _) => Standing::AsGood,
+            (false, true) => Standing::Close,
+            (false, false) => Standing::Out,
+        }
     } else if row.median.is_none() || answer.unmeasured.iter().any(|one| one.stack == *label) {
         Standing::Unmeasured
     } else if keeps_less(answer, evidence, label) {
@@ -372,26 +395,30 @@ impl Said<'_> {
     }
 
     fn close(&self) -> Option<Vec<Span>> {
-        let Self { answer, axes, .. } = self;
+        let Self { view, answer, axes, .. } = self;
         let pick = answer.pick.as_ref().filter(|_| !answer.close.is_empty())?;
-        let Group { text, is_plural } = axes.close(pick, &answer.close);
+        let (as_good, close) = self.by_size(&answer.close);
+        let mut said = as_good_as_pick(&as_good);
+        if close.is_empty() {
+            return Some(said);
+        }
+        let space = if said.is_empty() { "" } else { " " };
+        let Group { text, is_plural } = axes.close(pick, &close);
         let are = if is_plural { "are" } else { "is" };
         let text = first_word(&text);
-        Some(vec![Span::plain(&format!("{text} {are} too close to call."))])
+        let what = match crate::replay_check::is_withheld(view) {
+            true if is_plural => "behind in the replay, which does not rule them out",
+            true => "behind in the replay, which does not rule it out",
+            false => "too close to call",
+        };
+        said.push(Span::plain(&format!("{space}{text} {are} {what}.")));
+        Some(said)
     }
 
     fn out(&self) -> Option<Vec<Span>> {
         let Self { answer, axes, .. } = self;
-        // Exact trials find differences of a millionth too: those stacks are as good.
-        let is_as_good = |stack: &String| self.row(stack).is_some_and(Effect::is_nothing);
-        let (as_good, out): (Vec<String>, Vec<String>) =
-            answer.out.iter().cloned().partition(is_as_good);
-        let mut said = Vec::new();
-        if !as_good.is_empty() {
-            let Group { text, is_plural } = by_name(&as_good);
-            let are = if is_plural { "are" } else { "is" };
-            said.push(Span::plain(&format!("{text} {are} as good.")));
-        }
+        let (as_good, out) = self.by_size(&answer.out);
+        let mut said = as_good_as_pick(&as_good);
         if out.is_empty() {
             return Some(said).filter(|said| !said.is_empty());
         }
@@ -402,14 +429,20 @@ impl Said<'_> {
         }
         let (values, left) = axes.whole_values(out, &self.slower_and_weaker());
         for axis in axes.names() {
-            let values: Vec<&str> =
-                values.iter().filter(|(of, _)| of == axis).map(|(_, value)| *value).collect();
+            let (of_axis, of_others): (Vec<_>, Vec<_>) =
+                values.iter().partition(|(of, _)| of == axis);
             // A list of small and large differences would give the small ones the size of the large.
-            let is_small =
-                |value: &&str| self.of_value(axis, value).is_some_and(|effect| effect.to < FACTOR);
-            let (small, large): (Vec<&str>, Vec<&str>) = values.into_iter().partition(is_small);
+            let size = |(axis, value): &(&str, &'_ str)| self.of_value(axis, value, &of_others);
+            let is_small = |value: &(&str, &str)| size(value).is_some_and(|size| size.to < FACTOR);
+            let (small, large): (Vec<_>, Vec<_>) = of_axis.into_iter().partition(is_small);
             for values in [small, large].iter().filter(|values| !values.is_empty()) {
-                self.out_values(axis, values, &mut said);
+                let sizes: Vec<Effect> = values.iter().filter_map(size).collect();
+                let effect = match sizes.as_slice() {
+                    [only] => Some(*only),
+                    all => Effect::spanning(all),
+                };
+                let names: Vec<&str> = values.iter().map(|(_, value)| *value).collect();
+                self.out_group(&values_of(axis, &names), effect, &mut said);
             }
         }
         if !left.is_empty() {
@@ -417,6 +450,12 @@ impl Said<'_> {
             self.out_group(&group, self.range(left.iter().map(String::as_str)), &mut said);
         }
         Some(said)
+    }
+
+    /// Stacks that differ from the pick by nothing, and the others: exact trials find differences of a millionth too.
+    fn by_size(&self, stacks: &[String]) -> (Vec<String>, Vec<String>) {
+        let is_as_good = |stack: &String| self.row(stack).is_some_and(Effect::is_nothing);
+        stacks.iter().cloned().partition(is_as_good)
     }
 
     /// Stacks that may lose data that the pick keeps and are slower as well.
@@ -454,23 +493,17 @@ impl Said<'_> {
         }
     }
 
-    /// Values of an axis of which every stack is out.
-    fn out_values(&self, axis: &str, values: &[&str], said: &mut Vec<Span>) {
-        let all: Vec<Effect> =
-            values.iter().filter_map(|value| self.of_value(axis, value)).collect();
-        let effect = match all.as_slice() {
-            [only] => Some(*only),
-            all => Effect::spanning(all),
-        };
-        self.out_group(&values_of(axis, values), effect, said);
-    }
-
     /// The effect of a value: the average over its stacks with the interval, or the range of those that are out where
-    /// one is outside of it, so that the average would hide what the value does with the pick's others.
-    fn of_value(&self, axis: &str, value: &str) -> Option<Effect> {
-        let with = self.axes.with(axis, value).into_iter();
-        let range =
-            self.range(with.filter(|label| self.answer.out.iter().any(|out| out == label)))?;
+    /// one is outside of it, so that the average would hide what the value does with the pick's others. Stacks that are
+    /// out by a value of another axis already say nothing of this one.
+    fn of_value(&self, axis: &str, value: &str, of_others: &[(&str, &str)]) -> Option<Effect> {
+        let by_others: Vec<&str> =
+            of_others.iter().flat_map(|(axis, value)| self.axes.with(axis, value)).collect();
+        let is_out = |label: &&str| self.answer.out.iter().any(|out| out == label);
+        let all: Vec<&str> = self.axes.with(axis, value).into_iter().filter(is_out).collect();
+        let own: Vec<&str> =
+            all.iter().copied().filter(|label| !by_others.contains(label)).collect();
+        let range = self.range(if own.is_empty() { all } else { own }.into_iter())?;
         let found = self.answer.axes.iter().filter(|answer| answer.axis.starts_with(axis));
         let average = found.flat_map(|answer| &answer.out).find(|out| out.value == value);
         let average = average.map(|only| self.effect(only.ratio, only.low, only.high));
@@ -603,6 +636,15 @@ impl Said<'_> {
         };
         Some(format!("{stack}{gain} {loses}: {others}."))
     }
+}
+
+/// `ext4/none is as good.`; nothing without a stack.
+fn as_good_as_pick(stacks: &[String]) -> Vec<Span> {
+    if stacks.is_empty() {
+        return vec![];
+    }
+    let Group { text, is_plural } = by_name(stacks);
+    vec![Span::plain(&format!("{text} {} as good.", if is_plural { "are" } else { "is" }))]
 }
 
 /// The start of a sentence; names of values stay as they are.

@@ -234,11 +234,6 @@ impl Entry {
     /// Cost of what is worse by a factor: `47 % fewer` of a rate, `13 % longer` of a time, `2.1 times as slow`.
     fn extent(&self, worse: f64) -> String {
         match (worse, self.better) {
-            (worse, _) if worse >= 999.5 => {
-                let digit = 10_f64.powf(worse.log10().floor() - 2.0);
-                let rounded = ((worse / digit).round() * digit) as u64;
-                format!("{},{:03} times{AS_SLOW}", rounded / 1000, rounded % 1000)
-            }
             (worse, _) if worse >= FACTOR => format!("{} times{AS_SLOW}", factor(worse)),
             (worse, Better::Higher) => format!("{} fewer", percent(1.0 - 1.0 / worse)),
             (worse, Better::Lower) => format!("{} longer", percent(worse - 1.0)),
@@ -429,28 +424,36 @@ impl Asked<'_> {
         facts
     }
 
-    /// The cost of staying with a filesystem, under its best scheduler.
+    /// The cost of staying with a filesystem, under its best scheduler and under its worst.
     fn against(&self, now: &str) -> String {
         let entry = self.entry;
         let is_its = |cell: &&Cell| {
             [&cell.filesystem, &cell.stack].iter().any(|name| name.eq_ignore_ascii_case(now))
         };
-        let own = entry.cells.iter().filter(is_its).find(|cell| cell.median.is_some());
-        let both = own.and_then(|own| Some((own, own.median?, entry.picked()?.median?)));
-        let Some((own, value, best)) = both else {
-            return format!("{now} is not in the atlas for this load and device");
-        };
-        let cost =
-            match entry.against_leader(own).unwrap_or(Against::Worse(entry.worse(value, best))) {
-                Against::Open => "too close to call".to_owned(),
-                Against::Equal => "as good as the pick".to_owned(),
-                Against::Worse(worse) if worse < FACTOR => {
-                    format!("{} than the pick", entry.extent(worse))
-                }
-                Against::Worse(worse) => format!("{} as the pick", entry.extent(worse)),
-                Against::Better(gain) => not_eligible(gain),
-            };
-        format!("{}: {cost}", own.stack)
+        let own = entry.cells.iter().filter(is_its).filter(|cell| cell.median.is_some());
+        let own: Vec<&Cell> = own.collect();
+        let said = |cell: &Cell| Some(format!("{}: {}", cell.stack, self.against_pick(cell)?));
+        let ends = [own.first(), own.last().filter(|_| own.len() > 1)];
+        let ends: Vec<String> = ends.into_iter().flatten().filter_map(|cell| said(cell)).collect();
+        match ends.is_empty() {
+            true => format!("{now} is not in the atlas for this load and device"),
+            false => ends.join("; "),
+        }
+    }
+
+    /// Size by which a measured cell differs from the pick.
+    fn against_pick(&self, cell: &Cell) -> Option<String> {
+        let entry = self.entry;
+        let worse = entry.worse(cell.median?, entry.picked()?.median?);
+        Some(match entry.against_leader(cell).unwrap_or(Against::Worse(worse)) {
+            Against::Open => "too close to call".to_owned(),
+            Against::Equal => "as good as the pick".to_owned(),
+            Against::Worse(worse) if worse < FACTOR => {
+                format!("{} than the pick", entry.extent(worse))
+            }
+            Against::Worse(worse) => format!("{} as the pick", entry.extent(worse)),
+            Against::Better(gain) => not_eligible(gain),
+        })
     }
 }
 

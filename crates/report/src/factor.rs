@@ -22,9 +22,24 @@ pub(crate) fn benefit(better: Better, ratio: f64) -> f64 {
     }
 }
 
-/// Two digits, three from 100 on: `1.9`, `52`, `137`.
+/// Two digits, three from 100 on: `1.9`, `52`, `137`, `17,700`.
 pub(crate) fn factor(value: f64) -> String {
-    if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") }
+    match value {
+        small if small < 9.95 => format!("{small:.1}"),
+        large if large >= 999.5 && large.is_finite() => {
+            let digit = 10_f64.powf(large.log10().floor() - 2.0);
+            thousands(((large / digit).round() * digit) as u64)
+        }
+        value => format!("{value:.0}"),
+    }
+}
+
+/// A whole number with commas: `17,700`.
+fn thousands(number: u64) -> String {
+    match number / 1000 {
+        0 => number.to_string(),
+        more => format!("{},{:03}", thousands(more), number % 1000),
+    }
 }
 
 /// `a`, `a and b`, `a, b and c`.

@@ -30,6 +30,9 @@ impl Said<'_> {
         if differing.is_empty() && !axis.out.is_empty() && axis.left.len() < 2 {
             return "no difference".to_owned();
         }
+        if let Some(most) = self.unseen(&differing).filter(|_| axis.left.len() < 2) {
+            return format!("no difference above {}", percent(most));
+        }
         let mut text = self.left(axis);
         let out = self.values_out(&axis.axis, &differing);
         if !out.is_empty() {
@@ -40,6 +43,17 @@ impl Said<'_> {
             text.push_str(&format!("; {}", self.trend(trend)));
         }
         text
+    }
+
+    /// The most that values can differ whose intervals all hold no difference: their stacks are out for another
+    /// reason. `None` if one is shown to be worse.
+    fn unseen(&self, out: &[&ValueOut]) -> Option<f64> {
+        let most = |out: &&ValueOut| {
+            let (low, high) = self.effect(out.ratio, out.low, out.high).ends?;
+            (low <= 1.0 && 1.0 <= high).then(|| high.max(1.0 / low) - 1.0)
+        };
+        let all: Option<Vec<f64>> = out.iter().map(most).collect();
+        all?.into_iter().reduce(f64::max)
     }
 
     /// The values of an axis that are left, and how far they differ.
@@ -104,21 +118,36 @@ impl Said<'_> {
     /// Values that are out with their sizes; of a long list the range alone, or the first if they were
     /// compared with different values.
     fn values_out(&self, axis: &str, out: &[&ValueOut]) -> String {
-        let one = |out: &&ValueOut| {
-            let effect = self.effect(out.ratio, out.low, out.high);
-            if self.is_better_on_average(out) {
-                if let Some(text) = self.with_pick(axis, out) {
-                    return text;
-                }
-                let (worse, better) = (out.against.as_str(), out.value.as_str());
-                let sides = Sides { worse, is_plural: false, better, both: true };
-                return format!("{} on average", self.measure.clause(&sides, effect.turned()));
-            }
+        let clause = |out: &ValueOut, effect: Effect| {
             let sides =
                 Sides { worse: &out.value, is_plural: false, better: &out.against, both: true };
             self.measure.clause(&sides, effect)
         };
-        let listed = |out: &[&ValueOut]| out.iter().map(one).collect::<Vec<_>>().join("; ");
+        // The clause, and what it holds with.
+        let one = |out: &&ValueOut| {
+            let effect = self.effect(out.ratio, out.low, out.high);
+            // An average that says another thing than the pick's own combination misleads.
+            if let Some(own) = self.with_pick(axis, out).filter(|own| !effect.holds(own.from)) {
+                return (clause(out, own), self.rest_of_pick(axis));
+            }
+            if self.is_better_on_average(out) {
+                let (worse, better) = (out.against.as_str(), out.value.as_str());
+                let sides = Sides { worse, is_plural: false, better, both: true };
+                return (self.measure.clause(&sides, effect.turned()), " on average".to_owned());
+            }
+            (clause(out, effect), String::new())
+        };
+        let listed = |out: &[&ValueOut]| {
+            let all: Vec<(String, String)> = out.iter().map(one).collect();
+            let mut said = String::new();
+            for (at, (text, with)) in all.iter().enumerate() {
+                let is_last = all.get(at + 1).is_none_or(|(_, next)| next != with);
+                said.push_str(text);
+                said.push_str(if is_last { with } else { "" });
+                said.push_str(if at + 1 < all.len() { "; " } else { "" });
+            }
+            said
+        };
         // Those that are better on average are no part of a range of costs.
         let (better, worse): (Vec<&ValueOut>, Vec<&ValueOut>) =
             out.iter().partition(|out| self.is_better_on_average(out));
@@ -145,23 +174,26 @@ impl Said<'_> {
             .join("; ")
     }
 
-    /// A value that is better on average, against the best with what else the pick has; `None` where that is
-    /// not the pick's, or the value is no worse there either.
-    fn with_pick(&self, axis: &str, out: &ValueOut) -> Option<String> {
+    /// The effect of a value against the best with what else the pick has; `None` where that is not the pick's, or
+    /// the value is no worse there.
+    fn with_pick(&self, axis: &str, out: &ValueOut) -> Option<Effect> {
         let Self { axes, answer, .. } = self;
         let at = axes.names().iter().position(|name| axis.starts_with(name))?;
         let mut values = axes.values(answer.pick.as_deref()?)?.to_vec();
-        if values[at] != out.against {
+        if axes.names().len() < 2 || values[at] != out.against {
             return None;
         }
         values[at] = out.value.as_str();
-        let effect = self.row(&values.join("/")).filter(|effect| effect.from > 1.0)?;
-        let sides = Sides { worse: &out.value, is_plural: false, better: &out.against, both: true };
-        let rest = match axes.names() {
-            [one, other] => format!("with the pick's {}", if at == 0 { other } else { one }),
-            _ => "with the rest of the pick".to_owned(),
-        };
-        Some(format!("{} {rest}", self.measure.clause(&sides, effect)))
+        self.row(&values.join("/")).filter(|effect| effect.from > 1.0)
+    }
+
+    /// The rest of the pick besides the value of an axis: ` with the pick's scheduler`.
+    fn rest_of_pick(&self, axis: &str) -> String {
+        let others = self.axes.names().iter().filter(|name| !axis.starts_with(**name));
+        match others.collect::<Vec<_>>().as_slice() {
+            [other] => format!(" with the pick's {other}"),
+            _ => " with the rest of the pick".to_owned(),
+        }
     }
 
     fn depends(&self, axis: &AxisAnswer) -> String {

@@ -78,9 +78,16 @@ impl Effect {
         Self { from: 1.0 / self.to, to: 1.0 / self.from, ends }
     }
 
+    /// Returns true if the interval holds a factor; false without an interval.
+    pub(super) fn holds(self, factor: f64) -> bool {
+        self.ends.is_some_and(|(low, high)| (low..=high).contains(&factor))
+    }
+
     /// Returns true if no one could notice the difference.
     pub(super) fn is_nothing(self) -> bool {
-        (self.from - 1.0).abs() < NOTHING && (self.to - 1.0).abs() < NOTHING
+        let is_none = |factor: f64| (factor - 1.0).abs() < NOTHING;
+        let is_sure = self.ends.is_none_or(|(low, high)| is_none(low) && is_none(high));
+        is_none(self.from) && is_none(self.to) && is_sure
     }
 
     /// `1.7 times`, `1.7 to 3.1 times`, `up to 3.1 times`, and ` (1.4 to 2.0)`.

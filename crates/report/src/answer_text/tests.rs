@@ -103,6 +103,32 @@ fn a_value_that_is_out_and_better_on_average_is_compared_with_the_rest_of_the_pi
 }
 
 #[test]
+fn an_average_that_differs_from_the_picks_own_combination_is_not_said() {
+    let text = changed(|_, answer| {
+        let axis = answer.axes.iter_mut().find(|axis| axis.axis == "filesystem").unwrap();
+        axis.left = vec!["ext4".to_owned()];
+        (axis.within, axis.single) = (None, None);
+        let out = &mut axis.out[0];
+        (out.ratio, out.low, out.high) = (1.2, Some(1.1), Some(1.3));
+    });
+    let said = "filesystem: ext4 is best; btrfs takes 1.7 times as long as ext4 (1.4 to 2.0) with the pick's scheduler.";
+    assert!(text.contains(said), "{text}");
+}
+
+#[test]
+fn a_value_whose_average_shows_no_difference_is_not_worse() {
+    let text = changed(|_, answer| {
+        let axis = answer.axes.iter_mut().find(|axis| axis.axis == "filesystem").unwrap();
+        axis.left = vec!["ext4".to_owned()];
+        (axis.within, axis.single) = (None, None);
+        axis.out.truncate(1);
+        let out = &mut axis.out[0];
+        (out.ratio, out.low, out.high) = (1.001, Some(0.99), Some(1.008));
+    });
+    assert!(text.contains("filesystem: no difference above 1.0 %.\n"), "{text}");
+}
+
+#[test]
 fn a_loss_above_half_is_a_guess_and_says_how_far_off_it_may_be() {
     let text = changed(|_, answer| answer.loss = Some(0.8));
     assert!(

@@ -206,6 +206,8 @@ struct Worst<'a> {
     cost: f64,
     /// True if it is as good as the best in every case.
     is_good: bool,
+    /// True if it is too close to call in a case.
+    is_open: bool,
 }
 
 /// Largest difference that does not matter.
@@ -257,7 +259,8 @@ impl<'a> Answered<'a> {
             let costs = self.rows.iter().map(|(entry, costs)| (*entry, costs[at].unwrap_or(1.0)));
             let (entry, cost) = costs.max_by(|a, b| a.1.total_cmp(&b.1))?;
             let is_good = self.rows.iter().all(|(_, costs)| is_good(costs[at]));
-            Some(Worst { choice, entry, cost, is_good })
+            let is_open = self.rows.iter().any(|(_, costs)| costs[at].is_none());
+            Some(Worst { choice, entry, cost, is_good, is_open })
         };
         self.choices().iter().enumerate().filter_map(of).collect()
     }
@@ -309,10 +312,11 @@ impl<'a> Answered<'a> {
     /// The answer where the first of the choices is as good as the best in every case.
     fn everywhere(&self, all: &[Worst<'_>], kind: &dyn Fn(&str) -> String) -> String {
         let best = all.iter().take_while(|one| one.is_good && one.cost < EQUAL).count();
-        let (taken, others) = all.split_at(best.max(1));
+        let good = all.iter().take_while(|one| one.is_good).count();
+        let (taken, others) = all.split_at(if best == 0 { good } else { best });
         let mut said = format!("{} everywhere ({})", any_of(&self.listed(taken)), self.cases());
-        if best == 0 {
-            said.push_str(&format!(": at most {}", taken[0].entry.extent(taken[0].cost)));
+        if let Some(worst) = taken.last().filter(|_| best == 0) {
+            said.push_str(&format!(": at most {}", worst.entry.extent(worst.cost)));
         }
         let mut groups: Vec<(Vec<&str>, String)> = Vec::new();
         for one in others {
@@ -334,6 +338,9 @@ impl<'a> Answered<'a> {
         match one.is_good {
             true => format!("at most {extent}"),
             false if one.cost < EQUAL => "too close to call".to_owned(),
+            false if one.is_open && one.cost < NEAR => {
+                format!("up to {extent}{} or too close to call", self.place(one.entry, kind))
+            }
             false => format!("up to {extent}{}", self.place(one.entry, kind)),
         }
     }

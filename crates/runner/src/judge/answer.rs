@@ -10,7 +10,7 @@ use seekwell_model::answer::{
     Answer, AxisAnswer, Depends, Doubt, More, Trend, Unmeasured, ValueOut, Weaker,
 };
 use seekwell_model::lab::Better;
-use seekwell_model::plan::Plan;
+use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::verdict::{DurabilityClass, NodeStanding, Ratio, Verdict, VerdictKind};
 use seekwell_stats::axis::{AxisFound, Compared};
 use seekwell_stats::design::Design;
@@ -19,6 +19,7 @@ use seekwell_stats::paired::{
     Comparison, ErrorShare, Finding, Row, Standing, Unresolved, compare_led_by,
 };
 use seekwell_stats::question::MIN_ROUNDS;
+use std::collections::BTreeSet;
 
 mod replayed;
 mod time;
@@ -195,9 +196,16 @@ impl Run<'_> {
         })
     }
 
-    /// Trials of a stack: run, failed, doubtful.
+    /// Trials of a stack: run, failed, doubtful. One that was given up after others had failed was not run.
     fn counts(&self, stack: usize) -> (usize, usize, usize) {
+        let is_its = |trial: &PlannedTrial| {
+            self.plan.candidates[trial.candidate as usize].stack as usize == stack
+        };
+        let run = self.outcomes.values().filter(|(trial, _)| is_its(trial));
+        let rounds: BTreeSet<usize> = run.map(|(trial, _)| trial.round as usize).collect();
         let row = &self.trials[stack];
+        let row: Vec<Observed> =
+            rounds.iter().filter_map(|round| row.get(*round).copied()).collect();
         let count = |wanted: Observed| row.iter().filter(|trial| **trial == wanted).count();
         let run = row.len() - count(Observed::NotRun);
         (run, count(Observed::Failed), count(Observed::Doubtful))

@@ -142,7 +142,6 @@ pub(super) fn widen(plan: &Plan, verdict: &mut Verdict) {
     let checks = plan.replay_checks.iter().filter(|check| judged.contains(&&*check.workload));
     let check = worst(checks).and_then(|check| check.compared());
     let Some(error) = check.and_then(ReplayComparison::error) else { return };
-    let ratio = check.and_then(ReplayComparison::ratio).unwrap_or(error);
     let is_slow = check.and_then(ReplayComparison::off) == Some(OffPart::Overhead);
     let Some(answer) = &mut verdict.answer else { return };
     let sign = if verdict.better == Better::Lower { 1 } else { -1 };
@@ -163,10 +162,7 @@ pub(super) fn widen(plan: &Plan, verdict: &mut Verdict) {
         answer.loss = None;
         answer.cause = Some(match is_slow {
             true => "more than a third of the replay is its own work".to_owned(),
-            false => format!(
-                "the replay takes {} times as long as your program did on the stack of the capture",
-                decision::three(ratio)
-            ),
+            false => "the replay is too unlike your program".to_owned(),
         });
     }
     uncertify(verdict);
