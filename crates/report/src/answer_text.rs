@@ -396,11 +396,12 @@ impl Said<'_> {
 
     fn close(&self) -> Option<Vec<Span>> {
         let Self { view, answer, axes, .. } = self;
-        let pick = answer.pick.as_ref().filter(|_| !answer.close.is_empty())?;
-        let (as_good, close) = self.by_size(&answer.close);
+        let pick = answer.pick.as_ref()?;
+        let (mut as_good, close) = self.by_size(&answer.close);
+        as_good.extend(self.by_size(&answer.out).0);
         let mut said = as_good_as_pick(&as_good);
         if close.is_empty() {
-            return Some(said);
+            return Some(said).filter(|said| !said.is_empty());
         }
         let space = if said.is_empty() { "" } else { " " };
         let Group { text, is_plural } = axes.close(pick, &close);
@@ -418,12 +419,14 @@ impl Said<'_> {
     fn out(&self) -> Option<Vec<Span>> {
         let Self { answer, axes, .. } = self;
         let (as_good, out) = self.by_size(&answer.out);
-        let mut said = as_good_as_pick(&as_good);
         if out.is_empty() {
-            return Some(said).filter(|said| !said.is_empty());
+            return None;
         }
-        let out = &out;
-        if answer.out.len() > 1 && answer.out.len() + 1 == answer.among as usize {
+        let (out, mut said) = (&out, Vec::new());
+        let (close_good, close) = self.by_size(&answer.close);
+        let equal = as_good.len() + close_good.len();
+        let is_all = close.is_empty() && out.len() + equal + 1 == answer.among as usize;
+        if is_all && out.len() + equal > 1 {
             self.all_out(out, &mut said);
             return Some(said);
         }

@@ -30,6 +30,13 @@ impl Said<'_> {
         if differing.is_empty() && !axis.out.is_empty() && axis.left.len() < 2 {
             return "no difference".to_owned();
         }
+        let is_equal = |out: &&ValueOut| {
+            let own = self.with_pick(&axis.axis, out);
+            own.is_some_and(Effect::is_nothing)
+        };
+        if axis.left.len() < 2 && !differing.is_empty() && differing.iter().all(is_equal) {
+            return format!("no difference{}", self.rest_of_pick(&axis.axis));
+        }
         if let Some(most) = self.unseen(&differing).filter(|_| axis.left.len() < 2) {
             return format!("no difference above {}", percent(most));
         }
@@ -70,7 +77,9 @@ impl Said<'_> {
         };
         match (axis.left.as_slice(), axis.within) {
             ([], _) => String::new(),
-            ([only], _) if axis.out.iter().any(|out| self.is_better_on_average(out)) => {
+            ([only], _)
+                if axis.out.iter().any(|out| self.is_best_with_pick_alone(&axis.axis, out)) =>
+            {
                 format!("{only} is best with the pick")
             }
             ([only], _) => format!("{only} is best"),
@@ -94,6 +103,9 @@ impl Said<'_> {
                 };
                 format!("no difference{above}{comma}{over}{}", single(within))
             }
+            (left, Some(within)) if within < size::NOTHING => {
+                format!("{}, which do not differ{over}", alternatives(left))
+            }
             (left, Some(within)) => format!(
                 "{}, within {} of each other{over}{}",
                 alternatives(left),
@@ -107,6 +119,11 @@ impl Said<'_> {
     /// Returns true for a value whose stacks are all out and that is better than the best value on average.
     fn is_better_on_average(&self, out: &ValueOut) -> bool {
         self.effect(out.ratio, out.low, out.high).to < 1.0
+    }
+
+    /// The same where the combination of the pick is not said.
+    fn is_best_with_pick_alone(&self, axis: &str, out: &ValueOut) -> bool {
+        self.is_better_on_average(out) && self.with_pick(axis, out).is_none()
     }
 
     /// Values that are out by a difference that can be noticed.
@@ -129,6 +146,15 @@ impl Said<'_> {
             // An average that says another thing than the pick's own combination misleads.
             if let Some(own) = self.with_pick(axis, out).filter(|own| !effect.holds(own.from)) {
                 return (clause(out, own), self.rest_of_pick(axis));
+            }
+            if let Some(most) = self.unseen(&[out]) {
+                let text = format!(
+                    "{} differs from {} by at most {}",
+                    out.value,
+                    out.against,
+                    percent(most)
+                );
+                return (text, String::new());
             }
             if self.is_better_on_average(out) {
                 let (worse, better) = (out.against.as_str(), out.value.as_str());
@@ -184,7 +210,7 @@ impl Said<'_> {
             return None;
         }
         values[at] = out.value.as_str();
-        self.row(&values.join("/")).filter(|effect| effect.from > 1.0)
+        self.row(&values.join("/")).filter(|effect| effect.from > 1.0 || effect.is_nothing())
     }
 
     /// The rest of the pick besides the value of an axis: ` with the pick's scheduler`.

@@ -123,7 +123,11 @@ impl Effect {
             }
         };
         let (one, other) = (number(from), number(to));
-        let centre = if one == other { one } else { format!("{one} to {other}") };
+        let centre = match one.as_str() {
+            same if same == other => one,
+            "0" => format!("up to {other}"),
+            one => format!("{one} to {other}"),
+        };
         let ends = self.ends.map(|(low, high)| (number(change(low)), number(change(high))));
         let ends = ends.filter(|(low, high)| *low != centre || *high != centre);
         let ends = ends.map_or_else(String::new, |(low, high)| format!(" ({low} to {high} %)"));

@@ -77,7 +77,7 @@ fn a_stack_whose_difference_nobody_notices_is_as_good_as_the_pick() {
     (row.ratio, row.low, row.high) = (Some(1.0001), Some(1.0001), Some(1.0001));
     assert!(
         said(&view).contains(
-            "xfs/bfq is as good. Every other stack is out. Next is ext4/none: it takes 1.8 times"
+            "xfs/bfq is as good.\nEvery other stack is out. Next is ext4/none: it takes 1.8 times"
         ),
         "{}",
         said(&view)
@@ -95,7 +95,7 @@ fn a_value_that_is_out_and_better_on_average_is_compared_with_the_rest_of_the_pi
     });
     assert!(
         text.contains(
-            "filesystem: ext4 is best with the pick; btrfs takes 1.7 times as long as ext4 (1.4 to 2.0) with the pick's \
+            "filesystem: ext4 is best; btrfs takes 1.7 times as long as ext4 (1.4 to 2.0) with the pick's \
              scheduler."
         ),
         "{text}"
