@@ -40,7 +40,7 @@ use crate::machine::{
     CpuCharge, DiskOutcome, DiskSetup, MachineError, Outcome, Settings, Trial, device_path, run,
 };
 use crate::mailbox::Task;
-use crate::memory_capacity::{self, MemoryCapacity};
+use crate::memory_capacity::{self, MemoryCapacity, SHARED_MEMORY};
 use crate::origins::{self, Step};
 use crate::partition::Partition;
 use crate::preparations::{Preparations, Prepared, Start};
@@ -49,9 +49,6 @@ use transcript::Transcript;
 
 /// Default RAM of a guest: that of a desktop in the years of the studies.
 pub const DEFAULT_MEMORY: Bytes = Bytes::mib(512);
-
-/// Directory for the guests' memory, which is never written to a disk.
-const SHARED_MEMORY: &str = "/dev/shm";
 
 /// Mount point for the agent: an empty directory in every guest.
 const WORK: &str = "/mnt";

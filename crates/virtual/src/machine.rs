@@ -26,6 +26,7 @@ use crate::fingerprint::{Event, Fingerprint};
 use crate::instant::Instant;
 use crate::link::listen;
 use crate::mailbox::{self, Kind, Order, OrderedDisk, Reader, Saying, Task};
+use crate::memory_capacity::{SHARED_MEMORY, in_huge_pages};
 use crate::port::Port;
 use crate::process::{GuestProcess, Pinned};
 use crate::root::RootImage;
@@ -135,7 +136,7 @@ impl Settings {
             keep_events: false,
             keep_origins: false,
             scratch: scratch.to_path_buf(),
-            memory_directory: PathBuf::from("/dev/shm"),
+            memory_directory: PathBuf::from(SHARED_MEMORY),
         }
     }
 
@@ -390,7 +391,7 @@ impl Site {
             let directory = GuestDirectory::make_in(&trial.settings.scratch)?;
             let kernel = fs::canonicalize(trial.kernel)?;
             symlink(kernel, directory.path().join("linux"))?;
-            let memory = fs::canonicalize(&trial.settings.memory_directory)?;
+            let memory = in_huge_pages(&trial.settings.memory_directory)?;
             symlink(memory, directory.path().join("memory"))?;
             if trial.settings.keep_origins {
                 File::create(directory.path().join(ORIGINS))?;

@@ -73,3 +73,28 @@ fn this_machine_has_memory() {
     let (directory, space) = look(Path::new("/proc/self/no-such"));
     assert_eq!((directory, space), (PathBuf::from("/proc/self/no-such"), Err("cannot be used")));
 }
+
+#[test]
+fn shared_memory_is_replaced_by_huge_pages_where_this_process_may_mount() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let own = std::fs::canonicalize(elsewhere.path()).unwrap();
+    assert_eq!(in_huge_pages(elsewhere.path()).unwrap(), own);
+    let found = in_huge_pages(Path::new(SHARED_MEMORY)).unwrap();
+    assert_eq!(in_huge_pages(Path::new(SHARED_MEMORY)).unwrap(), found, "one for the process");
+    if !rustix::process::geteuid().is_root() {
+        // An ordinary user has the directory itself.
+        assert!(found.is_absolute(), "{}", found.display());
+        return;
+    }
+    let Ok(entry) = found.strip_prefix("/proc") else {
+        seekwell_testing::skip(
+            "shared_memory_is_replaced_by_huge_pages_where_this_process_may_mount",
+            "this kernel has no tmpfs of huge pages, or root may not mount here",
+        );
+        return;
+    };
+    assert!(entry.starts_with(std::process::id().to_string()), "{}", found.display());
+    std::fs::write(found.join("file"), "content").unwrap();
+    assert!(!Path::new(SHARED_MEMORY).join("file").exists());
+    std::fs::remove_file(found.join("file")).unwrap();
+}
