@@ -399,21 +399,20 @@ impl Said<'_> {
         let pick = answer.pick.as_ref()?;
         let (mut as_good, close) = self.by_size(&answer.close);
         as_good.extend(self.by_size(&answer.out).0);
-        let mut said = as_good_as_pick(&as_good);
-        if close.is_empty() {
-            return Some(said).filter(|said| !said.is_empty());
-        }
-        let space = if said.is_empty() { "" } else { " " };
-        let Group { text, is_plural } = axes.close(pick, &close);
-        let are = if is_plural { "are" } else { "is" };
-        let text = first_word(&text);
-        let what = match crate::replay_check::is_withheld(view) {
+        let said = |stacks: &[String], what: &dyn Fn(bool) -> &'static str| {
+            let Group { text, is_plural } = axes.close(pick, stacks);
+            let are = if is_plural { "are" } else { "is" };
+            format!("{} {are} {}.", first_word(&text), what(is_plural))
+        };
+        let close_to_call = |is_plural| match crate::replay_check::is_withheld(view) {
             true if is_plural => "behind in the replay, which does not rule them out",
             true => "behind in the replay, which does not rule it out",
             false => "too close to call",
         };
-        said.push(Span::plain(&format!("{space}{text} {are} {what}.")));
-        Some(said)
+        let equal = (!as_good.is_empty()).then(|| said(&as_good, &|_| "as good"));
+        let close = (!close.is_empty()).then(|| said(&close, &close_to_call));
+        let text: Vec<String> = equal.into_iter().chain(close).collect();
+        (!text.is_empty()).then(|| vec![Span::plain(&text.join(" "))])
     }
 
     fn out(&self) -> Option<Vec<Span>> {
@@ -639,15 +638,6 @@ impl Said<'_> {
         };
         Some(format!("{stack}{gain} {loses}: {others}."))
     }
-}
-
-/// `ext4/none is as good.`; nothing without a stack.
-fn as_good_as_pick(stacks: &[String]) -> Vec<Span> {
-    if stacks.is_empty() {
-        return vec![];
-    }
-    let Group { text, is_plural } = by_name(stacks);
-    vec![Span::plain(&format!("{text} {} as good.", if is_plural { "are" } else { "is" }))]
 }
 
 /// The start of a sentence; names of values stay as they are.
