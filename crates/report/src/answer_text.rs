@@ -128,9 +128,8 @@ impl DoubtText {
             1 => (" and one other were".to_owned(), "them"),
             more => (format!(" and {} others were", word(more)), "them"),
         };
-        let text =
-            format!("{}{are} not compared, because no trial of {them} ended well.", first.stack);
-        Some(Self { text, remedy: "The failures are listed below.".to_owned() })
+        let text = format!("{}{are} not compared, because no trial of {them} counts.", first.stack);
+        Some(Self { text, remedy: "What happened to them is listed below.".to_owned() })
     }
 
     /// The first warning of [`DOUBTS`] that concerns the judged step or the whole run.
@@ -261,9 +260,10 @@ pub(crate) fn standing(answer: &Answer, evidence: &Evidence, row: &Ratio) -> Sta
         Standing::Pick
     } else if answer.close.contains(label) || answer.out.contains(label) {
         let effect = row.ratio.map(|ratio| Effect::one(Better::Lower, ratio, row.low, row.high));
-        let is_as_good = effect.is_some_and(Effect::is_nothing);
+        let is_as_good = effect.is_some_and(Effect::is_surely_nothing);
         match (is_as_good, answer.close.contains(label)) {
             (true, _) => Standing::AsGood,
+            (false, true) if is_withheld(answer) => Standing::Undecided,
             (false, true) => Standing::Close,
             (false, false) => Standing::Out,
         }
@@ -274,6 +274,12 @@ pub(crate) fn standing(answer: &Answer, evidence: &Evidence, row: &Ratio) -> Sta
     } else {
         Standing::Undecided
     }
+}
+
+/// Returns true for an answer without a bound because its replays are too unlike their programs: the order of the
+/// stacks is that of the replays.
+fn is_withheld(answer: &Answer) -> bool {
+    answer.loss.is_none() && answer.cause.as_deref().is_some_and(|cause| cause.contains("replay"))
 }
 
 /// Returns true for a stack that may lose what the pick keeps.
@@ -395,22 +401,18 @@ impl Said<'_> {
     }
 
     fn close(&self) -> Option<Vec<Span>> {
-        let Self { view, answer, axes, .. } = self;
+        let Self { answer, axes, .. } = self;
         let pick = answer.pick.as_ref()?;
         let (mut as_good, close) = self.by_size(&answer.close);
         as_good.extend(self.by_size(&answer.out).0);
-        let said = |stacks: &[String], what: &dyn Fn(bool) -> &'static str| {
+        let said = |stacks: &[String], what: &str| {
             let Group { text, is_plural } = axes.close(pick, stacks);
             let are = if is_plural { "are" } else { "is" };
-            format!("{} {are} {}.", first_word(&text), what(is_plural))
+            format!("{} {are} {what}.", first_word(&text))
         };
-        let close_to_call = |is_plural| match crate::replay_check::is_withheld(view) {
-            true if is_plural => "behind in the replay, which does not rule them out",
-            true => "behind in the replay, which does not rule it out",
-            false => "too close to call",
-        };
-        let equal = (!as_good.is_empty()).then(|| said(&as_good, &|_| "as good"));
-        let close = (!close.is_empty()).then(|| said(&close, &close_to_call));
+        let what = if is_withheld(answer) { "not ruled out" } else { "too close to call" };
+        let equal = (!as_good.is_empty()).then(|| said(&as_good, "as good"));
+        let close = (!close.is_empty()).then(|| said(&close, what));
         let text: Vec<String> = equal.into_iter().chain(close).collect();
         (!text.is_empty()).then(|| vec![Span::plain(&text.join(" "))])
     }
@@ -456,7 +458,7 @@ impl Said<'_> {
 
     /// Stacks that differ from the pick by nothing, and the others: exact trials find differences of a millionth too.
     fn by_size(&self, stacks: &[String]) -> (Vec<String>, Vec<String>) {
-        let is_as_good = |stack: &String| self.row(stack).is_some_and(Effect::is_nothing);
+        let is_as_good = |stack: &String| self.row(stack).is_some_and(Effect::is_surely_nothing);
         stacks.iter().cloned().partition(is_as_good)
     }
 

@@ -432,12 +432,15 @@ impl Asked<'_> {
         };
         let own = entry.cells.iter().filter(is_its).filter(|cell| cell.median.is_some());
         let own: Vec<&Cell> = own.collect();
-        let said = |cell: &Cell| Some(format!("{}: {}", cell.stack, self.against_pick(cell)?));
-        let ends = [own.first(), own.last().filter(|_| own.len() > 1)];
-        let ends: Vec<String> = ends.into_iter().flatten().filter_map(|cell| said(cell)).collect();
-        match ends.is_empty() {
-            true => format!("{now} is not in the atlas for this load and device"),
-            false => ends.join("; "),
+        let size = |cell: &&Cell| self.against_pick(cell);
+        let [best, worst] = [own.first(), own.last()];
+        match (best.zip(best.and_then(size)), worst.zip(worst.and_then(size))) {
+            (Some((best, size)), Some((worst, most))) if best != worst => match size == most {
+                true => format!("{}: {size}", best.filesystem),
+                false => format!("{}: {size}; {}: {most}", best.stack, worst.stack),
+            },
+            (Some((best, size)), _) => format!("{}: {size}", best.stack),
+            _ => format!("{now} is not in the atlas for this load and device"),
         }
     }
 

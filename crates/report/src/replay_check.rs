@@ -4,7 +4,7 @@ use crate::number::{quantity, three_digits};
 use crate::view::RunView;
 use seekwell_model::metrics::Unit;
 use seekwell_model::replay_check::{
-    CheckResult, Compared, LIMIT, OffPart, ReplayCheck, ReplayComparison, WITHHELD, worst,
+    CheckResult, Compared, LIMIT, OffPart, ReplayCheck, ReplayComparison, WITHHELD,
 };
 use serde_json::{Value, json};
 
@@ -22,13 +22,6 @@ pub(crate) fn sentences(view: &RunView) -> String {
         })
         .collect();
     all.join(" ")
-}
-
-/// Returns true for a run whose answer has no bound because its replays are too unlike their programs.
-pub(crate) fn is_withheld(view: &RunView) -> bool {
-    let error = worst(&view.plan.replay_checks).and_then(|check| check.compared()?.error());
-    error.is_some_and(|error| error > WITHHELD)
-        && view.verdict.answer.as_ref().is_some_and(|answer| answer.loss.is_none())
 }
 
 /// Recorded and replayed times, bytes, requests and depth; a sentence for each workload.

@@ -311,13 +311,13 @@ fn use_device(
 /// Modelled devices exist in virtual time alone.
 fn refuse_models(lab: &Lab) -> Result<(), SessionError> {
     let devices = lab.devices.iter().map(|device| &device.backing);
-    for backing in
-        devices.chain(lab.journals.iter().filter_map(|journal| journal.external.as_ref()))
-    {
+    let journals = lab.journals.iter().filter_map(|journal| journal.external.as_ref());
+    let fast = lab.layers.iter().flat_map(|stack| stack.fast());
+    for backing in devices.chain(journals).chain(fast) {
         if let Backing::Model { model, .. } = backing {
             return Err(SessionError::Unusable(format!(
-                "the lab's device {model} is a model and no disk of this machine; add --place virtual, or --device with \
-                 a claimed disk or loop:SIZE"
+                "the lab's device {model} is a model and no disk of this machine; add --place virtual, or write loop = \
+                 \"SIZE\" or the path of a claimed disk in its place"
             )));
         }
     }

@@ -31,7 +31,7 @@ pub fn run(session: &Session, arguments: &AskArgs) -> Result<Exit, Failure> {
         Some(given) => Ok(given.clone()),
         None => asker.ask(question, ""),
     };
-    let asked = arguments.load.is_none();
+    let asked = arguments.load.is_none() && !arguments.json;
     let of = answer(&arguments.load, &questions[0])?;
     let (known, trace) = (load(&of), Path::new(&of));
     if known.is_none() && !trace.exists() {
@@ -49,10 +49,11 @@ pub fn run(session: &Session, arguments: &AskArgs) -> Result<Exit, Failure> {
         Some(found) => found,
         None => found(session, &answer(&None, &questions[1])?)?,
     };
-    let now = match asked && arguments.now.is_none() {
-        true => Some(answer(&None, &questions[2])?).filter(|now| now != NONE),
+    let now = match asked && arguments.now.is_none() && asker.has_more() {
+        true => Some(asker.ask(&questions[2], "")?),
         false => arguments.now.clone(),
     };
+    let now = now.filter(|now| now != NONE);
     let file = session.device(device.model)?;
     let entries = entries()?;
     // Last, because a reader of traces may do nothing else.

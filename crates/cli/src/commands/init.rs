@@ -198,6 +198,11 @@ impl<R: BufRead, W: Write> Asker<R, W> {
         }
     }
 
+    /// Returns false if the input is no terminal and has ended.
+    pub fn has_more(&mut self) -> bool {
+        self.again || self.input.fill_buf().is_ok_and(|left| !left.is_empty())
+    }
+
     fn say(&mut self, text: &str) {
         // Who cannot be talked to can still answer.
         let _ = self.output.write_all(text.as_bytes()).and_then(|()| self.output.flush());

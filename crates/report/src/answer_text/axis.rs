@@ -16,7 +16,8 @@ impl Said<'_> {
     pub(super) fn axis_lines(&self) -> Vec<AxisLine> {
         let line = |axis: &AxisAnswer| AxisLine {
             axis: axis.axis.clone(),
-            matters: self.differing(axis).next().is_some() || axis.depends.iter().any(is_shown),
+            matters: (self.differing(axis).next().is_some() && self.alike(axis).is_none())
+                || axis.depends.iter().any(is_shown),
             text: format!("{}.", self.axis(axis).trim_end_matches('.')),
         };
         self.answer.axes.iter().map(line).collect()
@@ -26,20 +27,10 @@ impl Said<'_> {
         if !axis.depends.is_empty() {
             return self.depends(axis);
         }
+        if let Some(alike) = self.alike(axis) {
+            return alike;
+        }
         let differing: Vec<&ValueOut> = self.differing(axis).collect();
-        if differing.is_empty() && !axis.out.is_empty() && axis.left.len() < 2 {
-            return "no difference".to_owned();
-        }
-        let is_equal = |out: &&ValueOut| {
-            let own = self.with_pick(&axis.axis, out);
-            own.is_some_and(Effect::is_nothing)
-        };
-        if axis.left.len() < 2 && !differing.is_empty() && differing.iter().all(is_equal) {
-            return format!("no difference{}", self.rest_of_pick(&axis.axis));
-        }
-        if let Some(most) = self.unseen(&differing).filter(|_| axis.left.len() < 2) {
-            return format!("no difference above {}", percent(most));
-        }
         let mut text = self.left(axis);
         let out = self.values_out(&axis.axis, &differing);
         if !out.is_empty() {
@@ -50,6 +41,25 @@ impl Said<'_> {
             text.push_str(&format!("; {}", self.trend(trend)));
         }
         text
+    }
+
+    /// The line of an axis of which one value is left and no other is shown to be worse, whose stacks are out for
+    /// another reason.
+    fn alike(&self, axis: &AxisAnswer) -> Option<String> {
+        let out: Vec<&ValueOut> = self.differing(axis).collect();
+        if !axis.depends.is_empty() || axis.left.len() > 1 || axis.out.is_empty() {
+            return None;
+        }
+        if out.is_empty() {
+            return Some("no difference".to_owned());
+        }
+        let own = |out: &&ValueOut| self.with_pick(&axis.axis, out);
+        if out.iter().all(|out| own(out).is_some_and(Effect::is_nothing)) {
+            return Some(format!("no difference{}", self.rest_of_pick(&axis.axis)));
+        }
+        let most = self.unseen(&out).filter(|most| *most <= UNRESOLVED)?;
+        let is_said = out.iter().any(|out| self.apart(&axis.axis, out).is_some());
+        (!is_said).then(|| format!("no difference above {}", percent(most)))
     }
 
     /// The most that values can differ whose intervals all hold no difference: their stacks are out for another
@@ -104,7 +114,7 @@ impl Said<'_> {
                 format!("no difference{above}{comma}{over}{}", single(within))
             }
             (left, Some(within)) if within < size::NOTHING => {
-                format!("{}, which do not differ{over}", alternatives(left))
+                format!("{}, which do not differ{over}{}", alternatives(left), single(within))
             }
             (left, Some(within)) => format!(
                 "{}, within {} of each other{over}{}",
@@ -143,8 +153,7 @@ impl Said<'_> {
         // The clause, and what it holds with.
         let one = |out: &&ValueOut| {
             let effect = self.effect(out.ratio, out.low, out.high);
-            // An average that says another thing than the pick's own combination misleads.
-            if let Some(own) = self.with_pick(axis, out).filter(|own| !effect.holds(own.from)) {
+            if let Some(own) = self.apart(axis, out) {
                 return (clause(out, own), self.rest_of_pick(axis));
             }
             if let Some(most) = self.unseen(&[out]) {
@@ -165,9 +174,10 @@ impl Said<'_> {
         };
         let listed = |out: &[&ValueOut]| {
             let all: Vec<(String, String)> = out.iter().map(one).collect();
+            let is_same = all.iter().all(|(_, with)| *with == all[0].1);
             let mut said = String::new();
             for (at, (text, with)) in all.iter().enumerate() {
-                let is_last = all.get(at + 1).is_none_or(|(_, next)| next != with);
+                let is_last = !is_same || at + 1 == all.len();
                 said.push_str(text);
                 said.push_str(if is_last { with } else { "" });
                 said.push_str(if at + 1 < all.len() { "; " } else { "" });
@@ -211,6 +221,12 @@ impl Said<'_> {
         }
         values[at] = out.value.as_str();
         self.row(&values.join("/")).filter(|effect| effect.from > 1.0 || effect.is_nothing())
+    }
+
+    /// The same where the average says another thing, and misleads.
+    fn apart(&self, axis: &str, out: &ValueOut) -> Option<Effect> {
+        let average = self.effect(out.ratio, out.low, out.high);
+        self.with_pick(axis, out).filter(|own| !average.holds(own.from))
     }
 
     /// The rest of the pick besides the value of an axis: ` with the pick's scheduler`.

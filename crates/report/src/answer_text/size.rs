@@ -1,7 +1,7 @@
 //! Sizes of effects in words: `takes 1.7 times as long`, `6.3 times as many reads per second`.
 
 use crate::factor::{benefit, factor};
-use crate::number::unit_of;
+use crate::number::{percent, unit_of};
 use crate::view::RunView;
 use seekwell_model::lab::Better;
 use seekwell_model::metrics::Unit;
@@ -88,6 +88,11 @@ impl Effect {
         let is_none = |factor: f64| (factor - 1.0).abs() < NOTHING;
         let is_sure = self.ends.is_none_or(|(low, high)| is_none(low) && is_none(high));
         is_none(self.from) && is_none(self.to) && is_sure
+    }
+
+    /// The same of trials that leave no doubt of it: without an interval they do.
+    pub(super) fn is_surely_nothing(self) -> bool {
+        self.ends.is_some() && self.is_nothing()
     }
 
     /// `1.7 times`, `1.7 to 3.1 times`, `up to 3.1 times`, and ` (1.4 to 2.0)`.
@@ -187,9 +192,15 @@ impl Measure {
 
     /// Clause with the size by which one side is worse: `it takes 1.7 times as long (1.4 to 2.0)`.
     pub(crate) fn clause(&self, sides: &Sides<'_>, effect: Effect) -> String {
-        if effect.is_nothing() {
+        if (effect.from - 1.0).abs() < NOTHING && (effect.to - 1.0).abs() < NOTHING {
             let does = if sides.is_plural { "do" } else { "does" };
-            return format!("{} {does} not differ", sides.worse);
+            let from = if sides.both { format!(" from {}", sides.better) } else { String::new() };
+            let most = effect.ends.map_or(0.0, |(low, high)| high.max(1.0 / low) - 1.0);
+            let more = match most {
+                most if most < NOTHING || !most.is_finite() => String::new(),
+                most => format!(" by more than {}", percent(most)),
+            };
+            return format!("{} {does} not differ{from}{more}", sides.worse);
         }
         if effect.to >= FACTOR { self.times(sides, effect) } else { self.per_cent(sides, effect) }
     }

@@ -19,7 +19,7 @@ use seekwell_stats::paired::{
     Comparison, ErrorShare, Finding, Row, Standing, Unresolved, compare_led_by,
 };
 use seekwell_stats::question::MIN_ROUNDS;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 mod replayed;
 mod time;
@@ -201,11 +201,19 @@ impl Run<'_> {
         let is_its = |trial: &PlannedTrial| {
             self.plan.candidates[trial.candidate as usize].stack as usize == stack
         };
-        let run = self.outcomes.values().filter(|(trial, _)| is_its(trial));
-        let rounds: BTreeSet<usize> = run.map(|(trial, _)| trial.round as usize).collect();
+        let mut rounds: BTreeMap<usize, usize> = BTreeMap::new();
+        for (trial, _) in self.outcomes.values().filter(|(trial, _)| is_its(trial)) {
+            *rounds.entry(trial.round as usize).or_default() += 1;
+        }
+        // A round counts if every workload of the stack was run in it.
+        let whole = rounds.values().copied().max().unwrap_or(0);
+        // Rows of a race begin after its screen.
+        let all = self.outcomes.values().map(|(trial, _)| trial.round as usize + 1).max();
         let row = &self.trials[stack];
-        let row: Vec<Observed> =
-            rounds.iter().filter_map(|round| row.get(*round).copied()).collect();
+        let before = all.unwrap_or(0).saturating_sub(row.len());
+        let ran = rounds.iter().filter(|(_, trials)| **trials == whole);
+        let ran = ran.filter_map(|(round, _)| row.get(round.checked_sub(before)?).copied());
+        let row: Vec<Observed> = ran.collect();
         let count = |wanted: Observed| row.iter().filter(|trial| **trial == wanted).count();
         let run = row.len() - count(Observed::NotRun);
         (run, count(Observed::Failed), count(Observed::Doubtful))

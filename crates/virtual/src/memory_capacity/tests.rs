@@ -98,3 +98,9 @@ fn shared_memory_is_replaced_by_huge_pages_where_this_process_may_mount() {
     assert!(!Path::new(SHARED_MEMORY).join("file").exists());
     std::fs::remove_file(found.join("file")).unwrap();
 }
+
+#[test]
+fn the_available_memory_is_a_part_of_the_machines() {
+    let available = available();
+    assert!(available > Bytes::mib(1) && available <= machine_memory(), "{available}");
+}

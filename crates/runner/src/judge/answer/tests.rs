@@ -77,6 +77,21 @@ fn failures_that_could_change_the_choice_are_the_cause() {
 }
 
 #[test]
+fn trials_that_were_given_up_are_not_counted_as_run() {
+    let plan = fixture::plan(&["a", "b", "c"], Effort::Rounds(8));
+    let mut all = records(&plan, 8, &[1.0, 2.0, 3.0]);
+    let is_c = |trial: &PlannedTrial| plan.pair(trial).0.label == "c";
+    all.retain(|_, (trial, _)| !is_c(trial) || trial.round < 3);
+    let failed = Status::Failed { stage: "mount".to_owned(), reason: "no such option".to_owned() };
+    let of_c = all.values_mut().filter(|(trial, _)| is_c(trial));
+    of_c.for_each(|(_, record)| record.status = failed.clone());
+    let found = answer(&plan, &all).unmeasured;
+    let said: Vec<(&str, &str)> =
+        found.iter().map(|one| (one.stack.as_str(), one.reason.as_str())).collect();
+    assert_eq!(said, [("c", "3 of 3 trials failed")]);
+}
+
+#[test]
 fn an_interrupted_run_has_a_bound_and_no_certificate() {
     let plan = fixture::plan(&["a", "b"], Effort::Rounds(20));
     let all = records(&plan, 9, &[1.0, 2.0]);
