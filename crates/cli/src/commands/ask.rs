@@ -52,8 +52,8 @@ pub fn run(session: &Session, arguments: &AskArgs) -> Result<Exit, Failure> {
     let now = match asked && arguments.now.is_none() && asker.has_more() {
         true => Some(asker.ask(&questions[2], "")?),
         false => arguments.now.clone(),
-    };
-    let now = now.filter(|now| now != NONE);
+    }
+    .filter(|now| now != NONE);
     let file = session.device(device.model)?;
     let entries = entries()?;
     // Last, because a reader of traces may do nothing else.
