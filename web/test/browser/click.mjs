@@ -1,6 +1,6 @@
 // Clicks through every control of a page and fails on anything that a reader would call broken.
 // usage: node click.mjs CHROMIUM PAGE [--most N]
-import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Browser } from './browser.mjs';
@@ -224,8 +224,13 @@ async function pictures() {
   }
 }
 
+/** Pictures that are written whole: before that their names are there with nothing in them. */
 async function finished() {
-  return (await readdir(downloads)).filter((name) => /\.(svg|png)$/.test(name));
+  const names = await readdir(downloads);
+  if (names.some((name) => name.endsWith('.crdownload'))) return [];
+  const pictures = names.filter((name) => /\.(svg|png)$/.test(name));
+  const sizes = await Promise.all(pictures.map(async (name) => (await stat(join(downloads, name))).size));
+  return pictures.filter((_, at) => sizes[at] > 0);
 }
 
 /** Switching a value off hides its stacks, and sorting by name sorts. */

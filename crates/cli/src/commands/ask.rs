@@ -31,7 +31,6 @@ pub fn run(session: &Session, arguments: &AskArgs) -> Result<Exit, Failure> {
         Some(given) => Ok(given.clone()),
         None => asker.ask(question, ""),
     };
-    let asked = arguments.load.is_none() && !arguments.json;
     let of = answer(&arguments.load, &questions[0])?;
     let (known, trace) = (load(&of), Path::new(&of));
     if known.is_none() && !trace.exists() {
@@ -49,9 +48,9 @@ pub fn run(session: &Session, arguments: &AskArgs) -> Result<Exit, Failure> {
         Some(found) => found,
         None => found(session, &answer(&None, &questions[1])?)?,
     };
-    let now = match asked && arguments.now.is_none() && asker.has_more() {
-        true => Some(asker.ask(&questions[2], "")?),
-        false => arguments.now.clone(),
+    let now = match (&arguments.load, &arguments.now) {
+        (None, None) if !arguments.json && asker.has_more() => Some(asker.ask(&questions[2], "")?),
+        (_, given) => given.clone(),
     }
     .filter(|now| now != NONE);
     let file = session.device(device.model)?;

@@ -149,6 +149,18 @@ fn mounts() -> Vec<String> {
     mounts.lines().map(str::to_owned).collect()
 }
 
+/// The mounts, without those of other tests' loop devices.
+fn mounts_of(directory: &Path) -> Vec<String> {
+    let ours = loops_of(directory);
+    let is_ours = |line: &String| match line.strip_prefix("/dev/") {
+        Some(rest) if rest.starts_with("loop") => {
+            ours.iter().any(|name| rest.split(' ').next() == Some(name.as_str()))
+        }
+        _ => true,
+    };
+    mounts().into_iter().filter(is_ours).collect()
+}
+
 /// Threads of the kernel that serve NFS or its locks.
 fn servers() -> Vec<String> {
     let name = |pid: u32| std::fs::read_to_string(format!("/proc/{pid}/comm")).ok();
@@ -173,7 +185,7 @@ impl State {
             loops: loops_of(directory),
             zrams: zrams(),
             layers: layers(),
-            mounts: mounts(),
+            mounts: mounts_of(directory),
             servers: servers(),
             cgroups: cgroups(),
             processes: processes(directory),
