@@ -69,8 +69,8 @@ impl Program {
             ("cli", "exports" | "kept_verdicts") => false,
             // The unit tests of the program.
             ("cli", "seekwell") => false,
-            // Draws made runs in a browser; serves loop devices of its own; runs guests.
-            ("cli", "page" | "served" | "virtual") => false,
+            // Draws made runs in a browser; runs guests.
+            ("cli", "page" | "virtual") => false,
             // Record programs of their own, in groups and namespaces of their own.
             ("capture", "asynchronous" | "live" | "programs" | "touched") => false,
             (room, _) => !ASIDE.contains(&room),
