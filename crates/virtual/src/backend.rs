@@ -196,7 +196,8 @@ impl VirtualBackend {
         let largest = plan.stacks.iter().map(memory).max().unwrap_or(DEFAULT_MEMORY);
         let candidates =
             [Path::new(SHARED_MEMORY), &self.options.scratch].map(memory_capacity::look);
-        let machine = memory_capacity::machine_memory().min(memory_capacity::available());
+        let machine = memory_capacity::machine_memory();
+        let machine = memory_capacity::available().map_or(machine, |left| left.min(machine));
         let capacity = memory_capacity::choose(largest, at_most, machine, &candidates)
             .map_err(|found| VirtualBackendError::NoMemory { needed: largest, found })?;
         self.memory_directory.clone_from(&capacity.directory);

@@ -99,12 +99,12 @@ pub(crate) fn machine_memory() -> Bytes {
 }
 
 /// RAM that programs can still have: guests of other runs are not in shared memory where they have huge pages.
-pub(crate) fn available() -> Bytes {
-    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
-    let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
-    // A kernel that does not say it bounds nothing.
-    Bytes(kib.map_or(u64::MAX, |kib| kib.saturating_mul(1024)))
+/// `None` where the kernel does not say it.
+pub(crate) fn available() -> Option<Bytes> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.trim().trim_end_matches(" kB").parse().ok()?;
+    Some(Bytes(kib.saturating_mul(1024)))
 }
 
 /// Returns the first candidate with space for a guest of `largest`, and the number of guests that fit into it

@@ -9,7 +9,7 @@ use seekwell_host::confine::Reach;
 use seekwell_host::facts::disk_model;
 use seekwell_host::output::Kind;
 use seekwell_recordings::info::Summary;
-use seekwell_report::{Asked, atlas_lines, shell_word};
+use seekwell_report::{Asked, Entry, atlas_lines, shell_word};
 use seekwell_session::Session;
 use seekwell_session::atlas::{
     AtlasDevice, DEVICES, Form, HELD_PERCENT, KeptOut, LOADS, NEAR, device, kept_out, like, load,
@@ -66,7 +66,7 @@ pub fn run(session: &Session, arguments: &AskArgs) -> Result<Exit, Failure> {
     let Some(entry) = entries.iter().find(|one| one.load == load && one.device == device.name())
     else {
         let Some((likeness, _)) = likeness else {
-            return Ok(missing(load, device, arguments.lab.as_deref()));
+            return Ok(missing(load, device, arguments.lab.as_deref(), &entries));
         };
         let why = format!("{likeness} The atlas has no run of {load} on {}.", device.name());
         return Ok(unanswered(&why, trace, device));
@@ -353,7 +353,7 @@ pub(super) fn no_room(load: &str) -> Failure {
 }
 
 /// Says how to find out where the atlas has no run of a load on a device, as when its cells stopped reproducing.
-fn missing(load: &str, device: &AtlasDevice, written: Option<&Path>) -> Exit {
+fn missing(load: &str, device: &AtlasDevice, written: Option<&Path>, entries: &[Entry]) -> Exit {
     let draft = format!("{load}.toml");
     let lab = written.unwrap_or(Path::new(&draft)).display();
     let modelled = match device.form {
@@ -361,10 +361,13 @@ fn missing(load: &str, device: &AtlasDevice, written: Option<&Path>) -> Exit {
         Form::New => format!("  seekwell run {lab} --on {}\n", device.model),
     };
     if own_lab(load, Some(device)).is_none() {
+        let its = entries.iter().filter(|entry| entry.device == device.name());
+        let loads: Vec<&str> = its.map(|entry| entry.load.as_str()).collect();
         terminal::data(&format!(
-            "The old filesystem of {} has no room for {load}; the atlas has mail, log and build on it. On a new one:\n  \
-             seekwell ask --load {load} --device {}",
+            "The old filesystem of {} has no room for {load}; the atlas has {} on it. On a new one:\n  seekwell ask \
+             --load {load} --device {}",
             device.word,
+            loads.join(", "),
             device.word.trim_end_matches("-full")
         ));
         return Exit::NotResolved;

@@ -66,8 +66,8 @@ impl Said<'_> {
     /// reason. `None` if one is shown to be worse.
     fn unseen(&self, out: &[&ValueOut]) -> Option<f64> {
         let most = |out: &&ValueOut| {
-            let (low, high) = self.effect(out.ratio, out.low, out.high).ends?;
-            (low <= 1.0 && 1.0 <= high).then(|| high.max(1.0 / low) - 1.0)
+            let effect = self.effect(out.ratio, out.low, out.high);
+            effect.most().filter(|_| effect.holds(1.0))
         };
         let all: Option<Vec<f64>> = out.iter().map(most).collect();
         all?.into_iter().reduce(f64::max)

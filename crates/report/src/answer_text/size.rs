@@ -83,6 +83,11 @@ impl Effect {
         self.ends.is_some_and(|(low, high)| (low..=high).contains(&factor))
     }
 
+    /// The largest difference that the interval holds, in either direction; `None` without an interval.
+    pub(super) fn most(self) -> Option<f64> {
+        self.ends.map(|(low, high)| high.max(1.0 / low) - 1.0)
+    }
+
     /// Returns true if no one could notice the difference.
     pub(super) fn is_nothing(self) -> bool {
         let is_none = |factor: f64| (factor - 1.0).abs() < NOTHING;
@@ -195,11 +200,9 @@ impl Measure {
         if (effect.from - 1.0).abs() < NOTHING && (effect.to - 1.0).abs() < NOTHING {
             let does = if sides.is_plural { "do" } else { "does" };
             let from = if sides.both { format!(" from {}", sides.better) } else { String::new() };
-            let most = effect.ends.map_or(0.0, |(low, high)| high.max(1.0 / low) - 1.0);
-            let more = match most {
-                most if most < NOTHING || !most.is_finite() => String::new(),
-                most => format!(" by more than {}", percent(most)),
-            };
+            let most = effect.most().filter(|most| *most >= NOTHING && most.is_finite());
+            let more =
+                most.map_or_else(String::new, |most| format!(" by more than {}", percent(most)));
             return format!("{} {does} not differ{from}{more}", sides.worse);
         }
         if effect.to >= FACTOR { self.times(sides, effect) } else { self.per_cent(sides, effect) }

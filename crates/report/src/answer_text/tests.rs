@@ -25,6 +25,16 @@ fn changed(change: impl FnOnce(&mut RunView, &mut Answer)) -> String {
     said(&view)
 }
 
+/// Leaves one filesystem, against which btrfs has this average.
+fn leave_ext4(answer: &mut Answer, average: (f64, Option<f64>, Option<f64>)) {
+    let axis = answer.axes.iter_mut().find(|axis| axis.axis == "filesystem").unwrap();
+    axis.left = vec!["ext4".to_owned()];
+    (axis.within, axis.single) = (None, None);
+    axis.out.truncate(1);
+    let out = &mut axis.out[0];
+    (out.ratio, out.low, out.high) = average;
+}
+
 fn first(text: &str) -> &str {
     text.lines().next().unwrap()
 }
@@ -87,11 +97,7 @@ fn a_stack_whose_difference_nobody_notices_is_as_good_as_the_pick() {
 #[test]
 fn a_value_that_is_out_and_better_on_average_is_compared_with_the_rest_of_the_pick() {
     let text = changed(|_, answer| {
-        let axis = answer.axes.iter_mut().find(|axis| axis.axis == "filesystem").unwrap();
-        axis.left = vec!["ext4".to_owned()];
-        (axis.within, axis.single) = (None, None);
-        let out = &mut axis.out[0];
-        (out.ratio, out.low, out.high) = (0.8, None, None);
+        leave_ext4(answer, (0.8, None, None));
     });
     assert!(
         text.contains(
@@ -105,11 +111,7 @@ fn a_value_that_is_out_and_better_on_average_is_compared_with_the_rest_of_the_pi
 #[test]
 fn an_average_that_differs_from_the_picks_own_combination_is_not_said() {
     let text = changed(|_, answer| {
-        let axis = answer.axes.iter_mut().find(|axis| axis.axis == "filesystem").unwrap();
-        axis.left = vec!["ext4".to_owned()];
-        (axis.within, axis.single) = (None, None);
-        let out = &mut axis.out[0];
-        (out.ratio, out.low, out.high) = (1.2, Some(1.1), Some(1.3));
+        leave_ext4(answer, (1.2, Some(1.1), Some(1.3)));
     });
     let said = "filesystem: ext4 is best; btrfs takes 1.7 times as long as ext4 (1.4 to 2.0) with the pick's scheduler.";
     assert!(text.contains(said), "{text}");
@@ -121,12 +123,7 @@ fn a_value_whose_average_shows_no_difference_is_not_worse() {
         changed(|view, answer| {
             let row = view.verdict.ratios.iter_mut().find(|row| row.stack == "btrfs/none").unwrap();
             (row.ratio, row.low, row.high) = (Some(own), Some(own - 0.01), Some(own + 0.01));
-            let axis = answer.axes.iter_mut().find(|axis| axis.axis == "filesystem").unwrap();
-            axis.left = vec!["ext4".to_owned()];
-            (axis.within, axis.single) = (None, None);
-            axis.out.truncate(1);
-            let out = &mut axis.out[0];
-            (out.ratio, out.low, out.high) = (1.001, Some(0.99), Some(1.008));
+            leave_ext4(answer, (1.001, Some(0.99), Some(1.008)));
         })
     };
     let text = with(1.005);

@@ -101,6 +101,6 @@ fn shared_memory_is_replaced_by_huge_pages_where_this_process_may_mount() {
 
 #[test]
 fn the_available_memory_is_a_part_of_the_machines() {
-    let available = available();
+    let available = available().unwrap();
     assert!(available > Bytes::mib(1) && available <= machine_memory(), "{available}");
 }
