@@ -185,6 +185,7 @@ impl Setter<'_> {
     fn switch(&mut self, wanted: &str) -> Result<()> {
         let current = self.scheduler()?;
         self.record_before_switch(&current)?;
+        self.undo.note_set(&self.target(SCHEDULER), wanted)?;
         let path = self.path(SCHEDULER)?;
         if current == wanted && wanted != "none" {
             // Writing the name in force is ignored, and the tunables of the last trial would stay.
@@ -241,7 +242,9 @@ impl Setter<'_> {
         if current == value {
             return Ok(());
         }
-        self.undo.record(&self.target(attribute))?;
+        let target = self.target(attribute);
+        self.undo.record(&target)?;
+        self.undo.note_set(&target, &value)?;
         self.write(attribute, &path, &value);
         Ok(())
     }

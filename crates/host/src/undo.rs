@@ -366,11 +366,26 @@ impl Undo {
             let Some(old) = put_back::present(&self.system, target)? else { continue };
             let disk =
                 target.device().and_then(|device| put_back::disk_number(&self.system, device));
-            changes.push(Change { target: target.clone(), old, disk, free });
+            changes.push(Change { target: target.clone(), old, disk, free, set: None });
         }
         self.append(&changes.iter().cloned().map(Line::Change).collect::<Vec<_>>())?;
         for change in changes {
             self.content.add(change);
+        }
+        Ok(())
+    }
+
+    /// Notes what a setting is about to be set to that goes back when its loop device is free again: another program may
+    /// have attached that device by then, with this value.
+    ///
+    /// # Errors
+    /// When the list cannot be written: then the change must not be made.
+    pub(crate) fn note_set(&mut self, target: &Target, value: &str) -> Result<()> {
+        let is_lasting = |change: &Change| change.free && put_back::outlives_its_loop(target);
+        if self.content.changes.iter().any(|change| change.target == *target && is_lasting(change))
+        {
+            self.append(&[Line::Set { target: target.clone(), value: value.to_owned() }])?;
+            self.content.note_set(target, value.to_owned());
         }
         Ok(())
     }

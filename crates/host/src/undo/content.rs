@@ -25,6 +25,7 @@ pub(super) enum Line {
     Header { format: u32, run: String, boot: String },
     Owner(Owner),
     Change(Change),
+    Set { target: Target, value: String },
     Restored { target: Target },
 }
 
@@ -41,6 +42,10 @@ pub(crate) struct Change {
     /// again, because attaching and detaching change them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub free: bool,
+    /// What the run has set it to, of a setting that outlives a loop device: by it whoever attaches the device next has
+    /// inherited the run's value and not chosen one.
+    #[serde(skip)]
+    pub set: Option<String>,
 }
 
 /// Content of a list, lines applied in order.
@@ -67,6 +72,7 @@ impl Content {
                 }
                 Line::Owner(owner) => content.owners.push(owner),
                 Line::Change(change) => content.add(change),
+                Line::Set { target, value } => content.note_set(&target, value),
                 Line::Restored { target } => content.forget(&target),
             }
         }
@@ -77,6 +83,12 @@ impl Content {
     pub(super) fn add(&mut self, change: Change) {
         if !self.has(&change.target) {
             self.changes.push(change);
+        }
+    }
+
+    pub(super) fn note_set(&mut self, target: &Target, value: String) {
+        if let Some(change) = self.changes.iter_mut().find(|change| change.target == *target) {
+            change.set = Some(value);
         }
     }
 

@@ -201,7 +201,7 @@ pub(super) fn lasting(system: &System, changes: &[Change], restored: &mut Restor
     }
 }
 
-fn outlives_its_loop(target: &Target) -> bool {
+pub(super) fn outlives_its_loop(target: &Target) -> bool {
     let Target::Queue { attribute, .. } = target else { return false };
     [attributes::SCHEDULER, attributes::NR_REQUESTS].contains(&attribute.as_str())
 }
@@ -218,7 +218,10 @@ pub(super) fn put_back(
         // The disk is gone, and its settings with it: what has its name now was never changed.
         return Ok(None);
     }
-    if change.free && change.target.device().is_some_and(|device| attached(system, device)) {
+    if change.free
+        && change.target.device().is_some_and(|device| attached(system, device))
+        && !is_inherited(system, change)
+    {
         return Ok(None);
     }
     if is_of_a_file_that_is_gone(system, &change.target) {
@@ -275,6 +278,13 @@ pub(super) fn put_back(
             put_text_back(system, path, change.old.as_deref(), sysfs::read_optional)
         }
     }
+}
+
+/// Returns true for a setting of the run that another program has with the loop device that it attached since.
+fn is_inherited(system: &System, change: &Change) -> bool {
+    let Target::Queue { device, attribute } = &change.target else { return false };
+    let now = || value(&queue_file(system, device, attribute).ok()?, attribute);
+    change.set.is_some() && now() == change.set
 }
 
 /// Restores the write cache of a loop device whose file is gone: since Linux 6.11 a cache that was declared write through

@@ -104,7 +104,8 @@ fn a_list_is_never_seen_without_its_owner_and_never_replaced() {
 
 #[test]
 fn nothing_is_put_back_before_what_resets_it() {
-    let change = |target| Change { target, old: Some("1".into()), disk: None, free: false };
+    let change =
+        |target| Change { target, old: Some("1".into()), disk: None, free: false, set: None };
     let folder = |path: &str| Target::Directory { path: path.into() };
     let queue =
         |attribute: &str| Target::Queue { device: "sda".into(), attribute: attribute.into() };

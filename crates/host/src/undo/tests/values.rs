@@ -9,7 +9,7 @@ fn queue(attribute: &str) -> Target {
 }
 
 fn change(target: Target, old: &str) -> Change {
-    Change { target, old: Some(old.into()), disk: None, free: false }
+    Change { target, old: Some(old.into()), disk: None, free: false, set: None }
 }
 
 #[test]
@@ -197,6 +197,29 @@ fn settings_of_a_free_loop_device_are_left_to_whoever_attached_it_since() {
     assert_eq!(value(&machine, "scheduler"), "none", "that was noted while it was attached");
     assert_eq!((restored.done.len(), restored.problems.len()), (1, 0), "{restored:?}");
     assert!(!path.exists());
+}
+
+#[test]
+fn whoever_attached_a_free_loop_device_since_does_not_keep_what_the_run_set() {
+    let (machine, system) = machine();
+    let path = machine.path("run/one.undo");
+    let mut undo = Undo::create(&system, &path, "run-1").unwrap();
+    undo.record_all(&[requests("sda"), scheduler("sda")], true).unwrap();
+    // Of what attaching resets, and of what is not in the list, it is not noted.
+    undo.record_all(&[queue("read_ahead_kb")], true).unwrap();
+    let before = fs::read(&path).unwrap();
+    undo.note_set(&queue("read_ahead_kb"), "64").unwrap();
+    undo.note_set(&scheduler("sdb"), "bfq").unwrap();
+    assert_eq!(fs::read(&path).unwrap(), before);
+    undo.note_set(&scheduler("sda"), "bfq").unwrap();
+    undo.note_set(&requests("sda"), "16").unwrap();
+    machine.attribute("sda", "queue/scheduler", "bfq");
+    machine.attribute("sda", "queue/nr_requests", "32");
+    machine.attribute("sda", "loop/backing_file", "/somebody/elses.img");
+    let restored = restore(&system, &path).unwrap();
+    assert_eq!(value(&machine, "scheduler"), "none", "the other program inherited it");
+    assert_eq!(value(&machine, "nr_requests"), "32", "the other program set it");
+    assert!(restored.problems.is_empty() && !path.exists(), "{restored:?}");
 }
 
 #[test]
