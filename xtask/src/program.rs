@@ -1,6 +1,6 @@
 //! The program, as the build of all tests makes it.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -19,6 +19,18 @@ pub(crate) fn cargo(root: &Path) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     // Whatever else names a folder to build in: the programs are looked for in this one.
     command.current_dir(root).env(COMPILER, WITH_LINTS).env("CARGO_TARGET_DIR", target());
+    command
+}
+
+/// Leaves the CPU to everything else. The scheduler shares it between sessions before it looks at a process, so that this
+/// takes one of its own: without, a kernel thread that serves a loop device waits for tests that compute.
+const BEHIND: &str = "{ echo 10 > /proc/self/autogroup; } 2>/dev/null; exec nice \"$@\"";
+
+/// A program that runs behind all others, and that an interrupted `xtask` ends: it is in a session of its own, which
+/// Ctrl-C does not reach.
+pub(crate) fn behind(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "INT", "setsid", "sh", "-c", BEHIND, "sh"]).arg(program);
     command
 }
 

@@ -216,7 +216,7 @@ const KINDS_TRIALS: usize = 96;
 /// A server and a client of NFS, with what is dirty on both sides.
 const OVER_NFS: &str = r#"
 [lab]
-name = "served"
+name = "over-nfs"
 [[device]]
 name = "scratch"
 loop = { size = "96MiB", directory = "MEMORY" }

@@ -85,14 +85,20 @@ impl Serving {
     }
 }
 
-/// Undo lists of served devices, and the settings of loop devices that a served one changes.
+/// What is behind a loop device; nothing when it is free.
+fn behind(name: &str) -> Option<String> {
+    std::fs::read_to_string(format!("/sys/block/{name}/loop/backing_file")).ok()
+}
+
+/// Undo lists of served devices, and the settings of free loop devices that a served one changes.
 fn traces() -> (Vec<String>, BTreeMap<String, String>) {
     let names = |folder: &str| {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
         entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect::<Vec<_>>()
     };
     let lists = names("/var/lib/seekwell/undo");
-    let loops = names("/sys/block").into_iter().filter(|name| name.starts_with("loop"));
+    let is_free = |name: &String| name.starts_with("loop") && behind(name).is_none();
+    let loops = names("/sys/block").into_iter().filter(is_free);
     let settings = loops.flat_map(|name| {
         let attributes = ["scheduler", "nr_requests", "max_sectors_kb", "read_ahead_kb"];
         attributes.map(|attribute| {
@@ -103,17 +109,18 @@ fn traces() -> (Vec<String>, BTreeMap<String, String>) {
     (lists.into_iter().filter(|name| name.contains("-served-")).collect(), settings.collect())
 }
 
-/// Waits until a device is detached and everything is as it was before.
+/// Waits until a device is detached and everything is as it was before. A loop device that was not free then, or that
+/// another test has attached since, has that one's settings; one that is new has the kernel's.
 fn is_gone(device: &Path, before: &(Vec<String>, BTreeMap<String, String>)) {
-    let backing = Path::new("/sys/block").join(device.file_name().unwrap()).join("loop");
+    let name = device.file_name().unwrap().to_str().unwrap();
+    let queue = format!("/{name}/");
     let begun = Instant::now();
     loop {
         let now = traces();
-        // A loop device that is new is as the kernel makes it; others are those of other tests.
-        let queue = format!("/{}/", device.file_name().unwrap().to_str().unwrap());
         let mut own = before.1.iter().filter(|(path, _)| path.contains(&queue));
-        let is_same = now.0 == before.0 && own.all(|(path, value)| now.1[path] == *value);
-        if is_same && !backing.exists() {
+        let is_same = own.all(|(path, value)| now.1.get(path).is_none_or(|now| now == value));
+        let is_ours = behind(name).is_some_and(|file| file.contains("seekwell-served-device"));
+        if now.0 == before.0 && is_same && !is_ours {
             return;
         }
         assert!(begun.elapsed() < PATIENCE, "{}: {now:?}\nbefore: {before:?}", device.display());

@@ -21,6 +21,8 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 pub(crate) mod added;
 mod allowed;
@@ -41,6 +43,10 @@ pub(crate) use settable::{settable, settable_while_free};
 
 /// Part of the name of the list of a served device.
 pub const OF_SERVED: &str = "-served-";
+
+/// Longest wait for the lock of a loop device whose settings go back.
+const LOCKED_FOR_A_MOMENT: Duration = Duration::from_secs(1);
+const LOCK_POLL: Duration = Duration::from_millis(5);
 
 /// Ending of the names of undo lists.
 pub const EXTENSION: &str = "undo";
@@ -317,15 +323,14 @@ impl Undo {
     }
 
     /// Locks the free loop devices among these for as long as they are put back. Those that another Seekwell has locked
-    /// have that one's settings by now: their changes are returned apart.
+    /// have that one's settings by now, and it has noted what was there before this run: their changes are returned apart.
     fn lock_free(&self, changes: Vec<Change>) -> (Vec<Change>, Vec<Change>, Vec<LoopLock>) {
         let mut locks = BTreeMap::new();
         for device in
             changes.iter().filter(|change| change.free).filter_map(|one| one.target.device())
         {
             if !self.locks.contains_key(device) && !locks.contains_key(device) {
-                let lock = self.system.nodes.lock_loop(&self.system.dev, device);
-                locks.insert(device.to_owned(), lock);
+                locks.insert(device.to_owned(), self.lock_patiently(device));
             }
         }
         let is_theirs = |change: &Change| {
@@ -334,6 +339,18 @@ impl Undo {
         };
         let (theirs, ours) = changes.into_iter().partition(is_theirs);
         (ours, theirs, locks.into_values().filter_map(|lock| lock.ok().flatten()).collect())
+    }
+
+    /// Another Seekwell that has just locked the device has time to read this list before its changes are forgotten.
+    fn lock_patiently(&self, device: &str) -> std::io::Result<Option<LoopLock>> {
+        let begun = Instant::now();
+        loop {
+            let lock = self.system.nodes.lock_loop(&self.system.dev, device)?;
+            if lock.is_some() || begun.elapsed() >= LOCKED_FOR_A_MOMENT {
+                return Ok(lock);
+            }
+            sleep(LOCK_POLL);
+        }
     }
 
     fn forget_free(&mut self, device: &str) -> Result<()> {
@@ -363,7 +380,8 @@ impl Undo {
         let mut changes = Vec::new();
         for target in targets.iter().filter(|target| !self.content.has(target)) {
             allowed::check(&self.system, target, self.path())?;
-            let Some(old) = put_back::present(&self.system, target)? else { continue };
+            let Some(now) = put_back::present(&self.system, target)? else { continue };
+            let old = if free { self.old_of_others(target).unwrap_or(now) } else { now };
             let disk =
                 target.device().and_then(|device| put_back::disk_number(&self.system, device));
             changes.push(Change { target: target.clone(), old, disk, free, set: None });
@@ -388,6 +406,21 @@ impl Undo {
             self.content.note_set(target, value.to_owned());
         }
         Ok(())
+    }
+
+    /// The value that another run of this boot has noted for a free loop device: it was killed, and what it set is still
+    /// there. It leaves the device to whoever has locked it since.
+    fn old_of_others(&self, target: &Target) -> Option<Option<String>> {
+        let own = self.path()?;
+        let boot = self.system.boot_id().ok()?;
+        let others = lists(own.parent()?).into_iter().filter(|path| path != own);
+        let contents =
+            others.filter_map(|path| load(&mut state::open_own(&path).ok()?, &path).ok());
+        let mut noted = contents
+            .filter(|content| content.boot.as_ref() == Some(&boot))
+            .flat_map(|content| content.changes)
+            .filter(|change| change.free && change.target == *target);
+        noted.next().map(|change| change.old)
     }
 
     /// Returns true if it is in the list.

@@ -32,7 +32,7 @@ pub fn begin(root: &Path) -> Result<Building> {
         return Ok(Building(None));
     }
     let build = ["kernel", "build", "--set", "reduced"];
-    Ok(Building(Some(Command::new(program).args(build).spawn()?)))
+    Ok(Building(Some(program::behind(program).args(build).spawn()?)))
 }
 
 impl Building {

@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use serde::Deserialize;
 
 use super::lanes::Job;
+use crate::program;
 
 #[cfg(test)]
 mod tests;
@@ -69,8 +70,8 @@ impl Program {
             ("cli", "exports" | "kept_verdicts") => false,
             // The unit tests of the program.
             ("cli", "seekwell") => false,
-            // Draws made runs in a browser; runs guests.
-            ("cli", "page" | "virtual") => false,
+            // Draws made runs in a browser; serves loop devices of its own; runs guests.
+            ("cli", "page" | "served" | "virtual") => false,
             // Record programs of their own, in groups and namespaces of their own.
             ("capture", "asynchronous" | "live" | "programs" | "touched") => false,
             (room, _) => !ASIDE.contains(&room),
@@ -105,11 +106,7 @@ impl Program {
     fn command(&self, touches_the_machine: bool) -> Command {
         let mut command = match touches_the_machine {
             true => Command::new(&self.executable),
-            false => {
-                let mut nice = Command::new("nice");
-                nice.arg(&self.executable);
-                nice
-            }
+            false => program::behind(&self.executable),
         };
         command.current_dir(&self.folder).env("CARGO_MANIFEST_DIR", &self.folder);
         command
@@ -147,7 +144,7 @@ pub(super) fn build(
     let mut built = Built::default();
     let mut all = true;
     for targets in BUILDS {
-        let output = crate::program::cargo(root)
+        let output = program::cargo(root)
             .envs(environment.iter().map(|(name, value)| (name, value)))
             .args(["test", "--no-run", "--message-format", "json"])
             .args(targets)

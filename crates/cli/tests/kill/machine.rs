@@ -77,13 +77,17 @@ impl Machine {
     }
 
     /// Queues of devices that the run used and that differ from before. A device that exists only
-    /// since the run has the kernel's settings to go back to, which are those of all free ones.
+    /// since the run has the kernel's settings to go back to, which are those of all free ones. One that another
+    /// program has attached since may have that program's settings, but not the schedulers of these labs.
     fn changed_queues(&self) -> Vec<String> {
         let usual = self.queues.values().next();
         let changed = |name: &&String| {
             let before = self.queues.get(*name).or(usual);
             let scheduler = |text: &str| text.split('[').nth(1).map(str::to_owned);
             match (self.queues.get(*name), before) {
+                _ if is_attached(name) => {
+                    LAB_SCHEDULERS.iter().any(|one| queue(name).contains(one))
+                }
                 (Some(exact), _) => queue(name) != *exact,
                 (None, Some(usual)) => scheduler(&queue(name)) != scheduler(usual),
                 (None, None) => false,
@@ -91,6 +95,13 @@ impl Machine {
         };
         self.used.iter().filter(changed).map(|name| format!("{name}: {}", queue(name))).collect()
     }
+}
+
+/// Schedulers of the labs of this file, as the kernel shows one in force.
+const LAB_SCHEDULERS: [&str; 2] = ["[mq-deadline]", "[bfq]"];
+
+fn is_attached(name: &str) -> bool {
+    Path::new(&format!("/sys/block/{name}/loop/backing_file")).exists()
 }
 
 fn loop_names() -> impl Iterator<Item = String> {
@@ -203,7 +214,7 @@ fn cgroups() -> Vec<String> {
         .map(|entry| entry.path().display().to_string())
         .filter(|path| path.contains("seekwell-"))
         .filter(|path| {
-            ["-kill", "-memory", "-arrays", "-disk", "-kinds", "-dirty", "-served", "-export"]
+            ["-kill", "-memory", "-arrays", "-disk", "-kinds", "-dirty", "-over-nfs", "-export"]
                 .iter()
                 .any(|end| path.ends_with(end))
         })

@@ -22,7 +22,7 @@ fn test_programs_are_told_from_the_other_messages() {
     assert_eq!(kill.name(), "cli kill");
     assert_eq!(kill.command(true).get_current_dir(), Some(Path::new("/w/crates/cli")));
     assert_eq!(kill.command(true).get_program(), "/w/target/kill-1");
-    assert_eq!(kill.command(false).get_program(), "nice");
+    assert_eq!(kill.command(false).get_program(), "setpriv");
     assert_eq!(program(&artifact("crates/cli", "seekwell", false)), None);
     let bench = artifact("crates/virtual", "power_cuts", true).replace("[\"test\"]", "[\"bench\"]");
     assert_eq!(program(&bench), None);
@@ -57,6 +57,7 @@ fn only_tests_that_are_known_to_leave_the_machine_alone_run_beside_others() {
     assert!(!found("crates/bench", "noise").touches_the_machine());
     assert!(!found("crates/cli", "kept_verdicts").touches_the_machine());
     assert!(!found("crates/cli", "seekwell").touches_the_machine());
+    assert!(!found("crates/cli", "served").touches_the_machine());
     assert!(!found("crates/cli", "virtual").touches_the_machine());
     assert!(!found("crates/stats", "seekwell_stats").touches_the_machine());
 }
@@ -65,8 +66,10 @@ fn only_tests_that_are_known_to_leave_the_machine_alone_run_beside_others() {
 fn a_program_in_two_parts_runs_each_test_once() {
     let arguments = |job: &Job| {
         let words = job.command.get_args().map(|word| word.to_string_lossy().into_owned());
-        // Without the program that `nice` runs.
-        words.filter(|word| !word.starts_with('/')).collect::<Vec<_>>().join(" ")
+        // What follows the program.
+        let words: Vec<_> = words.collect();
+        let behind = words.rsplit(|word| word.starts_with('/')).next();
+        behind.unwrap_or_default().join(" ")
     };
     let told = |jobs: &[(Job, bool)]| {
         let told = jobs.iter().map(|(job, touches)| (arguments(job), *touches));

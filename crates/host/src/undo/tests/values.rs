@@ -393,12 +393,18 @@ fn settings_of_a_free_loop_device_that_another_seekwell_has_locked_are_left_to_i
     assert_eq!(undo.locks.len(), 1, "kept until the settings are back");
     machine.attribute("sda", "queue/nr_requests", "32");
     machine.locked("sda");
+    // The other's list has what was there before this run, not what it has set.
+    let mut other = Undo::create(&system, &machine.path("run/two.undo"), "run-2").unwrap();
+    other.record_candidate(Candidate::Free("sda", &lock)).unwrap();
     // The list alone, as the guardian of a killed agent has it.
     assert_eq!(restore(&system, &path).unwrap(), Restored::default());
     assert_eq!(value(&machine, "nr_requests"), "32");
     // The process with the lock itself.
     undo.restore_where(|_| true).unwrap();
     assert_eq!((value(&machine, "nr_requests"), undo.locks.len()), ("256".into(), 0));
+    machine.attribute("sda", "queue/nr_requests", "32");
+    other.restore_where(|_| true).unwrap();
+    assert_eq!(value(&machine, "nr_requests"), "256", "not what the killed run had set");
 }
 
 #[test]
