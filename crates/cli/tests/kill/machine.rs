@@ -27,7 +27,7 @@ struct State {
     files: Vec<PathBuf>,
 }
 
-/// The state before, and the queues of all loop devices then.
+/// The state before, and the queues of all loop devices that were free then.
 pub struct Machine {
     directory: PathBuf,
     before: State,
@@ -40,7 +40,8 @@ impl Machine {
     pub fn look(directory: &Path) -> Self {
         let directory = directory.to_owned();
         let before = State::now(&directory);
-        let queues = loop_names().map(|name| (name.clone(), queue(&name))).collect();
+        let free = loop_names().filter(|name| !is_attached(name));
+        let queues = free.map(|name| (name.clone(), queue(&name))).collect();
         Self { directory, before, queues, used: vec![] }
     }
 
@@ -76,8 +77,8 @@ impl Machine {
         }
     }
 
-    /// Queues of devices that the run used and that differ from before. A device that exists only
-    /// since the run has the kernel's settings to go back to, which are those of all free ones. One that another
+    /// Queues of devices that the run used and that differ from before. A device that was in use, or exists only
+    /// since the run, has the kernel's settings to go back to, which are those of all free ones. One that another
     /// program has attached since may have that program's settings, but not the schedulers of these labs.
     fn changed_queues(&self) -> Vec<String> {
         let usual = self.queues.values().next();
@@ -160,14 +161,14 @@ fn mounts() -> Vec<String> {
     mounts.lines().map(str::to_owned).collect()
 }
 
-/// The mounts, without those of other tests' loop devices.
+/// The mounts, without those of other tests' loop devices and in their temporary folders.
 fn mounts_of(directory: &Path) -> Vec<String> {
-    let ours = loops_of(directory);
+    let (ours, temporary) = (loops_of(directory), std::env::temp_dir());
     let is_ours = |line: &String| match line.strip_prefix("/dev/") {
         Some(rest) if rest.starts_with("loop") => {
             ours.iter().any(|name| rest.split(' ').next() == Some(name.as_str()))
         }
-        _ => true,
+        _ => !line.split(' ').nth(1).is_some_and(|point| Path::new(point).starts_with(&temporary)),
     };
     mounts().into_iter().filter(is_ours).collect()
 }

@@ -42,8 +42,8 @@ pub(crate) struct Change {
     /// again, because attaching and detaching change them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub free: bool,
-    /// What the run has set it to, of a setting that outlives a loop device: by it whoever attaches the device next has
-    /// inherited the run's value and not chosen one.
+    /// The run's own value of a setting that outlives a loop device: whoever attaches the device next and has this one
+    /// has inherited it and not chosen it.
     #[serde(skip)]
     pub set: Option<String>,
 }

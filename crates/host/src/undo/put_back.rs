@@ -218,10 +218,7 @@ pub(super) fn put_back(
         // The disk is gone, and its settings with it: what has its name now was never changed.
         return Ok(None);
     }
-    if change.free
-        && change.target.device().is_some_and(|device| attached(system, device))
-        && !is_inherited(system, change)
-    {
+    if change.free && is_of_another(system, change) {
         return Ok(None);
     }
     if is_of_a_file_that_is_gone(system, &change.target) {
@@ -280,11 +277,16 @@ pub(super) fn put_back(
     }
 }
 
-/// Returns true for a setting of the run that another program has with the loop device that it attached since.
-fn is_inherited(system: &System, change: &Change) -> bool {
-    let Target::Queue { device, attribute } = &change.target else { return false };
-    let now = || value(&queue_file(system, device, attribute).ok()?, attribute);
-    change.set.is_some() && now() == change.set
+/// Returns true for a setting that another program may have chosen for the loop device that it attached since. One that
+/// it has inherited from the run is none.
+fn is_of_another(system: &System, change: &Change) -> bool {
+    let is_inherited = || {
+        let Target::Queue { device, attribute } = &change.target else { return false };
+        let now =
+            queue_file(system, device, attribute).ok().and_then(|file| value(&file, attribute));
+        change.set.is_some() && now == change.set
+    };
+    change.target.device().is_some_and(|device| attached(system, device)) && !is_inherited()
 }
 
 /// Restores the write cache of a loop device whose file is gone: since Linux 6.11 a cache that was declared write through
