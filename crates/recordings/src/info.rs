@@ -98,8 +98,10 @@ pub struct Summary {
     pub writes: Transfer,
     /// Mean bytes written between two syncs; `None` without syncs.
     pub bytes_between_syncs: Option<u64>,
-    /// Files that were opened with the wish to create them.
+    /// Files that were made. One that had content when the trace met it was there before.
     pub created: u64,
+    /// Calls that make a file where there is none.
+    pub create_calls: u64,
     /// Names that were removed.
     pub removed: u64,
     /// Files that were made and removed in the trace.

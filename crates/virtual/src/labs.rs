@@ -52,15 +52,22 @@ pub enum LabError {
 }
 
 /// Replaces every device of a lab by the front of a modelled one, as large as the device was. RAM stays
-/// RAM, and journals outside go to a second device of the same model. What is then alike stays once.
+/// RAM beside a device, and journals outside go to a second device of the same model. What is then alike stays once.
 pub fn use_model(lab: &mut Lab, model: &str) {
-    let replace = |backing: &mut Backing| {
-        let name = if matches!(backing, Backing::Ram { .. }) { RAM } else { model };
+    let put = |backing: &mut Backing, name: &str| {
         let size = backing.size();
         *backing = Backing::Model { model: name.to_owned(), size, start: None };
     };
+    let replace = |backing: &mut Backing| {
+        let name = if is_ram(backing) { RAM } else { model };
+        put(backing, name);
+    };
+    let stays_ram = !is_of_ram_alone(lab);
     for device in &mut lab.devices {
-        replace(&mut device.backing);
+        match stays_ram {
+            true => replace(&mut device.backing),
+            false => put(&mut device.backing, model),
+        }
         // The price was that of the replaced device.
         device.price = None;
     }
@@ -79,7 +86,7 @@ pub fn use_model(lab: &mut Lab, model: &str) {
 }
 
 /// Puts these modelled devices in the place of the lab's own, so that the device becomes an axis of the verdict. Sizes and
-/// settings stay, RAM stays RAM, and devices are named like their models.
+/// settings stay, RAM stays RAM beside a device, and devices are named like their models.
 ///
 /// # Errors
 ///
@@ -97,9 +104,10 @@ pub fn use_models(lab: &mut Lab, models: &[String]) -> Result<(), LabError> {
             "a rule of the lab names the device {name}, which --on replaces; remove the rule, or write the models into the lab"
         )));
     }
+    let stays_ram = !is_of_ram_alone(lab);
     let (ram, own): (Vec<Device>, Vec<Device>) = std::mem::take(&mut lab.devices)
         .into_iter()
-        .partition(|device| matches!(device.backing, Backing::Ram { .. }));
+        .partition(|device| stays_ram && is_ram(&device.backing));
     let alone = own.iter().all(|device| own.first().is_some_and(|first| first.base == device.base));
     for model in models {
         let mut kept: Vec<Device> = Vec::new();
@@ -123,6 +131,15 @@ pub fn use_models(lab: &mut Lab, models: &[String]) -> Result<(), LabError> {
         ..device
     }));
     Ok(())
+}
+
+fn is_ram(backing: &Backing) -> bool {
+    matches!(backing, Backing::Ram { .. })
+}
+
+/// Returns true where RAM is what the lab is about, and not what its devices are compared with.
+fn is_of_ram_alone(lab: &Lab) -> bool {
+    lab.devices.iter().all(|device| is_ram(&device.backing))
 }
 
 /// Checks that every device of a lab is a model that there is a file of.

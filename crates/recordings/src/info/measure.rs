@@ -242,6 +242,8 @@ struct OfFile {
     sync_ns: u64,
     /// True from when it was made until it is removed.
     created: bool,
+    /// True for a file that had content when the trace met it.
+    existed: bool,
     /// True for a device itself.
     raw: bool,
     /// Major number of the device with its filesystem.
@@ -278,6 +280,7 @@ impl Calls {
         for file in files {
             let of = known.get(file.id);
             of.raw = is_device(file);
+            of.existed = file.bytes.is_some_and(|bytes| bytes > 0);
             of.elsewhere = !of.raw && !on_disk(file);
             // That of a node is of the filesystem below /dev.
             let device = file.device.filter(|_| !of.raw);
@@ -480,16 +483,23 @@ impl Calls {
         }
     }
 
+    /// An open that makes a file finds the one that it made before until that is removed.
     fn created(&mut self, event: &Event) {
-        self.sum.created += 1;
-        if let Some(file) = event.file {
-            self.files.get(file).created = true;
+        self.sum.create_calls += 1;
+        let Some(file) = event.file.map(|file| self.files.get(file)) else {
+            self.sum.created += 1;
+            return;
+        };
+        if !file.created && !file.existed {
+            self.sum.created += 1;
+            file.created = true;
         }
     }
 
     fn removed(&mut self, event: &Event) {
         self.sum.removed += 1;
         let Some(file) = event.file.map(|file| self.files.get(file)) else { return };
+        file.existed = false;
         if std::mem::take(&mut file.created) {
             self.sum.short_lived += 1;
             self.sum.removed_sync_ns += std::mem::take(&mut file.sync_ns);

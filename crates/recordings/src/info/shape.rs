@@ -47,7 +47,7 @@ impl Shape {
             named.map(|class| class.count).sum()
         };
         let (reads, writes) = (summary.reads.count, summary.writes.count);
-        let names = counted(&[Class::Name.name()]) + summary.created;
+        let names = counted(&[Class::Name.name()]) + summary.create_calls;
         let syncs = counted(&[Class::Sync.name(), SYNCED_WRITE, ASYNCHRONOUS[2]]);
         let in_progress_ns = summary.in_calls_ns + summary.operations_ns;
         (reads + writes + names > 0).then(|| Self {

@@ -52,7 +52,7 @@ fn write(folder: &Path, meta: &Meta, events: &[Event], requests: &[Request]) {
     let mut writer = TraceWriter::create(folder, meta, Limits::default()).unwrap();
     writer.file(file(0, "/srv/db/log", 0o100_600));
     writer.file(file(1, "pipe:[7]", 0o010_000));
-    writer.file(file(2, "/srv/db/table", 0o100_600));
+    writer.file(FileEntry { bytes: Some(7), ..file(2, "/srv/db/table", 0o100_600) });
     let name = Some("db".to_owned());
     writer.process(ProcessEntry { process: 100, parent: None, start_ns: 0, name });
     events.iter().for_each(|event| writer.event(*event).unwrap());
@@ -453,6 +453,17 @@ fn a_copy_into_a_file_is_a_write_of_it_whatever_it_comes_from() {
 }
 
 #[test]
+fn a_file_is_made_where_there_was_none() {
+    let open = |at, file| Event { flags: Some(0o100), ..event("openat", at, 1, file, 3) };
+    let remove = |at, file| event("unlink", at, 1, file, 0);
+    // The table was there before.
+    let events = [open(0, 0), open(10, 0), open(20, 2), remove(30, 0), open(40, 0), remove(50, 2)];
+    let found = summary(&meta(100, true), &events, &[]);
+    assert_eq!((found.created, found.create_calls), (2, 4));
+    assert_eq!((found.removed, found.short_lived), (2, 1));
+}
+
+#[test]
 fn a_call_that_starts_writing_is_no_sync() {
     let (mut events, requests) = commits();
     let range = |flags| Event { flags: Some(flags), ..event("sync_file_range", 970, 1, 0, 0) };
@@ -528,7 +539,7 @@ fn waiting_in_a_ring_counts_while_its_operations_are_on_files() {
     let folder = tempfile::tempdir().unwrap();
     let meta = meta(1000, false);
     let mut writer = TraceWriter::create(folder.path(), &meta, Limits::default()).unwrap();
-    writer.file(file(2, "/srv/db/table", 0o100_600));
+    writer.file(FileEntry { bytes: Some(7), ..file(2, "/srv/db/table", 0o100_600) });
     writer.file(file(3, "anon_inode:[io_uring]", 0));
     // A read that the first wait ends with; the second wait is for a socket.
     writer.event(event("io_uring_read", 0, 400, 2, 4096)).unwrap();

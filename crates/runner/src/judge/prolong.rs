@@ -13,6 +13,7 @@ use crate::order::{self, MOST_ROUNDS};
 use crate::records::Outcomes;
 use crate::values::{self, judged_trials};
 use seekwell_model::plan::{Plan, Prolonged};
+use seekwell_model::replay_check::ReplayCheck;
 use seekwell_model::verdict::METHOD;
 use seekwell_model::verdict::{Verdict, VerdictKind};
 use seekwell_stats::looks;
@@ -30,6 +31,11 @@ pub enum NoMore {
         "an earlier version of seekwell judged this run and left no further looks; run its lab again with -o NEW.seekwell"
     )]
     EarlierMethod,
+    /// The bound allows for a replay that takes another time than its program.
+    #[error(
+        "further rounds would not lower the bound: it allows for the time by which the replay differs from your program"
+    )]
+    Replay,
     /// The most rounds that a run may have.
     #[error("a run has at most {MOST_ROUNDS} rounds, and this one has them")]
     MostRounds,
@@ -52,6 +58,10 @@ pub fn prolong(plan: &mut Plan, outcomes: &Outcomes, verdict: &Verdict) -> Resul
         Some(race) if race.method != METHOD => return Err(NoMore::EarlierMethod),
         None if prolonged.method == 0 => return Err(NoMore::EarlierMethod),
         Some(_) if verdict.kind != VerdictKind::Unresolved => return Err(NoMore::Decided),
+        // It was decided before its last look.
+        Some(_) if prolonged.rounds > done && is_compared(&plan.replay_checks) => {
+            return Err(NoMore::Replay);
+        }
         Some(_) if prolonged.rounds >= MOST_ROUNDS => return Err(NoMore::MostRounds),
         Some(_) => plan.prolonged = Some(Prolonged { rounds: MOST_ROUNDS, ..prolonged }),
         None => {
@@ -66,6 +76,10 @@ pub fn prolong(plan: &mut Plan, outcomes: &Outcomes, verdict: &Verdict) -> Resul
         }
     }
     Ok(())
+}
+
+fn is_compared(checks: &[ReplayCheck]) -> bool {
+    checks.iter().any(|check| check.compared().is_some())
 }
 
 /// Rounds at the first look of a continued run of fixed rounds behind `done` rounds.

@@ -95,6 +95,16 @@ fn several_models_become_an_axis() {
     use_models(&mut two, &models[..1]).unwrap();
     assert_eq!(names(&two), ["maxtor-6y080l0-small", "maxtor-6y080l0-large"]);
 
+    // RAM that stands beside nothing is what the lab asks about.
+    let alone = "[[device]]\nname = \"fast\"\nram = \"1GiB\"";
+    let mut lab = with_devices(alone);
+    use_models(&mut lab, &models).unwrap();
+    assert_eq!(names(&lab), models);
+    let mut lab = with_devices(alone);
+    use_model(&mut lab, "none-such");
+    let error = check(&lab, &all_devices().unwrap()).unwrap_err().to_string();
+    assert!(error.starts_with("fast names the modelled device 'none-such'"), "{error}");
+
     let outside = "[[device]]\nname = \"one\"\nloop = \"1GiB\"\n[[journal]]\nname = \"outside\"\nloop = \"128MiB\"";
     let error = use_models(&mut with_devices(outside), &models).unwrap_err().to_string();
     assert!(error.starts_with("the journal outside has a device of its own"), "{error}");

@@ -13,6 +13,9 @@ use seekwell_stats::estimate::median;
 #[cfg(test)]
 mod tests;
 
+/// Why a bound that allows for the replay stays above the tie.
+const NO_ROUNDS: &str = "the bound allows for the time by which the replay differs from your program, and no further round changes that";
+
 /// Least share of a replay's time asleep with which sleeps can hide a difference in calls.
 const LEAST_ASLEEP: f64 = 0.2;
 
@@ -165,5 +168,10 @@ pub(super) fn widen(plan: &Plan, verdict: &mut Verdict) {
             false => "the replay is too unlike your program".to_owned(),
         });
     }
+    let has_bound = answer.loss.is_some();
     uncertify(verdict);
+    if has_bound && verdict.kind == VerdictKind::Unresolved {
+        verdict.evidence.needed = None;
+        NO_ROUNDS.clone_into(&mut verdict.reason);
+    }
 }

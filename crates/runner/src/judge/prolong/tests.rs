@@ -2,6 +2,7 @@ use super::*;
 use crate::fixture;
 use crate::records::{outcomes, worth_keeping};
 use seekwell_model::lab::Effort;
+use seekwell_model::replay_check::{CheckResult, ReplayCheck};
 use seekwell_model::verdict::VerdictKind;
 
 /// Outcomes of all trials of a plan: `value` is that of a candidate in a round.
@@ -85,6 +86,10 @@ fn a_race_is_continued_at_its_planned_looks() {
     prolong(&mut race, &Outcomes::new(), &verdict).unwrap();
     assert_eq!(race.effort(), Effort::Rounds(MOST_ROUNDS));
     assert_eq!(prolong(&mut race, &Outcomes::new(), &verdict), Err(NoMore::MostRounds));
+    // What was decided without its last look is open for what more rounds do not change.
+    let result = CheckResult::Compared(Box::default());
+    race.replay_checks = vec![ReplayCheck { workload: "replay".to_owned(), result }];
+    assert_eq!(prolong(&mut race, &Outcomes::new(), &verdict), Err(NoMore::Replay));
     race.prolonged = None;
     let decided = Verdict { kind: VerdictKind::Tie, ..verdict.clone() };
     let before = race.clone();
