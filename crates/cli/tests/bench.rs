@@ -84,8 +84,8 @@ fn a_target_smaller_than_a_record_is_an_error_with_its_size() {
         said(folder.path(), &told),
         (
             Some(1),
-            "seekwell: error: seek on small: the target has 1000 bytes, smaller than the 4096 that \
-             one operation of 4096 bytes need; use a larger target, a smaller size or fewer threads"
+            "seekwell: error: seek on small: the target has 1000 bytes, less than one operation \
+             of 4096 bytes; use a larger target, a smaller size or fewer threads"
                 .to_owned()
         )
     );

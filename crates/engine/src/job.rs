@@ -185,11 +185,11 @@ impl<'a> Job<'a> {
             Pattern::Sequential => block.saturating_mul(self.threads.into()),
         };
         if length < needed {
-            let what = if needed == block { "one operation" } else { "one operation per thread" };
-            let problem = format!(
-                "the target has {length} bytes, smaller than the {needed} that {what} of {block} \
-                 bytes need"
-            );
+            let what = match needed == block {
+                true => format!("one operation of {block} bytes"),
+                false => format!("the {needed} of one operation of {block} bytes per thread"),
+            };
+            let problem = format!("the target has {length} bytes, less than {what}");
             let remedy = "use a larger target, a smaller size or fewer threads";
             return Err(JobError::invalid(problem, remedy));
         }

@@ -341,7 +341,7 @@ impl Said<'_> {
         self.answer.among > 1 && self.answer.loss.is_none_or(|loss| loss > GUESS)
     }
 
-    /// `So far, after 4 of 14 rounds: `; empty for a run that is over.
+    /// `So far, after 4 of 14 rounds: `, or within one; empty for a run that is over.
     fn so_far(&self) -> String {
         let Self { view, answer, .. } = self;
         if view.is_over {
@@ -350,9 +350,14 @@ impl Said<'_> {
         let trials = view.plan.trials.iter().map(|trial| trial.round + 1);
         let planned = trials.max().filter(|_| view.plan.race.is_none());
         let rounds = answer.rounds;
-        match planned.filter(|planned| *planned > rounds) {
-            Some(planned) => format!("So far, after {rounds} of {planned} rounds: "),
-            None => format!("So far, after {}: ", count(rounds as usize, "round")),
+        match planned {
+            Some(planned) if view.verdict.rounds < rounds && rounds <= planned => {
+                format!("So far, in round {rounds} of {planned}: ")
+            }
+            Some(planned) if rounds < planned => {
+                format!("So far, after {rounds} of {planned} rounds: ")
+            }
+            _ => format!("So far, after {}: ", count(rounds as usize, "round")),
         }
     }
 

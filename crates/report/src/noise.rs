@@ -48,7 +48,7 @@ const SOURCES: [Source; 3] = [
     ),
     (
         "follows the time that the device takes per request",
-        "use a device that nothing else writes to, or an image in RAM",
+        "use a device that nothing else uses; on a shared one, more rounds",
         |trial| trial.device,
     ),
     (

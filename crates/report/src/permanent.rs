@@ -59,7 +59,19 @@ pub(crate) fn permanent(view: &RunView) -> Vec<Permanent> {
 fn of_label(view: &RunView, label: &str) -> Option<Permanent> {
     let well = |(_, record): &(_, &Record)| record.status == Status::Ok;
     let (_, record) = view.of_stack(label).find(well)?;
-    withheld(view, label).or_else(|| Some(of_stack(&as_stated(view, view.stack(label)?), record)))
+    if let Some(withheld) = withheld(view, label) {
+        return Some(withheld);
+    }
+    let measured = view.stack(label)?;
+    let stated = as_stated(view, measured);
+    let mut permanent = of_stack(&stated, record);
+    let has_journal = filesystem(&stated.filesystem.kind).is_some_and(|one| one.journal.is_some());
+    if let (None, Some(size), true) = (stated.journal.size, measured.journal.size, has_journal) {
+        permanent.notes.push(format!(
+            "its journal had {size} in the trials, as that of every stack; these lines leave the size to mkfs"
+        ));
+    }
+    Some(permanent)
 }
 
 /// The stack with the size of a journal inside that the lab states: the plan gives all of them the same one only so that

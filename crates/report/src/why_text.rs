@@ -152,11 +152,12 @@ fn rest(why: &Why) -> &'static str {
     if why.on_host.is_some() { REST_ON_HOST } else { REST }
 }
 
-/// The counters of a cause, if they differ: `412 flushes against 96`.
+/// The counters of a cause, if they differ as it does: `412 flushes against 96`. That the worse stack flushes less is no
+/// reason for what flushes cost it.
 fn counters(of: &Cause) -> Option<String> {
     let counted = of.counted.as_ref().filter(|counted| {
         let more = (counted.at_worse + 1.0) / (counted.at_better + 1.0);
-        !(0.8..1.25).contains(&more)
+        if of.amount < 0.0 { more < 0.8 } else { more >= 1.25 }
     })?;
     let number = |value: f64| match value.fract() {
         0.0 => format!("{value:.0}"),

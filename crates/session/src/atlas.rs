@@ -33,7 +33,7 @@ macro_rules! loads {
 loads![
     ("mail", "a mail server: mails delivered with fsync, moved, read and removed"),
     ("database", "a database such as PostgreSQL: small reads and synced writes of a large file"),
-    ("log", "a log writer such as etcd or Kafka: small appends, each synced"),
+    ("log", "a log writer such as etcd: small appends, each synced"),
     ("sqlite", "SQLite with its default rollback journal"),
     ("sqlite-wal", "SQLite with a write-ahead log"),
     ("monitoring", "rrd files: small updates all over"),
@@ -45,13 +45,13 @@ loads![
 
 /// Other names of each load.
 const ALIASES: &[(&str, &str)] = &[
-    ("database", "postgresql postgres mysql mariadb mongodb oracle"),
-    ("log", "etcd kafka rabbitmq redis"),
-    ("mail", "dovecot maildir postfix"),
-    ("monitoring", "cacti rrd"),
+    ("database", "postgresql postgres mysql mariadb mongodb oracle db database-server"),
+    ("log", "etcd rabbitmq"),
+    ("mail", "dovecot maildir postfix mail-server mailserver"),
+    ("monitoring", "cacti rrd rrdtool"),
     ("photos", "backup media nas samba jellyfin plex immich"),
-    ("build", "docker git"),
-    ("vm", "kvm libvirt proxmox qemu"),
+    ("build", "docker git build-server"),
+    ("vm", "kvm libvirt proxmox qemu vms vm-images"),
 ];
 
 /// Other words for each device.
@@ -194,7 +194,7 @@ pub fn loads() -> impl Iterator<Item = &'static str> {
 /// The load of this name, or of another name for it; `None` where the atlas has none.
 #[must_use]
 pub fn load(name: &str) -> Option<&'static str> {
-    let lower = name.to_ascii_lowercase();
+    let lower = name.to_ascii_lowercase().replace(' ', "-");
     let name = named(ALIASES, &lower);
     LOADS.iter().find(|(known, _)| *known == name).map(|(known, _)| *known)
 }

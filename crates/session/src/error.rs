@@ -131,6 +131,16 @@ pub enum SessionError {
     /// The run file cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The run was started in another place, which it can be continued in.
+    #[error("{} {ran}; continue it {how}", path.display())]
+    OtherPlace {
+        /// The run file.
+        path: PathBuf,
+        /// Place of the run, in words.
+        ran: &'static str,
+        /// Option that names it.
+        how: &'static str,
+    },
     /// The run was started elsewhere, so old and new rounds cannot be compared.
     #[error(
         "{} was started with another {difference}, so its rounds cannot be compared with new ones; start a new run with -o",

@@ -52,11 +52,25 @@ pub fn set_aside(path: &Path) -> Result<PathBuf, SessionError> {
 /// Refuses to continue a run that was started on another kernel or machine: its rounds would
 /// compare old trials with new ones.
 pub(crate) fn same_machine(file: &RunFile, now: &Value) -> Result<(), SessionError> {
-    match difference(&file.environment()?, now) {
+    let then = file.environment()?;
+    if let Some((ran, how)) = other_place(&then, now) {
+        return Err(SessionError::OtherPlace { path: file.path().to_owned(), ran, how });
+    }
+    match difference(&then, now) {
         Some(difference) => {
             Err(SessionError::OtherMachine { path: file.path().to_owned(), difference })
         }
         None => Ok(()),
+    }
+}
+
+/// Place of a run that is continued in another one, and the way to continue it there.
+fn other_place(then: &Value, now: &Value) -> Option<(&'static str, &'static str)> {
+    let is_virtual = |of: &Value| of.get("place").is_some_and(|place| place == "virtual");
+    match (is_virtual(then), is_virtual(now)) {
+        (true, false) => Some(("ran on modelled devices", "with --place virtual")),
+        (false, true) => Some(("ran on this machine", "without --place virtual")),
+        _ => None,
     }
 }
 

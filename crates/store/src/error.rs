@@ -37,7 +37,7 @@ pub enum StoreError {
     /// The file is cut off or changed.
     #[error(
         "{} is damaged: {problem}; restore it from a copy, or save its whole trials with: seekwell \
-         repair {}",
+         file repair {}",
         path.display(),
         path.display()
     )]
@@ -79,8 +79,8 @@ pub enum StoreError {
     ReadOnly(PathBuf),
     /// No space is left.
     #[error(
-        "no space left to write {}; completed trials are saved: free some space, then continue \
-         with --resume",
+        "no space left to write {}: free some space, then run the lab again, with --resume if the \
+         file is there; it has every completed trial",
         .0.display()
     )]
     Full(PathBuf),

@@ -47,7 +47,7 @@ Examples:
 Answers come from the atlas: runs on modelled devices in virtual time, which `seekwell atlas check`
 repeats here. Nothing is measured, and a disk is not opened.
 
-Exit status: 0 answered, 4 no answer in the atlas, 1 error, 2 usage.
+Exit status: 0 answered, 4 no answer in the atlas, 1 error, 2 usage or a name that it has not.
 == atlas
 Examples:
   seekwell atlas check log/ssd-nvme-512gb/xfs/none
@@ -226,8 +226,8 @@ Examples:
   seekwell bench stream ./large-file --cache cold
   seekwell bench seek ./large-file --size 16k --threads 4 --json
 
-Files and devices are only read unless --write or --mix is given; in a directory a new folder is
-used. A doubtful result says why and what to do: served from a cache, too short, device busy.
+Existing files are only read, and a device too unless --write or --mix is given; in a directory a new
+folder is used. A doubtful result says why and what to do: served from a cache, too short, device busy.
 == device replicate
 Examples:
   seekwell device replicate --quick        all studies on models; minutes

@@ -218,8 +218,8 @@ fn own_replay(trace: &Path, device: &AtlasDevice) -> String {
 fn meant(named: Option<&str>, load: &str) -> String {
     let meaning = LOADS.iter().find(|(name, _)| *name == load).map_or("", |(_, meaning)| meaning);
     let stands = match named.filter(|named| !named.eq_ignore_ascii_case(load)) {
-        None => format!("The load {load} is"),
-        Some(named) => format!("{named} is answered by the load {load},"),
+        None => format!("The load {load} means"),
+        Some(named) => format!("{named} is answered by the load {load}, which means"),
     };
     format!("{stands} {meaning}.")
 }
@@ -273,7 +273,7 @@ fn no_load(word: &str) -> Failure {
     let near = near(word, loads());
     let known: Vec<&str> = LOADS.iter().map(|(name, _)| *name).collect();
     Failure::Usage(format!(
-        "no load '{word}' is in the atlas{near}, which has {} and programs such as postgresql, mysql, kafka and \
+        "no load '{word}' is in the atlas{near}, which has {} and programs such as postgresql, mysql, etcd and \
          postfix; no recording has that path. Record your own with seekwell capture, take a lab of labs/, or draft \
          one: seekwell init mine.toml --runs command",
         known.join(", ")

@@ -21,7 +21,7 @@ fn what_cannot_be_run_is_said_with_what_to_change() {
     assert_eq!(problem(|job| job.count = None), "nothing ends the job; set a count or a time");
     assert_eq!(
         problem(|job| job.span.length = 4095),
-        "the target has 4095 bytes, smaller than the 4096 that one operation of 4096 bytes need; \
+        "the target has 4095 bytes, less than one operation of 4096 bytes; \
          use a larger target, a smaller size or fewer threads"
     );
     assert_eq!(
@@ -29,8 +29,8 @@ fn what_cannot_be_run_is_said_with_what_to_change() {
             job.pattern = Pattern::Sequential;
             job.threads = 257;
         }),
-        "the target has 1048576 bytes, smaller than the 1052672 that one operation per thread of \
-         4096 bytes need; use a larger target, a smaller size or fewer threads"
+        "the target has 1048576 bytes, less than the 1052672 of one operation of \
+         4096 bytes per thread; use a larger target, a smaller size or fewer threads"
     );
     assert_eq!(
         problem(|job| job.direct = true),

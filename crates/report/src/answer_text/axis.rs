@@ -17,7 +17,8 @@ impl Said<'_> {
         let line = |axis: &AxisAnswer| AxisLine {
             axis: axis.axis.clone(),
             matters: (self.differing(axis).next().is_some() && self.alike(axis).is_none())
-                || axis.depends.iter().any(is_shown),
+                || axis.depends.iter().any(is_shown)
+                || self.out_beside_pick(axis).is_some(),
             text: format!("{}.", self.axis(axis).trim_end_matches('.')),
         };
         self.answer.axes.iter().map(line).collect()
@@ -40,7 +41,31 @@ impl Said<'_> {
         if let Some(trend) = &axis.trend {
             text.push_str(&format!("; {}", self.trend(trend)));
         }
+        if let Some(beside) = self.out_beside_pick(axis) {
+            text.push_str(&format!("; {beside}"));
+        }
         text
+    }
+
+    /// Values of an axis that is open on average, or depends on others without a difference that is shown, whose stacks
+    /// are out where all else is the pick's.
+    fn out_beside_pick(&self, axis: &AxisAnswer) -> Option<String> {
+        let Self { axes, answer, .. } = self;
+        let is_open = axis.out.is_empty() && axis.within.is_none_or(|most| most > UNRESOLVED);
+        if !is_open || axis.depends.iter().any(is_shown) || axes.names().len() < 2 {
+            return None;
+        }
+        let at = axes.names().iter().position(|name| axis.axis.starts_with(name))?;
+        let pick = axes.values(answer.pick.as_deref()?)?;
+        let value = |label: &String| {
+            let values = axes.values(label)?;
+            let differs = |(place, value): (usize, &&str)| (place != at) == (pick[place] == *value);
+            values.iter().enumerate().all(differs).then(|| values[at].to_owned())
+        };
+        let out: Vec<String> = answer.out.iter().filter_map(value).collect();
+        let are = if out.len() == 1 { "is" } else { "are" };
+        let with = self.rest_of_pick(&axis.axis);
+        (!out.is_empty()).then(|| format!("{} {are} out{with}", by_name(&out).text))
     }
 
     /// The line of an axis of which one value is left and no other is shown to be worse, whose stacks are out for
@@ -258,6 +283,9 @@ impl Said<'_> {
         };
         let (mut shown, alike): (Vec<&Depends>, Vec<_>) =
             axis.depends.iter().partition(|one| is_shown(one));
+        if let Some(beside) = self.out_beside_pick(axis) {
+            return format!("depends on {on}; {beside}");
+        }
         if shown.is_empty() {
             return format!("depends on {on}, but no combination shows a difference by itself");
         }

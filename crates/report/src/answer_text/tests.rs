@@ -304,6 +304,35 @@ fn combinations_whose_interval_holds_no_difference_are_not_listed_as_one() {
 }
 
 #[test]
+fn values_that_are_out_beside_the_pick_are_named_where_the_axis_is_open() {
+    let text = |depends: bool, out: &[&str]| {
+        changed(|_, answer| {
+            let axis = &mut answer.axes[1];
+            axis.left = ["none", "bfq"].map(str::to_owned).to_vec();
+            (axis.out, axis.within) = (vec![], Some(2.0));
+            let one = Depends { with: "ext4".to_owned(), low: Some(0.9), ..Depends::default() };
+            axis.depends = if depends { vec![one] } else { vec![] };
+            answer.out = out.iter().map(|label| (*label).to_owned()).collect();
+        })
+    };
+    let ends = |depends, out: &[&str], end: &str| {
+        let text = text(depends, out);
+        assert!(text.ends_with(end), "{text}");
+    };
+    ends(false, &["xfs/bfq"], "scheduler: too close to call.");
+    ends(
+        false,
+        &["xfs/bfq", "ext4/bfq"],
+        "scheduler: too close to call; bfq is out with the pick's filesystem.",
+    );
+    ends(
+        true,
+        &["ext4/bfq"],
+        "scheduler: depends on the filesystem; bfq is out with the pick's filesystem.",
+    );
+}
+
+#[test]
 fn values_that_may_be_far_apart_are_not_said_to_be_within_that_of_each_other() {
     let text = changed(|_, answer| answer.axes[0].within = Some(0.51));
     assert!(

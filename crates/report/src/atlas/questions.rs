@@ -456,7 +456,10 @@ fn is_good(cost: Option<f64>) -> bool {
 
 /// The difference that [`Answered::sentence`] makes nothing of.
 pub(super) fn named() -> String {
-    format!("differences of medians up to {} do not count", percent(NEAR - 1.0))
+    format!(
+        "each choice with the best of the others; differences of medians up to {} do not count",
+        percent(NEAR - 1.0)
+    )
 }
 
 /// The text with the first ` as slow` alone, which is enough for all.

@@ -386,3 +386,21 @@ fn a_journal_size_that_only_makes_stacks_comparable_is_no_option() {
     view.plan.lab.journals = vec![Journal::internal()];
     assert_eq!(lines(&permanent(&view)[0])[0], "mkfs.xfs /dev/DISK");
 }
+
+#[test]
+fn a_journal_of_the_plans_size_is_said_where_the_lines_leave_it_to_mkfs() {
+    let with = |stated: Option<Bytes>| {
+        let mut view = fixture::winner();
+        view.plan.stacks[1].journal.size = Some(Bytes::mib(64));
+        view.plan.lab.journals =
+            vec![Journal { size: stated, ..view.plan.stacks[1].journal.clone() }];
+        let permanent = permanent(&view).remove(0);
+        let is_said = permanent
+            .notes
+            .iter()
+            .any(|note| note.starts_with("its journal had 64MiB in the trials"));
+        (is_said, lines(&permanent)[0].contains("64"))
+    };
+    assert_eq!(with(None), (true, false));
+    assert_eq!(with(Some(Bytes::mib(64))), (false, true));
+}

@@ -77,7 +77,7 @@ impl<'a> Forest<'a> {
         out.push_str(&palette.paint(Ink::Faint, layout.head(self).trim_end()));
         out.push('\n');
         for ((place, rows), share) in self.groups.iter().zip(&shares) {
-            out.push_str(&palette.paint(Ink::Faint, &title(*place, rows.len(), *share)));
+            out.push_str(&palette.paint(Ink::Faint, &self.title(*place, rows.len(), *share)));
             out.push('\n');
             for row in rows.iter().take(*share) {
                 let line = layout.row(self, *place, row);
@@ -135,27 +135,28 @@ impl<'a> Forest<'a> {
         shares
     }
 
+    /// Name of a group with the number of its stacks.
+    fn title(&self, place: Standing, stacks: usize, shown: usize) -> String {
+        let name = match place {
+            Standing::Pick => return "pick".to_owned(),
+            Standing::AsGood => "as good",
+            Standing::Close => "too close to call",
+            Standing::Out => "out",
+            Standing::Undecided => "without a bound",
+            Standing::NotEligible => "not eligible: may lose data that the pick keeps",
+            Standing::Unmeasured if self.view.is_over => "no usable value",
+            Standing::Unmeasured => "no value yet",
+        };
+        if shown < stacks {
+            format!("{name} ({shown} of {stacks})")
+        } else {
+            format!("{name} ({stacks})")
+        }
+    }
+
     /// A factor by which a ratio is worse than that of the pick.
     fn worse(&self, ratio: f64) -> f64 {
         benefit(self.better, ratio)
-    }
-}
-
-/// Name of a group with the number of its stacks.
-fn title(place: Standing, stacks: usize, shown: usize) -> String {
-    let name = match place {
-        Standing::Pick => return "pick".to_owned(),
-        Standing::AsGood => "as good",
-        Standing::Close => "too close to call",
-        Standing::Out => "out",
-        Standing::Undecided => "without a bound",
-        Standing::NotEligible => "not eligible: may lose data that the pick keeps",
-        Standing::Unmeasured => "no usable value",
-    };
-    if shown < stacks {
-        format!("{name} ({shown} of {stacks})")
-    } else {
-        format!("{name} ({stacks})")
     }
 }
 

@@ -165,8 +165,12 @@ impl Run<'_> {
                     Some("only one stack has values, so there is nothing to compare it with".into())
                 }
                 Unresolved::TooFewRounds { have, need } => {
-                    let rounds = if *have == 1 { "round is" } else { "rounds are" };
-                    Some(format!("{have} {rounds} complete, and a bound needs {need}"))
+                    let rounds = match have {
+                        0 => "no round".to_owned(),
+                        1 => "only 1 round".to_owned(),
+                        have => format!("only {have} rounds"),
+                    };
+                    Some(format!("{rounds} can be compared, and a bound needs {need}"))
                 }
                 Unresolved::Failures { stack, .. } | Unresolved::Doubtful { stack, .. } => {
                     self.missing(*stack)

@@ -1,4 +1,4 @@
-use super::differs;
+use super::{differs, other_place};
 use serde_json::{Value, json};
 
 fn environment() -> Value {
@@ -63,4 +63,15 @@ fn another_version_of_a_model_tells_runs_apart_if_both_are_known() {
     then["model_fingerprints"] = json!({ "disk": "a", "stick": "c" });
     assert_eq!(differs(&then, &now).unwrap(), "version of the model of stick");
     assert_eq!(differs(&now, &now), None);
+}
+
+#[test]
+fn a_run_that_is_continued_in_another_place_is_told_where_it_belongs() {
+    let (guests, host) = (environment(), json!({ "kernel": "6.18.5" }));
+    assert_eq!(other_place(&guests, &guests), None);
+    assert_eq!(other_place(&host, &host), None);
+    let (_, how) = other_place(&guests, &host).unwrap();
+    assert_eq!(how, "with --place virtual");
+    let (_, how) = other_place(&host, &guests).unwrap();
+    assert_eq!(how, "without --place virtual");
 }

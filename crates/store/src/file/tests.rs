@@ -374,7 +374,7 @@ fn a_full_disk_is_said_and_what_was_kept_stays() {
     let path = file.path().to_owned();
     assert_eq!(
         told(file.append(&trial(1), &large), &path),
-        "no space left to write RUN; completed trials are saved: free some space, then continue with --resume"
+        "no space left to write RUN: free some space, then run the lab again, with --resume if the file is there; it has every completed trial"
     );
     file.connection.pragma_update(None, "max_page_count", 1_000_000).unwrap();
     assert_eq!(file.records().unwrap(), vec![(trial(0), record(0))]);

@@ -99,7 +99,7 @@ fn a_target_that_is_too_small_or_of_another_kind_is_an_error() {
     let path = file_of(folder.path(), 4095);
     let small = told(io(4096), target(&path));
     assert!(
-        small.contains("the target has 4095 bytes, smaller than the 4096 that one operation"),
+        small.contains("the target has 4095 bytes, less than one operation of 4096 bytes"),
         "{small}"
     );
     let null = told(io(4096), target(Path::new("/dev/zero")));
