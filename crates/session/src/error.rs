@@ -131,7 +131,7 @@ pub enum SessionError {
     /// The run file cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The run was started in another place, which it can be continued in.
+    /// The run was started on the other backend, where it can be continued.
     #[error("{} {ran}; continue it {how}", path.display())]
     OtherPlace {
         /// The run file.

@@ -52,7 +52,7 @@ pub enum LabError {
 }
 
 /// Replaces every device of a lab by the front of a modelled one, as large as the device was. RAM stays
-/// RAM beside a device, and journals outside go to a second device of the same model. What is then alike stays once.
+/// RAM next to a device, and journals outside go to a second device of the same model. What is then alike stays once.
 pub fn use_model(lab: &mut Lab, model: &str) {
     let put = |backing: &mut Backing, name: &str| {
         let size = backing.size();
@@ -86,7 +86,7 @@ pub fn use_model(lab: &mut Lab, model: &str) {
 }
 
 /// Puts these modelled devices in the place of the lab's own, so that the device becomes an axis of the verdict. Sizes and
-/// settings stay, RAM stays RAM beside a device, and devices are named like their models.
+/// settings stay, RAM stays RAM next to a device, and devices are named like their models.
 ///
 /// # Errors
 ///

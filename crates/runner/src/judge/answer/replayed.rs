@@ -13,7 +13,7 @@ use seekwell_stats::estimate::median;
 #[cfg(test)]
 mod tests;
 
-/// Why a bound that allows for the replay stays above the tie.
+/// Reason of a bound above the tie that allows for the replay.
 const NO_ROUNDS: &str = "the bound allows for the time by which the replay differs from your program, and no further round changes that";
 
 /// Least share of a replay's time asleep with which sleeps can hide a difference in calls.
