@@ -140,10 +140,10 @@ fn a_lab_on_nodes_that_fail_ends_as_on_one_machine() {
         # The node fails: its daemon and everything that it runs.
         kill -9 $(pgrep -f "[s]eekwell work" | head -n 1) $(cat "$CLUSTER/$node.own") 2>/dev/null || true
         kill -9 $(cat "$CLUSTER/slurmctld.own")
-        slurmctld -D >/dev/null 2>&1 &
+        "$CLUSTER/start-slurmctld"
         "$CLUSTER/start-$node" &
         status=0
-        wait "$run" || status=$?
+        wait "$run" || { status=$?; tail -n 5 "$CLUSTER/slurmctld.log" >&2; }
         echo "status $status, failed on $node"
         for try in $(seq 100); do [ -z "$(squeue --noheader)" ] && break; sleep 0.3; done
         squeue --noheader
@@ -272,8 +272,7 @@ const FAULTS: &str = r#"
             echo $! >"$CLUSTER/$node.own" ;;
         2) name="controller killed"
             kill -9 $(cat "$CLUSTER/slurmctld.own") || true
-            slurmctld -D >/dev/null 2>&1 &
-            echo $! >"$CLUSTER/slurmctld.own" ;;
+            "$CLUSTER/start-slurmctld" ;;
         3) name="worker stopped for three seconds"; one_worker
             [ -z "$worker" ] || { kill -STOP "$worker"; sleep 3; kill -CONT "$worker"; } || true ;;
         4) name="shared folder full"; dd if=/dev/zero of=fill bs=64k 2>/dev/null || true; sleep 2; rm fill ;;
