@@ -23,14 +23,17 @@ pub(crate) fn cargo(root: &Path) -> Command {
 }
 
 /// Leaves the CPU to everything else. The scheduler shares it between sessions before it looks at a process, so that this
-/// takes one of its own: without, a kernel thread that serves a loop device waits for tests that compute.
-const BEHIND: &str = "{ echo 10 > /proc/self/autogroup; } 2>/dev/null; exec nice \"$@\"";
+/// takes one of its own: without, a kernel thread that serves a loop device waits for tests that compute. Its end is
+/// passed on to all that the program has started, which Ctrl-C does not reach there. (A shell lets what it does not wait
+/// for ignore Ctrl-C.)
+const BEHIND: &str = "{ echo 10 > /proc/self/autogroup; } 2>/dev/null
+trap 'trap \"\" TERM INT; kill -INT 0; exit 130' TERM
+env --default-signal=INT,QUIT nice \"$@\" & wait $!";
 
-/// A program that runs behind all others, and that an interrupted `xtask` ends: it is in a session of its own, which
-/// Ctrl-C does not reach.
+/// A program that runs behind all others, and that ends with `xtask`.
 pub(crate) fn behind(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new("setpriv");
-    command.args(["--pdeathsig", "INT", "setsid", "sh", "-c", BEHIND, "sh"]).arg(program);
+    command.args(["--pdeathsig", "TERM", "setsid", "sh", "-c", BEHIND, "sh"]).arg(program);
     command
 }
 

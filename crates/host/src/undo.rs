@@ -470,6 +470,12 @@ impl Undo {
             self.restore_changes(|change| !change.free && change.target.device() == Some(device))?;
         let free: Vec<Change> = self.free_of(device).cloned().collect();
         put_back::lasting(&self.system, &free, &mut restored);
+        // Whoever attaches it next inherits nothing of the run.
+        for change in free.iter().filter(|change| change.set.is_some()) {
+            if let Some(old) = &change.old {
+                self.note_set(&change.target, old)?;
+            }
+        }
         Ok(restored)
     }
 

@@ -68,7 +68,7 @@ fn of_label(view: &RunView, label: &str) -> Option<Permanent> {
     let has_journal = filesystem(&stated.filesystem.kind).is_some_and(|one| one.journal.is_some());
     if let (None, Some(size), true) = (stated.journal.size, measured.journal.size, has_journal) {
         permanent.notes.push(format!(
-            "its journal had {size} in the trials, as that of every stack; these lines leave the size to mkfs"
+            "the plan gave its journal {size} so that stacks compare; these lines leave the size to mkfs"
         ));
     }
     Some(permanent)

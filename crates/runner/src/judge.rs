@@ -13,7 +13,7 @@ mod short;
 
 use crate::durability;
 use crate::question::question;
-use crate::records::Outcomes;
+use crate::records::{Outcomes, is_quarantined};
 use crate::values::{self, common_workloads, judged_trials, judged_workloads};
 pub use dependent::dependent_rounds;
 use seekwell_model::lab::Better;
@@ -92,12 +92,13 @@ pub fn interim(plan: &Plan, outcomes: &Outcomes) -> Verdict {
     verdict
 }
 
-/// Rounds of which every trial was made, however it ended.
+/// Rounds of which every trial was made, however it ended, but for those of stacks that fail too often to be run.
 fn whole_rounds(plan: &Plan, outcomes: &Outcomes) -> u32 {
     let missing: BTreeSet<u32> = plan
         .trials
         .iter()
         .filter(|trial| !outcomes.contains_key(&trial.index))
+        .filter(|trial| !is_quarantined(outcomes, trial.candidate, trial.index))
         .map(|trial| trial.round)
         .collect();
     (0..plan.rounds()).filter(|round| !missing.contains(round)).count() as u32

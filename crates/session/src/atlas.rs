@@ -46,7 +46,7 @@ loads![
 /// Other names of each load.
 const ALIASES: &[(&str, &str)] = &[
     ("database", "postgresql postgres mysql mariadb mongodb oracle db database-server"),
-    ("log", "etcd rabbitmq"),
+    ("log", "etcd"),
     ("mail", "dovecot maildir postfix mail-server mailserver"),
     ("monitoring", "cacti rrd rrdtool"),
     ("photos", "backup media nas samba jellyfin plex immich"),

@@ -56,6 +56,7 @@ const ON_DISK: [u32; 4] = [0o100_000, 0o040_000, 0o120_000, 0o060_000];
 pub(super) fn measure(trace: &Trace) -> Result<Summary, TraceError> {
     let files = trace.files()?;
     let mut calls = Calls::new(&files);
+    calls.note_initial(trace, &files)?;
     let mut before = Before::read(trace, &files)?;
     calls.sum.unknown_calls = trace.events_without(&NOT_NEEDED, |event| {
         if calls.add(&event) {
@@ -242,7 +243,7 @@ struct OfFile {
     sync_ns: u64,
     /// True from when it was made until it is removed.
     created: bool,
-    /// True for a file that had content when the trace met it.
+    /// True for a file that was there before the trace, or had content when it was met.
     existed: bool,
     /// True for a device itself.
     raw: bool,
@@ -304,6 +305,18 @@ impl Calls {
             tenths: Vec::new(),
             sum: Summary::default(),
         }
+    }
+
+    /// Notes the files that were there before the start: an open that empties one looks like one that makes it.
+    fn note_initial(&mut self, trace: &Trace, files: &[FileEntry]) -> Result<(), TraceError> {
+        let with_path = files.iter().filter_map(|file| Some((file.path.as_deref()?, file.id)));
+        let by_path: HashMap<&str, FileId> = with_path.collect();
+        trace.initial(|entry| {
+            if let Some(id) = by_path.get(entry.path.as_str()) {
+                self.files.get(*id).existed = true;
+            }
+            Ok(())
+        })
     }
 
     fn act(&self, event: &Event) -> Act {

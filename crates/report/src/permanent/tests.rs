@@ -398,7 +398,7 @@ fn a_journal_of_the_plans_size_is_said_where_the_lines_leave_it_to_mkfs() {
         let is_said = permanent
             .notes
             .iter()
-            .any(|note| note.starts_with("its journal had 64MiB in the trials"));
+            .any(|note| note.starts_with("the plan gave its journal 64MiB so that"));
         (is_said, lines(&permanent)[0].contains("64"))
     };
     assert_eq!(with(None), (true, false));

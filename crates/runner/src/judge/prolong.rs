@@ -13,7 +13,7 @@ use crate::order::{self, MOST_ROUNDS};
 use crate::records::Outcomes;
 use crate::values::{self, judged_trials};
 use seekwell_model::plan::{Plan, Prolonged};
-use seekwell_model::replay_check::ReplayCheck;
+use seekwell_model::replay_check::{ReplayCheck, worst};
 use seekwell_model::verdict::METHOD;
 use seekwell_model::verdict::{Verdict, VerdictKind};
 use seekwell_stats::looks;
@@ -59,7 +59,7 @@ pub fn prolong(plan: &mut Plan, outcomes: &Outcomes, verdict: &Verdict) -> Resul
         None if prolonged.method == 0 => return Err(NoMore::EarlierMethod),
         Some(_) if verdict.kind != VerdictKind::Unresolved => return Err(NoMore::Decided),
         // It was decided before its last look.
-        Some(_) if prolonged.rounds > done && is_compared(&plan.replay_checks) => {
+        Some(_) if prolonged.rounds > done && is_wide(&plan.replay_checks, verdict.tie) => {
             return Err(NoMore::Replay);
         }
         Some(_) if prolonged.rounds >= MOST_ROUNDS => return Err(NoMore::MostRounds),
@@ -78,8 +78,10 @@ pub fn prolong(plan: &mut Plan, outcomes: &Outcomes, verdict: &Verdict) -> Resul
     Ok(())
 }
 
-fn is_compared(checks: &[ReplayCheck]) -> bool {
-    checks.iter().any(|check| check.compared().is_some())
+/// Returns true if a replay is off by more than the tie.
+fn is_wide(checks: &[ReplayCheck], tie: f64) -> bool {
+    let error = worst(checks).and_then(|check| check.compared()?.error());
+    error.is_some_and(|error| error - 1.0 > tie)
 }
 
 /// Rounds at the first look of a continued run of fixed rounds behind `done` rounds.

@@ -81,7 +81,7 @@ fn a_twin_that_is_mounted_out_of_sight_is_refused() {
         return;
     }
     let pair = Pair::ext4();
-    pair.look().unwrap();
+    is_free(&pair);
     with_own_mounts(|| {
         let point = tempfile::tempdir().unwrap();
         mount(pair.used(), point.path(), "ext4", MountFlags::empty(), None).unwrap();

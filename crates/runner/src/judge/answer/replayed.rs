@@ -169,8 +169,10 @@ pub(super) fn widen(plan: &Plan, verdict: &mut Verdict) {
         });
     }
     let has_bound = answer.loss.is_some();
+    // What is open for another reason keeps that one.
+    let would_end = verdict.kind != VerdictKind::Unresolved || verdict.evidence.needed.is_some();
     uncertify(verdict);
-    if has_bound && verdict.kind == VerdictKind::Unresolved {
+    if has_bound && would_end && error - 1.0 > verdict.tie {
         verdict.evidence.needed = None;
         NO_ROUNDS.clone_into(&mut verdict.reason);
     }

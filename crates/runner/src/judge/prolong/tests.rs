@@ -2,7 +2,7 @@ use super::*;
 use crate::fixture;
 use crate::records::{outcomes, worth_keeping};
 use seekwell_model::lab::Effort;
-use seekwell_model::replay_check::{CheckResult, ReplayCheck};
+use seekwell_model::replay_check::{CheckResult, Compared, ReplayCheck, ReplayComparison};
 use seekwell_model::verdict::VerdictKind;
 
 /// Outcomes of all trials of a plan: `value` is that of a candidate in a round.
@@ -87,9 +87,13 @@ fn a_race_is_continued_at_its_planned_looks() {
     assert_eq!(race.effort(), Effort::Rounds(MOST_ROUNDS));
     assert_eq!(prolong(&mut race, &Outcomes::new(), &verdict), Err(NoMore::MostRounds));
     // What was decided without its last look is open for what more rounds do not change.
-    let result = CheckResult::Compared(Box::default());
-    race.replay_checks = vec![ReplayCheck { workload: "replay".to_owned(), result }];
-    assert_eq!(prolong(&mut race, &Outcomes::new(), &verdict), Err(NoMore::Replay));
+    for (replayed, expected) in [(1.0, NoMore::MostRounds), (1.4, NoMore::Replay)] {
+        let elapsed_s = Compared { recorded: 1.0, replayed };
+        let compared = ReplayComparison { elapsed_s, ..ReplayComparison::default() };
+        let result = CheckResult::Compared(Box::new(compared));
+        race.replay_checks = vec![ReplayCheck { workload: "replay".to_owned(), result }];
+        assert_eq!(prolong(&mut race, &Outcomes::new(), &verdict), Err(expected));
+    }
     race.prolonged = None;
     let decided = Verdict { kind: VerdictKind::Tie, ..verdict.clone() };
     let before = race.clone();
