@@ -85,7 +85,7 @@ impl Serving {
     }
 }
 
-/// What is behind a loop device; nothing when it is free.
+/// File behind a loop device; `None` when it is free.
 fn behind(name: &str) -> Option<String> {
     std::fs::read_to_string(format!("/sys/block/{name}/loop/backing_file")).ok()
 }

@@ -402,8 +402,20 @@ impl Undo {
         let is_lasting = |change: &Change| change.free && put_back::outlives_its_loop(target);
         if self.content.changes.iter().any(|change| change.target == *target && is_lasting(change))
         {
-            self.append(&[Line::Set { target: target.clone(), value: value.to_owned() }])?;
-            self.content.note_set(target, value.to_owned());
+            self.note_all(vec![(target.clone(), value.to_owned())])?;
+        }
+        Ok(())
+    }
+
+    /// Notes these values with one write and one sync.
+    fn note_all(&mut self, values: Vec<(Target, String)>) -> Result<()> {
+        let line = |(target, value): &(Target, String)| Line::Set {
+            target: target.clone(),
+            value: value.clone(),
+        };
+        self.append(&values.iter().map(line).collect::<Vec<_>>())?;
+        for (target, value) in values {
+            self.content.note_set(&target, value);
         }
         Ok(())
     }
@@ -471,11 +483,8 @@ impl Undo {
         let free: Vec<Change> = self.free_of(device).cloned().collect();
         put_back::lasting(&self.system, &free, &mut restored);
         // Whoever attaches it next inherits nothing of the run.
-        for change in free.iter().filter(|change| change.set.is_some()) {
-            if let Some(old) = &change.old {
-                self.note_set(&change.target, old)?;
-            }
-        }
+        let noted = free.into_iter().filter(|change| change.set.is_some());
+        self.note_all(noted.filter_map(|change| Some((change.target, change.old?))).collect())?;
         Ok(restored)
     }
 

@@ -152,8 +152,8 @@ fn rest(why: &Why) -> &'static str {
     if why.on_host.is_some() { REST_ON_HOST } else { REST }
 }
 
-/// The counters of a cause, if they differ as it does: `412 flushes against 96`. That the worse stack flushes less is no
-/// reason for what flushes cost it.
+/// Counters of a cause, if they explain it: `412 flushes against 96`. Fewer flushes of the worse stack do not explain why
+/// flushes cost it more.
 fn counters(of: &Cause) -> Option<String> {
     let counted = of.counted.as_ref().filter(|counted| {
         let more = (counted.at_worse + 1.0) / (counted.at_better + 1.0);

@@ -64,12 +64,12 @@ pub(crate) fn same_machine(file: &RunFile, now: &Value) -> Result<(), SessionErr
     }
 }
 
-/// Place of a run that is continued in another one, and the way to continue it there.
+/// Backend of a run that is resumed on the other one, and the option that selects it.
 fn other_place(then: &Value, now: &Value) -> Option<(&'static str, &'static str)> {
     let is_virtual = |of: &Value| of.get("place").is_some_and(|place| place == "virtual");
     match (is_virtual(then), is_virtual(now)) {
-        (true, false) => Some(("ran on modelled devices", "with --place virtual")),
-        (false, true) => Some(("ran on this machine", "without --place virtual")),
+        (true, false) => Some(("ran on the virtual backend", "with --place virtual")),
+        (false, true) => Some(("ran on the host backend", "without --place virtual")),
         _ => None,
     }
 }

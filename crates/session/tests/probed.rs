@@ -198,6 +198,7 @@ fn becomes_a_file(path: &Path, claims: &Path, sectors: u64) {
             // Findings of a disturbed device may be of another kind, or such that no model has them.
             let found = News::Found("kind".into(), "solid-state disk".into());
             if !told.contains(&found) {
+                assert!(device.0.disturbance().is_some(), "{told:?}");
                 return None;
             }
             let accuracy = match judge_flash(&mut device, &tape, &findings, 3) {

@@ -54,28 +54,25 @@ pub enum LabError {
 /// Replaces every device of a lab by the front of a modelled one, as large as the device was. RAM stays
 /// RAM next to a device, and journals outside go to a second device of the same model. What is then alike stays once.
 pub fn use_model(lab: &mut Lab, model: &str) {
-    let put = |backing: &mut Backing, name: &str| {
+    let replace = |backing: &mut Backing, stays_ram: bool| {
+        let name = if stays_ram && is_ram(backing) { RAM } else { model };
         let size = backing.size();
         *backing = Backing::Model { model: name.to_owned(), size, start: None };
     };
-    let replace = |backing: &mut Backing| {
-        let name = if is_ram(backing) { RAM } else { model };
-        put(backing, name);
-    };
     let stays_ram = !is_of_ram_alone(lab);
     for device in &mut lab.devices {
-        match stays_ram {
-            true => replace(&mut device.backing),
-            false => put(&mut device.backing, model),
-        }
+        replace(&mut device.backing, stays_ram);
         // The price was that of the replaced device.
         device.price = None;
     }
-    lab.journals.iter_mut().filter_map(|journal| journal.external.as_mut()).for_each(replace);
+    lab.journals
+        .iter_mut()
+        .filter_map(|journal| journal.external.as_mut())
+        .for_each(|one| replace(one, true));
     let parts = lab.layers.iter_mut().flat_map(|layers| &mut layers.parts);
     // The device of a cache that is a model already stays: it is what the lab asks about.
     let fast = parts.filter_map(|layer| layer.fast.as_mut());
-    fast.filter(|fast| !matches!(fast, Backing::Model { .. })).for_each(replace);
+    fast.filter(|fast| !matches!(fast, Backing::Model { .. })).for_each(|one| replace(one, true));
     let mut kept: Vec<(Backing, _)> = Vec::new();
     lab.devices.retain(|device| {
         let new = (device.backing.clone(), device.settings.clone());

@@ -47,7 +47,7 @@ Examples:
 Answers come from the atlas: runs on modelled devices in virtual time, which `seekwell atlas check`
 repeats here. Nothing is measured, and a disk is not opened.
 
-Exit status: 0 answered, 4 no answer in the atlas, 1 error, 2 usage or a name that it has not.
+Exit status: 0 answered, 4 no answer in the atlas, 1 error, 2 usage or an unknown name.
 == atlas
 Examples:
   seekwell atlas check log/ssd-nvme-512gb/xfs/none

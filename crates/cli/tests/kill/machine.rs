@@ -91,7 +91,7 @@ impl Machine {
                 }
                 (Some(exact), _) => queue(name) != *exact,
                 (None, Some(usual)) => scheduler(&queue(name)) != scheduler(usual),
-                (None, None) => false,
+                (None, None) => !queue(name).contains("[none]"),
             }
         };
         self.used.iter().filter(changed).map(|name| format!("{name}: {}", queue(name))).collect()

@@ -277,8 +277,8 @@ pub(super) fn put_back(
     }
 }
 
-/// Returns true for a setting that another program may have chosen for the loop device that it attached since. One that
-/// it has inherited from the run is none.
+/// Returns true for a setting that another program may have chosen for the loop device that it attached since; false if
+/// it inherited the run's value.
 fn is_of_another(system: &System, change: &Change) -> bool {
     let is_inherited = || {
         let Target::Queue { device, attribute } = &change.target else { return false };

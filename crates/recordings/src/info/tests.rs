@@ -2,7 +2,8 @@ use super::*;
 use seekwell_trace::calls::CallId;
 use seekwell_trace::meta::{Lost, Meta, Unfinished};
 use seekwell_trace::{
-    Event, FileEntry, FileId, Limits, ProcessEntry, Request, RequestFlags, TraceWriter,
+    Event, FileEntry, FileId, InitialEntry, Limits, ProcessEntry, Request, RequestFlags,
+    TraceWriter,
 };
 use std::path::Path;
 
@@ -461,6 +462,25 @@ fn a_file_is_made_where_there_was_none() {
     let found = summary(&meta(100, true), &events, &[]);
     assert_eq!((found.created, found.create_calls), (2, 4));
     assert_eq!((found.removed, found.short_lived), (2, 1));
+}
+
+#[test]
+fn a_file_of_the_initial_tree_is_not_made_by_an_open_that_empties_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let meta = meta(100, false);
+    let mut writer = TraceWriter::create(folder.path(), &meta, Limits::default()).unwrap();
+    writer
+        .initial(InitialEntry {
+            path: "/srv/db/log".to_owned(),
+            mode: 0o100_600,
+            ..InitialEntry::default()
+        })
+        .unwrap();
+    writer.file(FileEntry { bytes: Some(0), ..file(0, "/srv/db/log", 0o100_600) });
+    writer.event(Event { flags: Some(0o1100), ..event("openat", 0, 1, 0, 3) }).unwrap();
+    writer.finish(&meta).unwrap();
+    let found = Summary::of(&Trace::open(folder.path()).unwrap()).unwrap();
+    assert_eq!((found.created, found.create_calls), (0, 1));
 }
 
 #[test]

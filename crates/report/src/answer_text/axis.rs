@@ -18,7 +18,7 @@ impl Said<'_> {
             axis: axis.axis.clone(),
             matters: (self.differing(axis).next().is_some() && self.alike(axis).is_none())
                 || axis.depends.iter().any(is_shown)
-                || self.out_beside_pick(axis).is_some(),
+                || self.out_with_pick(axis).is_some(),
             text: format!("{}.", self.axis(axis).trim_end_matches('.')),
         };
         self.answer.axes.iter().map(line).collect()
@@ -41,15 +41,15 @@ impl Said<'_> {
         if let Some(trend) = &axis.trend {
             text.push_str(&format!("; {}", self.trend(trend)));
         }
-        if let Some(beside) = self.out_beside_pick(axis) {
-            text.push_str(&format!("; {beside}"));
+        if let Some(out) = self.out_with_pick(axis) {
+            text.push_str(&format!("; {out}"));
         }
         text
     }
 
     /// Values of an axis that is open on average, or depends on others without a difference that is shown, whose stacks
     /// are out where all else is the pick's.
-    fn out_beside_pick(&self, axis: &AxisAnswer) -> Option<String> {
+    fn out_with_pick(&self, axis: &AxisAnswer) -> Option<String> {
         let Self { axes, answer, .. } = self;
         let is_open = axis.out.is_empty() && axis.within.is_none_or(|most| most > UNRESOLVED);
         if !is_open || axis.depends.iter().any(is_shown) || axes.names().len() < 2 {
@@ -283,8 +283,8 @@ impl Said<'_> {
         };
         let (mut shown, alike): (Vec<&Depends>, Vec<_>) =
             axis.depends.iter().partition(|one| is_shown(one));
-        if let Some(beside) = self.out_beside_pick(axis) {
-            return format!("depends on {on}; {beside}");
+        if let Some(out) = self.out_with_pick(axis) {
+            return format!("depends on {on}; {out}");
         }
         if shown.is_empty() {
             return format!("depends on {on}, but no combination shows a difference by itself");

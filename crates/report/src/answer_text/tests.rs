@@ -304,7 +304,7 @@ fn combinations_whose_interval_holds_no_difference_are_not_listed_as_one() {
 }
 
 #[test]
-fn values_that_are_out_beside_the_pick_are_named_where_the_axis_is_open() {
+fn an_open_axis_names_the_values_that_are_out_with_the_rest_of_the_pick() {
     let text = |depends: bool, out: &[&str]| {
         changed(|_, answer| {
             let axis = &mut answer.axes[1];

@@ -45,6 +45,22 @@ fn the_sentence_has_the_largest_causes_and_what_is_in_favour() {
 }
 
 #[test]
+fn counters_that_contradict_a_cause_are_left_out() {
+    let mut why = why();
+    let counted = why
+        .causes
+        .iter_mut()
+        .find_map(|cause| cause.counted.as_mut().filter(|counted| counted.what == "flushes"));
+    counted.unwrap().at_worse = 12.0;
+    let text = WhyText::of(&explained(why)).unwrap();
+    assert!(
+        text.sentence.contains("63 % of the difference is waiting for flushes and 47 %"),
+        "{}",
+        text.sentence
+    );
+}
+
+#[test]
 fn printed_amounts_add_up() {
     let text = WhyText::of(&explained(why())).unwrap();
     assert_eq!(

@@ -159,6 +159,20 @@ fn an_interrupted_run_counts_whole_rounds_and_drops_nobody() {
 }
 
 #[test]
+fn rounds_that_lack_a_quarantined_stack_alone_are_whole() {
+    let plan = fixture::plan(&["a", "b", "c"], Effort::Rounds(6));
+    let record = |trial: &PlannedTrial| match trial.candidate {
+        2 => fixture::failed("no room"),
+        candidate => fixture::record(1.0 + f64::from(candidate)),
+    };
+    // The third failure of `c` is its last trial.
+    let ran = plan.trials.iter().filter(|trial| trial.round < 5);
+    let ran = ran.filter(|trial| trial.candidate != 2 || trial.round < 3);
+    let kept = outcomes(&plan, ran.map(|one| (*one, record(one))));
+    assert_eq!(interim(&plan, &kept).rounds, 5);
+}
+
+#[test]
 fn processors_that_are_short_most_of_the_time_are_a_doubt() {
     let plan = fixture::plan(&["a"], Effort::Rounds(6));
     let pressed = |percent: Option<f64>| {

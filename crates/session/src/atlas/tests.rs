@@ -5,6 +5,9 @@ use crate::LabText;
 fn loads_are_found_by_what_people_call_them() {
     assert_eq!(load("PostgreSQL"), Some("database"));
     assert_eq!(load("etcd"), Some("log"));
+    assert_eq!(load("Mail server"), Some("mail"));
+    // Neither syncs each append unless it is told to.
+    assert_eq!(load("kafka").or(load("redis")), None);
     assert_eq!(load("sqlite"), Some("sqlite"));
     assert_eq!(load("frobnicator"), None);
     assert!(ALIASES.iter().all(|(name, _)| LOADS.iter().any(|(known, _)| known == name)));

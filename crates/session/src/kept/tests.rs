@@ -66,7 +66,7 @@ fn another_version_of_a_model_tells_runs_apart_if_both_are_known() {
 }
 
 #[test]
-fn a_run_that_is_continued_in_another_place_is_told_where_it_belongs() {
+fn a_run_resumed_on_the_other_backend_names_its_own() {
     let (guests, host) = (environment(), json!({ "kernel": "6.18.5" }));
     assert_eq!(other_place(&guests, &guests), None);
     assert_eq!(other_place(&host, &host), None);

@@ -95,7 +95,7 @@ fn several_models_become_an_axis() {
     use_models(&mut two, &models[..1]).unwrap();
     assert_eq!(names(&two), ["maxtor-6y080l0-small", "maxtor-6y080l0-large"]);
 
-    // RAM that stands beside nothing is what the lab asks about.
+    // RAM as the only device is what the lab asks about.
     let alone = "[[device]]\nname = \"fast\"\nram = \"1GiB\"";
     let mut lab = with_devices(alone);
     use_models(&mut lab, &models).unwrap();

@@ -205,7 +205,7 @@ fn whoever_attached_a_free_loop_device_since_does_not_keep_what_the_run_set() {
     let path = machine.path("run/one.undo");
     let mut undo = Undo::create(&system, &path, "run-1").unwrap();
     undo.record_all(&[requests("sda"), scheduler("sda")], true).unwrap();
-    // Of what attaching resets, and of what is not in the list, it is not noted.
+    // Ignored: a setting that attaching resets, and one that is not in the list.
     undo.record_all(&[queue("read_ahead_kb")], true).unwrap();
     let before = fs::read(&path).unwrap();
     undo.note_set(&queue("read_ahead_kb"), "64").unwrap();
@@ -220,6 +220,22 @@ fn whoever_attached_a_free_loop_device_since_does_not_keep_what_the_run_set() {
     assert_eq!(value(&machine, "scheduler"), "none", "the other program inherited it");
     assert_eq!(value(&machine, "nr_requests"), "32", "the other program set it");
     assert!(restored.problems.is_empty() && !path.exists(), "{restored:?}");
+}
+
+#[test]
+fn nothing_is_inherited_from_a_run_that_has_put_its_values_back() {
+    let (machine, system) = machine();
+    let path = machine.path("run/one.undo");
+    let mut undo = Undo::create(&system, &path, "run-1").unwrap();
+    undo.record_all(&[scheduler("sda")], true).unwrap();
+    undo.note_set(&scheduler("sda"), "bfq").unwrap();
+    machine.attribute("sda", "queue/scheduler", "bfq");
+    undo.restore_device("sda").unwrap();
+    assert_eq!(value(&machine, "scheduler"), "none");
+    machine.attribute("sda", "queue/scheduler", "bfq");
+    machine.attribute("sda", "loop/backing_file", "/somebody/elses.img");
+    restore(&system, &path).unwrap();
+    assert_eq!(value(&machine, "scheduler"), "bfq", "the other program set it");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Bounds of runs whose replays take another time than the program did.
 
 use crate::judge::decision;
+use crate::judge::prolong::NoMore;
 use crate::records::{JudgedStep, Outcomes};
 use crate::values::judged_workloads;
 use seekwell_model::answer::{Answer, Doubt};
@@ -12,9 +13,6 @@ use seekwell_stats::estimate::median;
 
 #[cfg(test)]
 mod tests;
-
-/// Reason of a bound above the tie that allows for the replay.
-const NO_ROUNDS: &str = "the bound allows for the time by which the replay differs from your program, and no further round changes that";
 
 /// Least share of a replay's time asleep with which sleeps can hide a difference in calls.
 const LEAST_ASLEEP: f64 = 0.2;
@@ -174,6 +172,6 @@ pub(super) fn widen(plan: &Plan, verdict: &mut Verdict) {
     uncertify(verdict);
     if has_bound && would_end && error - 1.0 > verdict.tie {
         verdict.evidence.needed = None;
-        NO_ROUNDS.clone_into(&mut verdict.reason);
+        verdict.reason = NoMore::Replay.to_string();
     }
 }

@@ -50,7 +50,7 @@ fn a_replay_above_the_limit_widens_the_bound_and_what_is_near_is_not_out() {
     for ratio in [1.4, 1.0 / 1.4] {
         let found = verdict(Some(ratio), None);
         assert_eq!(found.kind, VerdictKind::Unresolved);
-        assert!(found.reason.starts_with("the bound allows for"), "{}", found.reason);
+        assert!(found.reason.starts_with("further rounds would not lower"), "{}", found.reason);
         assert_eq!(found.evidence.needed, None);
         let answer = found.answer.unwrap();
         assert_eq!((answer.pick.as_deref(), answer.certified), (Some("a"), false));
