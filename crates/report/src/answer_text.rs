@@ -34,12 +34,13 @@ const WORDS: [&str; 13] = [
 
 /// Warnings that could change the pick, the gravest first: the judged step may not have measured the device, or
 /// not what the lab means to ask.
-const DOUBTS: [WarningCode; 10] = [
+const DOUBTS: [WarningCode; 11] = [
     WarningCode::DataSetInMemory,
     WarningCode::JudgedByFixedTime,
     WarningCode::JudgedWithoutDurability,
     WarningCode::TooShort,
     WarningCode::DeviceBusy,
+    WarningCode::BusyProcessors,
     WarningCode::SourceBound,
     WarningCode::InForceDiffers,
     WarningCode::DeviceSmallForFilesystem,
@@ -141,6 +142,11 @@ impl DoubtText {
         });
         let concerns = |warning: &&Warning, code: WarningCode| match code.definition().phase {
             _ if code == WarningCode::VirtualCpuFree => rests,
+            // The workload's own threads may wait for each other's CPUs; that is what is measured.
+            _ if code == WarningCode::BusyProcessors => {
+                warning.text.starts_with("other programs")
+                    || view.verdict.kind == VerdictKind::Unresolved
+            }
             // It ends with the steps that the page cache may serve.
             _ if code == WarningCode::DataSetInMemory => {
                 let steps = warning.text.rsplit(" in ").next().unwrap_or_default();

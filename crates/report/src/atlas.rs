@@ -397,8 +397,11 @@ impl Asked<'_> {
         out.push('\n');
         out.push_str(&paragraph("  ", &entry.answer.join(" "), width));
         out.push('\n');
+        let mut above = "";
         for (name, text) in self.facts() {
-            out.push_str(&paragraph(&format!("{name:<16} "), &text, width));
+            let shown = if name == above { "" } else { name };
+            out.push_str(&paragraph(&format!("{shown:<16} "), &text, width));
+            above = name;
         }
         out.push_str(&format!(
             "\ncheck it here\n  seekwell atlas check {}\n",

@@ -4,8 +4,9 @@
 //! The error of a stack is the largest factor by which its device's model misses a published figure
 //! of a class of requests that the judged step makes, and at least the factor to which models are
 //! checked. Stacks on one model share it; those on two models may err in opposite directions, so
-//! the factors are multiplied. Both bounds of the difference between the leader and the next stack
-//! are widened by the factor.
+//! the factors are multiplied. Both bounds of the difference between the leader and its rival are widened by
+//! the factor. A winner's rival is the next stack. Where the next is within the tie, nothing is claimed of it, and
+//! the rival is the next on another filesystem, if there is one.
 
 use crate::factor::{benefit, factor, is_speed, list};
 use crate::number::{exact_percent, percent};
@@ -51,11 +52,13 @@ pub(crate) fn on_device(view: &RunView) -> Option<OnDevice> {
         VerdictKind::Unresolved => verdict.baseline.as_ref().or(verdict.stacks.first())?,
         _ => verdict.stacks.first()?,
     };
-    let rival = verdict.ratios.iter().find(|row| is_rival(verdict, row));
-    let compared: Vec<&str> = match (verdict.kind, verdict.stacks.len()) {
-        (VerdictKind::Unresolved, _) => vec![leader],
-        (VerdictKind::Winner, _) | (VerdictKind::Tie, 1) => vec![leader, &rival?.stack],
-        (VerdictKind::Tie, _) => verdict.stacks.iter().map(String::as_str).collect(),
+    let is_open = verdict.kind == VerdictKind::Unresolved;
+    let rival = rival(view, leader).filter(|_| !is_open);
+    let compared: Vec<&str> = match (rival, verdict.stacks.as_slice()) {
+        _ if is_open => vec![leader],
+        (Some(rival), _) => vec![leader, &rival.stack],
+        (None, [_, _, ..]) => verdict.stacks.iter().map(String::as_str).collect(),
+        (None, _) => return None,
     };
     let mut used = Used::new();
     compared.iter().for_each(|label| add_used(view, label, &errors, &mut used));
@@ -67,9 +70,9 @@ pub(crate) fn on_device(view: &RunView) -> Option<OnDevice> {
     let whole: f64 = found.iter().map(|one| one.factor).product();
     let said = said(&found);
     let mut on_device = OnDevice { holds: None, advantage: None, sentences: vec![] };
-    match rival.filter(|rival| compared.contains(&rival.stack.as_str())) {
+    match rival {
         Some(rival) => on_device.judge_winner(verdict, leader, rival, whole, &said)?,
-        None if verdict.kind == VerdictKind::Unresolved => {
+        None if is_open => {
             on_device.sentences.push(format!("Real devices may differ: {said}."));
         }
         None => on_device.sentences.push(format!(
@@ -83,6 +86,19 @@ pub(crate) fn on_device(view: &RunView) -> Option<OnDevice> {
     }
     on_device.sentences.extend(unknown(&found));
     Some(on_device)
+}
+
+/// The stack that a winner is compared with, or one that is best within the tie; `None` if the best are on several
+/// filesystems.
+fn rival<'a>(view: &'a RunView, leader: &str) -> Option<&'a Ratio> {
+    let verdict = &view.verdict;
+    let kind = |label: &str| view.stack(label).map(|stack| stack.filesystem.kind.as_str());
+    let own = kind(leader);
+    let are_one = verdict.stacks.iter().all(|label| kind(label) == own);
+    let mut rivals = verdict.ratios.iter().filter(|row| is_rival(verdict, row));
+    let is_tie = verdict.kind == VerdictKind::Tie;
+    let other = rivals.clone().find(|row| kind(&row.stack) != own).filter(|_| is_tie && are_one);
+    other.or_else(|| rivals.next().filter(|_| verdict.stacks.len() == 1))
 }
 
 /// A stack that could be picked instead, measured against the leader and not named best with it.

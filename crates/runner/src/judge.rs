@@ -499,7 +499,8 @@ fn busy_processors(records: &[(PlannedTrial, Record)]) -> Option<Warning> {
     };
     let others = others_percent(records.iter().map(|(_, record)| record));
     if let Some(others) = others.filter(|share| *share >= OTHERS_PERCENT) {
-        let text = format!("other programs used {others:.0} % of the CPUs of the trials (median)");
+        let text =
+            format!("other programs used {others:.0} % of the CPUs during the trials (median)");
         return Some(Warning::new(WarningCode::BusyProcessors, text));
     }
     let shares: Vec<Option<f64>> = records.iter().map(|(_, record)| waited(record)).collect();

@@ -508,14 +508,16 @@ fn a_difference_that_rounds_to_nothing_is_none() {
 
 #[test]
 fn the_doubt_is_a_warning_that_could_change_the_pick() {
-    let doubt = |warnings: &[(WarningCode, &str)]| {
+    let doubt_of = |kind, warnings: &[(WarningCode, &str)]| {
         let mut view = fixture::demo();
+        view.verdict.kind = kind;
         if let Some(answer) = &mut view.verdict.answer {
             answer.doubt = None;
         }
         view.warnings = warnings.iter().map(|(code, text)| Warning::new(*code, *text)).collect();
         AnswerText::of(&view).doubt.map(|doubt| doubt.text)
     };
+    let doubt = |warnings: &[(WarningCode, &str)]| doubt_of(VerdictKind::Unresolved, warnings);
     let short = (WarningCode::TooShort, "unpack: it took 0.1 s");
     let cramped =
         (WarningCode::DeviceSmallForFilesystem, "device \"disk\" is small for btrfs, which");
@@ -537,6 +539,14 @@ fn the_doubt_is_a_warning_that_could_change_the_pick() {
     let free =
         (WarningCode::VirtualCpuFree, "virtual time counts no CPU time (9 times, in ext4, xfs)");
     assert_eq!(doubt(&[free]).as_deref(), Some("Virtual time counts no CPU time."), "busy 22 %");
+    let others = (WarningCode::BusyProcessors, "other programs used 88 % of the CPUs (median)");
+    assert_eq!(
+        doubt(&[cramped, others]).as_deref(),
+        Some("Other programs used 88 % of the CPUs (median).")
+    );
+    let own = (WarningCode::BusyProcessors, "processes waited for a CPU 93 % of the time");
+    assert!(doubt(&[own]).is_some());
+    assert_eq!(doubt_of(VerdictKind::Winner, &[own]), None, "threads of the workload");
 }
 
 #[test]

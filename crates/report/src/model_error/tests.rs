@@ -191,6 +191,9 @@ fn equal_stacks_are_equal_on_the_model() {
     let tie = fixture::tie();
     view.verdict = tie.verdict;
     let found = on_device(&view).unwrap();
+    assert!(found.sentences[0].contains("times as fast as ext4/none: "), "another filesystem");
+    view.verdict.stacks.push("ext4/none".to_owned());
+    let found = on_device(&view).unwrap();
     assert_eq!((found.holds, found.advantage), (None, None));
     let said = &found.sentences[0];
     assert!(
@@ -229,9 +232,12 @@ fn a_stack_that_may_lose_data_is_no_rival() {
 }
 
 #[test]
-fn one_stack_within_the_tie_is_compared_with_the_next() {
+fn one_stack_within_the_tie_is_compared_with_another_filesystem_or_the_next() {
     let mut view = run(ONE, missed("small-writes", 1.19), writes(4096));
     view.verdict.kind = VerdictKind::Tie;
+    let found = on_device(&view).unwrap();
+    assert!(found.sentences[0].contains("as fast as ext4/none"), "{found:?}");
+    view.verdict.ratios.truncate(2);
     let found = on_device(&view).unwrap();
     assert!(found.sentences[0].contains("than xfs/bfq"), "{found:?}");
     view.verdict.ratios.truncate(1);

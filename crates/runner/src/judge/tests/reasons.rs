@@ -310,7 +310,7 @@ fn other_programs_on_most_cpus_are_a_doubt_also_of_short_trials() {
     };
     assert_eq!(
         doubt([Some(10.0), Some(90.0), Some(96.0)]).unwrap(),
-        "other programs used 90 % of the CPUs of the trials (median)"
+        "other programs used 90 % of the CPUs during the trials (median)"
     );
     assert_eq!(doubt([Some(10.0), Some(49.0), Some(96.0)]), None);
     assert_eq!(doubt([None, None, None]), None);
