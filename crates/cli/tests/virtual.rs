@@ -637,6 +637,11 @@ fn a_question_is_answered_without_a_kernel_or_declined_with_a_hint() {
     let full = ["ask", "--load", "vm", "--device", "hdd-full"];
     let (status, text, _) = said(folder.path(), &full);
     assert_eq!(status, Some(4), "{text}");
+    assert!(text.ends_with("On a new one:\n  seekwell ask --load vm --device hdd\n"), "{text}");
+    let (status, line, _) = said(folder.path(), &[&full[..], &["--json"]].concat());
+    let declined: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!((status, line.lines().count()), (Some(4), 1));
+    assert_eq!(declined["commands"][0], "seekwell ask --load vm --device hdd", "{line}");
     let (status, _, text) = said(folder.path(), &[&full[..], &["--lab", "old.toml"]].concat());
     assert!(status == Some(2) && text.contains("has no room for vm"), "{text}");
     assert!(!folder.path().join("old.toml").exists());

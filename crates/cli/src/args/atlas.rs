@@ -13,12 +13,12 @@ pub struct AskArgs {
     #[arg(long)]
     pub device: Option<String>,
     /// Filesystem in use now: say what it costs to keep it
-    #[arg(long, value_name = "FILESYSTEM")]
+    #[arg(long, value_name = "FILESYSTEM", conflicts_with = "json")]
     pub now: Option<String>,
     /// Write the lab of the load, to run it on a disk of your own; an existing file is not overwritten
     #[arg(long, value_name = "FILE")]
     pub lab: Option<PathBuf>,
-    /// Print the runs that answer as JSON, one per line
+    /// Print the run that answers as a line of JSON; where none does, the reason and commands
     #[arg(long)]
     pub json: bool,
 }

@@ -8,6 +8,7 @@ use crate::{foreign, output, terminal};
 use seekwell_host::confine::Reach;
 use seekwell_host::facts::disk_model;
 use seekwell_host::output::Kind;
+use seekwell_model::filesystems::filesystem;
 use seekwell_recordings::info::Summary;
 use seekwell_report::{Asked, Entry, atlas_lines, shell_word};
 use seekwell_session::Session;
@@ -27,11 +28,10 @@ use std::path::Path;
 pub fn run(session: &Session, arguments: &AskArgs) -> Result<Exit, Failure> {
     let questions = questions();
     let mut asker = Asker::new();
-    let mut answer = |given: &Option<String>, question: &Question| match given {
-        Some(given) => Ok(given.clone()),
-        None => asker.ask(question, ""),
+    let of = match &arguments.load {
+        Some(given) => given.clone(),
+        None => asker.ask(&questions[0], is_load, "")?,
     };
-    let of = answer(&arguments.load, &questions[0])?;
     let (known, trace) = (load(&of), Path::new(&of));
     if known.is_none() && !trace.exists() {
         return Err(no_load(&of));
@@ -46,36 +46,34 @@ pub fn run(session: &Session, arguments: &AskArgs) -> Result<Exit, Failure> {
     }
     let (device, reason) = match own_device {
         Some(found) => found,
-        None => found(session, &answer(&None, &questions[1])?)?,
+        None => found(session, &asker.ask(&questions[1], is_device, "")?)?,
     };
     let now = match (&arguments.load, &arguments.now) {
-        (None, None) if !arguments.json && asker.has_more() => Some(asker.ask(&questions[2], "")?),
+        (None, None) if !arguments.json && asker.has_more() => {
+            Some(asker.ask(&questions[2], |word| filesystem(word).is_some(), "")?)
+        }
         (_, given) => given.clone(),
     }
     .filter(|now| now != NONE);
     let file = session.device(device.model)?;
     let entries = entries()?;
     // Last, because a reader of traces may do nothing else.
-    let (load, likeness) = match known {
-        Some(load) => (load, None),
-        None => match recorded(trace, device)? {
-            Recorded { near: Some((load, tried)), sentence } => (load, Some((sentence, tried))),
-            Recorded { near: None, sentence } => return Ok(unanswered(&sentence, trace, device)),
-        },
+    let (entry, likeness) = match answering(known, trace, device, &entries)? {
+        Ok(found) => found,
+        Err(Declined::Recording(why)) => {
+            let commands = own_replay(trace, device);
+            return Ok(decline(arguments.json, &why, "To find out, replay it:", &commands));
+        }
+        Err(Declined::Load(load)) => {
+            let (why, next, commands) = missing(load, device, arguments.lab.as_deref(), &entries);
+            return Ok(decline(arguments.json, &why, next, &commands));
+        }
     };
-    let Some(entry) = entries.iter().find(|one| one.load == load && one.device == device.name())
-    else {
-        let Some((likeness, _)) = likeness else {
-            return Ok(missing(load, device, arguments.lab.as_deref(), &entries));
-        };
-        let why = format!("{likeness} The atlas has no run of {load} on {}.", device.name());
-        return Ok(unanswered(&why, trace, device));
-    };
-    let likeness = likeness.map(|(likeness, tried)| format!("{likeness} {}", held(load, tried)));
     if arguments.json {
         terminal::data(atlas_lines(std::slice::from_ref(entry))?.trim_end());
         return Ok(Exit::Done);
     }
+    let load = &entry.load;
     let asked = Asked {
         entry,
         title: &device.made_of(file.title()),
@@ -93,6 +91,45 @@ pub fn run(session: &Session, arguments: &AskArgs) -> Result<Exit, Failure> {
     };
     terminal::data(terminal::harmless(&asked.text(terminal::width())).trim_end());
     Ok(Exit::Done)
+}
+
+fn is_load(word: &str) -> bool {
+    load(word).is_some() || Path::new(word).is_file()
+}
+
+fn is_device(word: &str) -> bool {
+    word.starts_with('/') || device(word).is_some()
+}
+
+/// The reason why a question has no answer.
+enum Declined {
+    /// No run answers for a recording, for this reason.
+    Recording(String),
+    /// The load has no run on the device.
+    Load(&'static str),
+}
+
+/// The run that answers, and the sentences about a recording that it answers for.
+fn answering<'a>(
+    known: Option<&'static str>,
+    trace: &Path,
+    device: &AtlasDevice,
+    entries: &'a [Entry],
+) -> Result<Result<(&'a Entry, Option<String>), Declined>, Failure> {
+    let run_of =
+        |load: &str| entries.iter().find(|one| one.load == load && one.device == device.name());
+    if let Some(load) = known {
+        return Ok(run_of(load).map(|entry| (entry, None)).ok_or(Declined::Load(load)));
+    }
+    let Recorded { near, sentence } = recorded(trace, device)?;
+    let Some((load, tried)) = near else { return Ok(Err(Declined::Recording(sentence))) };
+    Ok(match run_of(load) {
+        Some(entry) => Ok((entry, Some(format!("{sentence} {}", held(load, tried))))),
+        None => {
+            let why = format!("{sentence} The atlas has no run of {load} on {}.", device.name());
+            Err(Declined::Recording(why))
+        }
+    })
 }
 
 /// Likeness of a recording to the loads of the atlas.
@@ -193,13 +230,15 @@ fn of_others(load: &str, tried: KeptOut) -> String {
     )
 }
 
-/// Says why there is no answer for a recording, and the commands that find one.
-fn unanswered(why: &str, trace: &Path, device: &AtlasDevice) -> Exit {
-    let commands = own_replay(trace, device);
-    terminal::data(&terminal::harmless(&format!(
-        "{why}\nTo find out, replay it:\n{}",
-        commands.trim_end()
-    )));
+/// Says why there is no answer, and the commands that find one, a line each.
+fn decline(json: bool, why: &str, next: &str, commands: &str) -> Exit {
+    if json {
+        let commands: Vec<&str> = commands.lines().map(str::trim).collect();
+        let line = serde_json::json!({ "declined": why, "commands": commands });
+        terminal::data(&line.to_string());
+    } else {
+        terminal::data(&terminal::harmless(&format!("{why}\n{next}\n{}", commands.trim_end())));
+    }
     Exit::NotResolved
 }
 
@@ -352,31 +391,31 @@ pub(super) fn no_room(load: &str) -> Failure {
     ))
 }
 
-/// Says how to find out where the atlas has no run of a load on a device, as when its cells stopped reproducing.
-fn missing(load: &str, device: &AtlasDevice, written: Option<&Path>, entries: &[Entry]) -> Exit {
+/// The reason why the atlas has no run of a load on a device, as when its cells stopped reproducing, what the
+/// commands do, and the commands.
+fn missing(
+    load: &str,
+    device: &AtlasDevice,
+    written: Option<&Path>,
+    entries: &[Entry],
+) -> (String, &'static str, String) {
+    if own_lab(load, Some(device)).is_none() {
+        let its = entries.iter().filter(|entry| entry.device == device.name());
+        let loads: Vec<&str> = its.map(|entry| entry.load.as_str()).collect();
+        let why = format!(
+            "The old filesystem of {} has no room for {load}; the atlas has {} on it.",
+            device.word,
+            loads.join(", ")
+        );
+        let new = device.word.trim_end_matches("-full");
+        return (why, "On a new one:", format!("  seekwell ask --load {load} --device {new}"));
+    }
     let draft = format!("{load}.toml");
     let lab = written.unwrap_or(Path::new(&draft)).display();
     let modelled = match device.form {
         Form::Old | Form::Array(..) => String::new(),
         Form::New => format!("  seekwell run {lab} --on {}\n", device.model),
     };
-    if own_lab(load, Some(device)).is_none() {
-        let its = entries.iter().filter(|entry| entry.device == device.name());
-        let loads: Vec<&str> = its.map(|entry| entry.load.as_str()).collect();
-        terminal::data(&format!(
-            "The old filesystem of {} has no room for {load}; the atlas has {} on it. On a new one:\n  seekwell ask \
-             --load {load} --device {}",
-            device.word,
-            loads.join(", "),
-            device.word.trim_end_matches("-full")
-        ));
-        return Exit::NotResolved;
-    }
-    terminal::data(&format!(
-        "The atlas has no run of {load} on {}. To find out:\n{}{}",
-        device.name(),
-        own(load, device, written),
-        modelled.trim_end()
-    ));
-    Exit::NotResolved
+    let why = format!("The atlas has no run of {load} on {}.", device.name());
+    (why, "To find out:", own(load, device, written) + &modelled)
 }

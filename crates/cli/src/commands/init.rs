@@ -161,17 +161,23 @@ impl<R: BufRead, W: Write> Asker<R, W> {
             *slot = match given {
                 Some(answer) => question.answer(answer).map_err(|wrong| usage(&wrong))?,
                 None if self.defaults => question.default.to_owned(),
-                None => self.ask(question, ", or take all defaults with --defaults")?,
+                None => self.ask(question, |_| false, ", or take all defaults with --defaults")?,
             };
         }
         Ok(Answers::from_list(list))
     }
 
-    /// Asks a question until the answer fits; `otherwise` names another way than its option to answer.
+    /// Asks a question until the answer fits, as a choice or a word that `takes` knows; `otherwise` names another
+    /// way than its option to answer.
     ///
     /// # Errors
     /// When the answer does not fit and nobody can answer again, or there is none.
-    pub fn ask(&mut self, question: &Question, otherwise: &str) -> Result<String, Failure> {
+    pub fn ask(
+        &mut self,
+        question: &Question,
+        takes: impl Fn(&str) -> bool,
+        otherwise: &str,
+    ) -> Result<String, Failure> {
         self.say(&asked(question));
         loop {
             let mut line = String::new();
@@ -192,6 +198,7 @@ impl<R: BufRead, W: Write> Asker<R, W> {
             }
             match question.answer(&line) {
                 Ok(answer) => return Ok(answer),
+                Err(_) if takes(line.trim()) => return Ok(line.trim().to_owned()),
                 Err(wrong) if self.again => self.say(&format!("{wrong}\n> ")),
                 Err(wrong) => return Err(usage(&wrong)),
             }

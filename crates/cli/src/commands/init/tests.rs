@@ -52,6 +52,17 @@ fn a_wrong_answer_is_asked_again_where_somebody_is_and_refused_elsewhere() {
 }
 
 #[test]
+fn a_word_that_is_no_choice_is_an_answer_where_the_asker_takes_it() {
+    let ask = |takes: &dyn Fn(&str) -> bool| {
+        let input = Cursor::new(b"postgres \n".to_vec());
+        let mut asker = Asker { input, output: Vec::new(), again: false, defaults: false };
+        asker.ask(&draft::VARY, takes, "")
+    };
+    assert_eq!(ask(&|word| word == "postgres").unwrap(), "postgres");
+    assert!(matches!(ask(&|_| false), Err(Failure::Usage(text)) if text.contains("'postgres'")));
+}
+
+#[test]
 fn answers_that_end_too_early_name_the_flag() {
     let (_, answers) = typed("mail\n", false, [None; 6]);
     assert!(matches!(answers, Err(Failure::Usage(text)) if text.contains("--device ANSWER")));
