@@ -194,18 +194,6 @@ impl Setup for Guests {
         vec![("place", "virtual".to_owned()), ("cpu", charge_text(self.charge()))]
     }
 
-    fn notes(&self) -> Vec<String> {
-        let reduced = self.kernel.get().is_some_and(|kernel| kernel.set == KernelSet::Reduced);
-        let note = || {
-            let filesystems = labs::reduced_filesystems();
-            format!(
-                "this lab kernel has only {filesystems}; for all filesystems {}",
-                KernelSet::Full.build_advice()
-            )
-        };
-        reduced.then(note).into_iter().collect()
-    }
-
     fn experiments(
         &self,
         plan: &Plan,

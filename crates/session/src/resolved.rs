@@ -131,12 +131,6 @@ fn of_kept(kept: &Path) -> String {
 }
 
 impl Resolved {
-    /// Remarks for the user.
-    #[must_use]
-    pub fn notes(&self) -> Vec<String> {
-        self.backend.notes()
-    }
-
     /// Orders the trials of the lab.
     ///
     /// # Errors

@@ -66,8 +66,8 @@ impl Planned {
 
     /// Remarks for the user.
     #[must_use]
-    pub fn notes(&self) -> Vec<String> {
-        [self.backend.notes(), self.notes.clone()].concat()
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// Checks that every disk of the plan may be written, as far as that can be known before a run.

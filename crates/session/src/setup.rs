@@ -88,11 +88,6 @@ pub trait Setup {
         Ok(())
     }
 
-    /// Remarks for the user so far.
-    fn notes(&self) -> Vec<String> {
-        Vec::new()
-    }
-
     /// Opens the backend for experiments that switch laws of its machines off; `stop` ends them. `None` on a backend
     /// whose laws cannot be switched.
     ///

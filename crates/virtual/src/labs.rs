@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use seekwell_device::{DeviceError, DeviceFile, build, catalogue, truth, withheld};
-use seekwell_model::filesystems::{FILESYSTEMS, NFS_PROGRAMS, NFS_SERVER, filesystem, names_of};
+use seekwell_model::filesystems::{FILESYSTEMS, NFS_PROGRAMS, NFS_SERVER, filesystem};
 use seekwell_model::lab::{Lab, Workload};
 use seekwell_model::layers::{LAYER_KINDS, LabKernels};
 use seekwell_model::model_error::ModelErrors;
@@ -307,12 +307,6 @@ pub fn has_layers(set: KernelSet, lab: &Lab) -> bool {
     let layers = lab.layers.iter().flat_map(|layers| &layers.parts);
     layers.filter_map(|layer| layer.find()).all(|kind| has(set, kind.definition().lab_kernels))
         && (set.has_layers() || !has_nfs(lab))
-}
-
-/// The filesystems of the reduced lab kernel, as a sentence lists them.
-#[must_use]
-pub fn reduced_filesystems() -> String {
-    names_of(|one| one.in_reduced_kernel && !one.is_raw()).replace(" or ", " and ")
 }
 
 /// Returns true if the reduced lab kernel has every filesystem of this lab.
