@@ -50,6 +50,9 @@ const DOUBTS: [WarningCode; 11] = [
 /// Share of the judged step in which a device is busy; below it the time of the CPU would count too.
 const BUSY: f64 = 0.5;
 
+/// A stack that is so many times worse than the pick stays behind on a larger device.
+const FAR_BEHIND: f64 = 3.0;
+
 /// The answer mentions flash that lasts for less than this.
 const SOON_YEARS: f64 = 1.0;
 
@@ -153,9 +156,18 @@ impl DoubtText {
                 steps.split(", ").any(|one| one == step)
             }
             Phase::Step => warning.text.starts_with(&format!("{step}: ")),
-            // A larger device can only help a filesystem that is picked although this one hampers it.
+            // A larger device can only help a filesystem that is picked although this one hampers it, and brings no
+            // filesystem up that is far behind.
             _ if code == WarningCode::DeviceSmallForFilesystem => {
-                !warning.text.contains(&format!(" for {},", pick.filesystem.kind))
+                let is_small_for = |stack: &str| {
+                    let kind = view.stack(stack).map_or("", |stack| &stack.filesystem.kind);
+                    warning.text.contains(&format!(" for {kind},"))
+                };
+                let is_near =
+                    |row: &Ratio| row.ratio.is_none_or(|ratio| ratio.max(1.0 / ratio) < FAR_BEHIND);
+                let mut rows = view.verdict.ratios.iter();
+                !is_small_for(&pick.label)
+                    && rows.any(|row| is_small_for(&row.stack) && is_near(row))
             }
             _ => true,
         };
@@ -163,8 +175,9 @@ impl DoubtText {
             view.warnings.iter().find(|warning| warning.is(code) && concerns(warning, code))
         })?;
         // The trials that it was seen in are in the list of warnings.
-        let text =
-            found.text.rsplit_once(" (").filter(|(_, trials)| trials.contains(" times, in "));
+        let is_count =
+            |trials: &str| trials.contains(" times, in ") || trials.starts_with("the first of ");
+        let text = found.text.rsplit_once(" (").filter(|(_, trials)| is_count(trials));
         let text = text.map_or(found.text.as_str(), |(text, _)| text);
         Some(Self { text: sentence(text), remedy: sentence(&found.remedy) })
     }
@@ -382,7 +395,9 @@ impl Said<'_> {
     fn cost(&self, loss: f64) -> String {
         let among = self.answer.among as usize;
         if loss < NO_LOSS {
+            let is_open = !self.by_size(&self.answer.close).1.is_empty();
             return match among {
+                _ if is_open => "no other is shown to be better".to_owned(),
                 2 => "it is the better of the two".to_owned(),
                 _ => format!("it is the best of the {}", word(among)),
             };

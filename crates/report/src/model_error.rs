@@ -9,6 +9,7 @@
 //! the rival is the next on another filesystem, if there is one.
 
 use crate::factor::{benefit, factor, is_speed, list};
+use crate::number::unit_of;
 use crate::number::{exact_percent, percent};
 use crate::view::RunView;
 use seekwell_model::model_error::{CHECKED_TO, ModelError, ModelErrors, RequestClass};
@@ -46,6 +47,10 @@ type Used = BTreeMap<String, BTreeSet<RequestClass>>;
 /// `None` for runs on real devices and of earlier versions.
 pub(crate) fn on_device(view: &RunView) -> Option<OnDevice> {
     let verdict = &view.verdict;
+    // The figures are times: a model that is too fast counts the same bytes.
+    if !is_speed(verdict) && unit_of(&verdict.metric).is_some() {
+        return None;
+    }
     let kept = view.environment.get("model_errors")?;
     let errors: Errors = serde_json::from_value(kept.clone()).ok()?;
     let leader = match verdict.kind {

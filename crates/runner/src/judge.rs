@@ -456,19 +456,18 @@ pub fn warnings(plan: &Plan, records: &[(PlannedTrial, Record)]) -> Vec<Warning>
     all.extend(values::without_ratio(plan, records));
     all.extend(differences::in_force(plan, records));
     all.extend(nodes::strays(records));
-    let mut counted: BTreeMap<Kind, (Warning, u32, BTreeSet<String>)> = BTreeMap::new();
+    let mut counted: BTreeMap<Kind, Counted> = BTreeMap::new();
     for (trial, record) in records {
         let label = &plan.pair(trial).0.label;
         for (step, warning) in trial_warnings(record) {
             let key = (warning.code.clone(), step.to_owned(), warning.remedy.clone());
-            let entry = counted.entry(key).or_insert_with(|| (warning.clone(), 0, BTreeSet::new()));
-            entry.1 += 1;
-            entry.2.insert(label.clone());
+            let counted = counted.entry(key).or_insert_with(|| Counted::of(warning.clone()));
+            counted.times += 1;
+            counted.differ |= counted.first.text != warning.text;
+            counted.stacks.insert(label.clone());
         }
     }
-    all.extend(
-        counted.into_values().map(|(warning, times, stacks)| summed(warning, times, &stacks)),
-    );
+    all.extend(counted.into_values().map(Counted::summed));
     all.extend(not_durable(plan, records));
     all.extend(busy_processors(records));
     all.extend(short::too_short(plan, records));
@@ -523,15 +522,33 @@ fn trial_warnings(record: &Record) -> impl Iterator<Item = (&str, &Warning)> {
     of_trial.chain(of_steps)
 }
 
-fn summed(mut warning: Warning, times: u32, stacks: &BTreeSet<String>) -> Warning {
-    if times > 1 {
-        let mut names: Vec<&str> = stacks.iter().take(4).map(String::as_str).collect();
-        if stacks.len() > names.len() {
-            names.push("…");
-        }
-        warning.text = format!("{} ({times} times, in {})", warning.text, names.join(", "));
+/// Warnings of one kind.
+struct Counted {
+    first: Warning,
+    times: u32,
+    /// True if the others have other numbers.
+    differ: bool,
+    stacks: BTreeSet<String>,
+}
+
+impl Counted {
+    fn of(first: Warning) -> Self {
+        Self { first, times: 0, differ: false, stacks: BTreeSet::new() }
     }
-    warning
+
+    fn summed(self) -> Warning {
+        let Self { first: mut warning, times, differ, stacks } = self;
+        if times > 1 {
+            let mut names: Vec<&str> = stacks.iter().take(4).map(String::as_str).collect();
+            if stacks.len() > names.len() {
+                names.push("…");
+            }
+            let of =
+                if differ { format!("the first of {times}") } else { format!("{times} times") };
+            warning.text = format!("{} ({of}, in {})", warning.text, names.join(", "));
+        }
+        warning
+    }
 }
 
 fn failures(plan: &Plan, records: &[(PlannedTrial, Record)]) -> Vec<Warning> {

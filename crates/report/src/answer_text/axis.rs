@@ -76,7 +76,11 @@ impl Said<'_> {
             return None;
         }
         if out.is_empty() {
-            return Some("no difference".to_owned());
+            let with = match self.is_alike_everywhere(&axis.axis) {
+                true => String::new(),
+                false => self.rest_of_pick(&axis.axis),
+            };
+            return Some(format!("no difference{with}"));
         }
         let own = |out: &&ValueOut| self.with_pick(&axis.axis, out);
         if out.iter().all(|out| own(out).is_some_and(Effect::is_nothing)) {
@@ -85,6 +89,25 @@ impl Said<'_> {
         let most = self.unseen(&out).filter(|most| *most <= UNRESOLVED)?;
         let is_said = out.iter().any(|out| self.apart(&axis.axis, out).is_some());
         (!is_said).then(|| format!("no difference above {}", percent(most)))
+    }
+
+    /// Returns true if stacks that differ in this axis alone are within the tie of each other.
+    fn is_alike_everywhere(&self, axis: &str) -> bool {
+        let Self { axes, view, .. } = self;
+        let Some(at) = axes.names().iter().position(|name| axis.starts_with(name)) else {
+            return true;
+        };
+        let rows = view.verdict.ratios.iter();
+        let rows: Vec<(&[&str], f64)> =
+            rows.filter_map(|row| Some((axes.values(&row.stack)?, row.ratio?))).collect();
+        let is_pair = |one: &[&str], two: &[&str]| {
+            one.iter().zip(two).enumerate().all(|(place, (a, b))| place == at || a == b)
+        };
+        let most = 1.0 + view.verdict.tie;
+        let is_alike = |(one, size): &(&[&str], f64), (two, other): &(&[&str], f64)| {
+            !is_pair(one, two) || (size / other).max(other / size) <= most
+        };
+        rows.iter().all(|one| rows.iter().all(|two| is_alike(one, two)))
     }
 
     /// The most that values can differ whose intervals all hold no difference: their stacks are out for another

@@ -24,6 +24,9 @@ pub enum Applied {
 /// Text that puts the pick in force, with the way back; `None` without a pick. Nothing of it is run.
 #[must_use]
 pub fn applied(view: &RunView, form: Applied) -> Option<String> {
+    if view.is_recording() {
+        return None;
+    }
     let one = of_label(view, answer(view).pick.as_ref()?)?;
     let title = match form {
         Applied::Ansible => {

@@ -217,10 +217,13 @@ fn a_warning_names_four_stacks_at_most() {
     let warning = Warning::new(WarningCode::NotDurable, "it is odd");
     let said = |times, stacks: &[&str]| {
         let stacks = stacks.iter().map(|stack| (*stack).to_owned()).collect();
-        summed(warning.clone(), times, &stacks).text
+        Counted { times, stacks, ..Counted::of(warning.clone()) }.summed().text
     };
     assert_eq!(said(1, &["a"]), "it is odd");
     assert_eq!(said(2, &["a"]), "it is odd (2 times, in a)");
+    let stacks = ["a".to_owned()].into();
+    let other = Counted { times: 2, differ: true, stacks, ..Counted::of(warning.clone()) };
+    assert_eq!(other.summed().text, "it is odd (the first of 2, in a)");
     assert_eq!(said(9, &["a", "b", "c", "d"]), "it is odd (9 times, in a, b, c, d)");
     assert_eq!(said(9, &["a", "b", "c", "d", "e"]), "it is odd (9 times, in a, b, c, d, …)");
 }
