@@ -43,7 +43,7 @@ pub enum Failure {
     Usage(String),
     /// Refused to protect data: 3.
     Refused(String),
-    /// A run file was changed after it was written: 6.
+    /// A run file was changed after it was written, or is damaged: 6.
     Changed(String),
 }
 
@@ -79,7 +79,8 @@ impl<E: Error + 'static> From<E> for Failure {
     }
 }
 
-/// The kind that a session gives its errors; of others a refusal of the guard and a changed run file have their own.
+/// The kind that a session gives its errors; of others a refusal of the guard and a changed or damaged run
+/// file have their own.
 fn kind(error: &(dyn Error + 'static)) -> Kind {
     if let Some(error) = error.downcast_ref::<SessionError>() {
         return error.kind();
@@ -89,7 +90,7 @@ fn kind(error: &(dyn Error + 'static)) -> Kind {
         return Kind::Refused;
     }
     match error.downcast_ref() {
-        Some(StoreError::Changed { .. }) => Kind::Changed,
+        Some(StoreError::Changed { .. } | StoreError::Damaged { .. }) => Kind::Changed,
         _ => Kind::Failed,
     }
 }

@@ -233,7 +233,7 @@ pub enum ProbeError {
     Late(Stage),
     /// Reads show no period of rotation.
     #[error(
-        "no rotation found: the ends of reads follow no period between 3,000 and 20,000 turns a minute; flash is probed with --write alone"
+        "no rotation found: the ends of reads follow no period between 3,000 and 20,000 turns a minute; flash is probed with --write, which destroys its content"
     )]
     NoRotation,
     /// An experiment came to no result.

@@ -132,7 +132,7 @@ fn round(
     Ok(took)
 }
 
-/// Where the disk is after some turns, as a point of the unit circle.
+/// The angle after some turns, as a point of the unit circle.
 fn angle(turns: f64) -> [f64; 2] {
     let (sine, cosine) = (TAU * turns.fract()).sin_cos();
     [cosine, sine]

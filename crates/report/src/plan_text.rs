@@ -6,6 +6,7 @@ use crate::text::{self, Ink, Palette, Table, bullets, harmless, paragraph};
 use crate::view::count;
 use seekwell_model::lab::Effort;
 use seekwell_model::plan::{Plan, PlannedTrial};
+use seekwell_model::stack::{Backing, Stack};
 use seekwell_model::units::{Bytes, Nanos};
 
 /// Trials of the first round that are listed; a longer round says how many more it has.
@@ -32,9 +33,14 @@ pub fn plan_text(plan: &Plan, effects: &[String], width: usize) -> String {
     out.push_str(&order(plan, width));
     out.push_str(&left_out(plan, width));
     out.push_str(&warnings(&plan.warnings, width, Palette { colour: false }));
-    let (title, palette) =
-        ((Ink::Heading, "A run of this lab, as root:"), Palette { colour: false });
-    out.push_str(&bullets(title, "  - ", effects, width, palette));
+    let is_model = |stack: &Stack| matches!(stack.device.backing, Backing::Model { .. });
+    // Guests need no rights.
+    let rights = match plan.stacks.iter().all(is_model) {
+        true => "A run of this lab:",
+        false => "A run of this lab, as root:",
+    };
+    let palette = Palette { colour: false };
+    out.push_str(&bullets((Ink::Heading, rights), "  - ", effects, width, palette));
     out.push_str("Nothing was touched.\n");
     out
 }

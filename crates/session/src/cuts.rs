@@ -67,6 +67,8 @@ pub struct FoundCuts {
     pub first: Option<u64>,
     /// The same, minimised.
     pub case: Option<Case>,
+    /// True if the device keeps all that it acknowledged, so that it says little of the filesystem.
+    pub keeps_all: bool,
 }
 
 /// A sequence after which a power cut loses data.
@@ -106,7 +108,9 @@ impl Session {
         let search = Search { plan, trial: plan.trials[0], guests, asked };
         let space = Space::new(asked.operations);
         let drawn = space.draw(asked.most, asked.seed);
-        let mut found = FoundCuts { space: space.count(), ..FoundCuts::default() };
+        let device = seekwell_device::build(&self.device(&asked.model)?, 1).geometry();
+        let keeps_all = !device.write_cache;
+        let mut found = FoundCuts { space: space.count(), keeps_all, ..FoundCuts::default() };
         let mut first: Option<(Vec<Sequence>, SequenceCut)> = None;
         let at_once = if asked.until_lost { asked.jobs.unwrap_or(GUESTS).max(1) } else { GUESTS };
         for sequences in drawn.chunks(PER_GUEST * at_once) {

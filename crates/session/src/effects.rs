@@ -115,7 +115,10 @@ impl Effects {
                 format!("an image of {size} without a name in {}", place.display())
             }
             Backing::Ram { size, .. } => format!("an image of {size} in memory"),
-            Backing::Model { model, .. } => format!("the modelled device {model}"),
+            Backing::Model { model, size: Some(size), .. } => {
+                format!("{size} of the modelled device {model}")
+            }
+            Backing::Model { model, size: None, .. } => format!("the modelled device {model}"),
         };
         push_new(&mut self.images, image);
     }

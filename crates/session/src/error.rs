@@ -183,7 +183,7 @@ impl SessionError {
                 Kind::Usage
             }
             Self::Refused(_) | Self::NotSeen { .. } | Self::OtherRun { .. } => Kind::Refused,
-            Self::Store(StoreError::Changed { .. }) => Kind::Changed,
+            Self::Store(StoreError::Changed { .. } | StoreError::Damaged { .. }) => Kind::Changed,
             _ => Kind::Failed,
         }
     }

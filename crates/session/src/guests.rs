@@ -123,6 +123,24 @@ fn traces(lab: &Lab) -> Vec<PathBuf> {
     folders
 }
 
+impl Guests {
+    /// Refuses a change of a device that the lab does not use: it would seem to have been tried.
+    fn check_changes(&mut self, lab: &Lab) -> Result<(), SessionError> {
+        let used = labs::models(lab, self.devices.files());
+        for change in &self.options.changes {
+            let name = self.devices.named(&change.device, Path::new(""))?;
+            let is_it = |word: &String| word.split(['@', ',']).next() == Some(&name);
+            if !used.keys().any(is_it) {
+                let used = used.keys().cloned().collect::<Vec<_>>().join(", ");
+                return Err(SessionError::Usage(format!(
+                    "--set {change}: the lab does not use that device; it has {used}"
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Setup for Guests {
     fn adapt(&mut self, lab: &mut Lab, directory: &Path) -> Result<(), SessionError> {
         let on = self.options.on.iter().map(|word| self.devices.named(word, Path::new("")));
@@ -143,6 +161,7 @@ impl Setup for Guests {
             None => self.devices.of_lab(lab, directory)?,
         }
         self.devices.change(&self.options.changes)?;
+        self.check_changes(lab)?;
         // Copies of one filesystem would all report the time that making it took.
         lab.trial.make_once &= !lab.judge.metric.starts_with("mkfs.");
         labs::check(lab, self.devices.files()).map_err(|error| match error {
@@ -253,7 +272,10 @@ fn choose_kernel(cache: &Path, id: Option<&str>, lab: &Lab) -> Result<Kernel, Se
             ))),
         };
     }
-    kernel::usual(kernels, &|set| labs::has_layers(set, lab)).ok_or_else(|| {
+    let has_all = |set| {
+        labs::has_layers(set, lab) && (set != KernelSet::Reduced || labs::reduced_is_enough(lab))
+    };
+    kernel::usual(kernels, &has_all).ok_or_else(|| {
         let set = match lab {
             lab if !labs::has_layers(KernelSet::Full, lab) => KernelSet::Layers,
             lab if labs::reduced_is_enough(lab) => KernelSet::Reduced,

@@ -160,7 +160,7 @@ pub fn check(lab: &Lab, devices: &BTreeMap<String, DeviceFile>) -> Result<(), La
         let end = size.map(|size| Bytes(size.0.saturating_add(start.map_or(0, |start| start.0))));
         if let Some(asked) = end.filter(|asked| *asked > has) {
             return Err(LabError::Refused(format!(
-                "{name} has a size of {asked}, but its model '{model}' has only {has}; give a smaller size, or none"
+                "{name} has a size of {asked}, but its model '{model}' has only {has}; write a [[device]] with a smaller size, or with a model and no size (a lab without a device has one of 1GiB)"
             )));
         }
     }

@@ -1,6 +1,6 @@
 //! Arguments of `ask` and `atlas`.
 
-use clap::{Args, Subcommand};
+use clap::{ArgGroup, Args, Subcommand};
 use std::path::PathBuf;
 
 /// Arguments of `ask`.
@@ -60,7 +60,8 @@ pub struct AtlasRunArgs {
 
 /// Arguments of `atlas check`.
 #[derive(Args, Debug)]
-#[group(required = true, multiple = true, args = ["cells", "random", "changed"])]
+#[group(skip)]
+#[command(group(ArgGroup::new("checked").args(["cells", "random", "changed"]).required(true).multiple(true)))]
 pub struct AtlasCheckArgs {
     /// Cells, as `ask` names them: LOAD/DEVICE/STACK
     #[arg(value_name = "CELL")]

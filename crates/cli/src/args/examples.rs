@@ -30,7 +30,7 @@ Examples:
   seekwell bench seek /dev/sdb         random reads of a disk now, reading only
 
 Exit status: 0 done or verdict reached, 1 error, 2 usage, 3 refused for safety,
-4 inconclusive, 5 a threshold failed, 6 a run file was changed.
+4 inconclusive, 5 a threshold failed, 6 a run file was changed or damaged.
 == doctor
 Examples:
   seekwell doctor                      filesystems, schedulers, programs, rights
@@ -205,7 +205,7 @@ be low, or 1/1.05 of one that should be high.
 
 Exit status: 0 every stack is better, worse or the same; with --fail-above none is worse by more.
 4 inconclusive for some stack. 5 a stack is worse by more than the threshold. 1 not comparable, or
-a run cannot be read. 6 a run file was changed.
+a run cannot be read. 6 a run file was changed or damaged.
 == device claim
 Examples:
   seekwell claim /dev/disk/by-id/ata-EXAMPLE_123-part3

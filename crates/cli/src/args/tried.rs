@@ -114,7 +114,7 @@ pub struct AdviseArgs {
     pub schedulers: Vec<String>,
     /// Run file to write; the lab is written next to it [default: advise.seekwell, or
     /// advise-2.seekwell …]
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", requires = "time")]
     pub output: Option<PathBuf>,
     /// Backend.
     #[command(flatten)]

@@ -8,7 +8,7 @@ use crate::{foreign, output, terminal};
 use seekwell_host::confine::Reach;
 use seekwell_host::facts::disk_model;
 use seekwell_host::output::Kind;
-use seekwell_model::filesystems::filesystem;
+use seekwell_model::filesystems::{FILESYSTEMS, filesystem};
 use seekwell_recordings::info::Summary;
 use seekwell_report::{Asked, Entry, atlas_lines, shell_word};
 use seekwell_session::Session;
@@ -55,6 +55,7 @@ pub fn run(session: &Session, arguments: &AskArgs) -> Result<Exit, Failure> {
         (_, given) => given.clone(),
     }
     .filter(|now| now != NONE);
+    now.as_deref().map_or(Ok(()), check_now)?;
     let file = session.device(device.model)?;
     let entries = entries()?;
     // Last, because a reader of traces may do nothing else.
@@ -91,6 +92,16 @@ pub fn run(session: &Session, arguments: &AskArgs) -> Result<Exit, Failure> {
     };
     terminal::data(terminal::harmless(&asked.text(terminal::width())).trim_end());
     Ok(Exit::Done)
+}
+
+/// Refuses a word that is neither a filesystem nor a stack of one.
+fn check_now(word: &str) -> Result<(), Failure> {
+    let name = word.split(['/', '-']).next().unwrap_or(word).to_ascii_lowercase();
+    if filesystem(&name).is_some() {
+        return Ok(());
+    }
+    let known = FILESYSTEMS.iter().map(|one| one.name);
+    Err(Failure::Usage(format!("--now: no filesystem '{word}' is known{}", near(&name, known))))
 }
 
 fn is_load(word: &str) -> bool {

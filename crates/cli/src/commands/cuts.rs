@@ -46,11 +46,18 @@ pub fn run(session: &Session, arguments: &CutsArgs) -> Result<Exit, Failure> {
 
 /// The result in words; with a loss, its smallest case as calls, C program and lab.
 fn text(filesystem: &str, found: &FoundCuts) -> String {
-    let FoundCuts { space, cuts, lost, first, case } = found;
+    let FoundCuts { space, cuts, lost, first, case, keeps_all } = found;
     let Some(case) = case else {
         let bound = if cuts == space { String::new() } else { loss_bound(*cuts) };
+        let keeps = match keeps_all {
+            true => {
+                ". The device has no volatile cache, so that no power cut takes what it acknowledged: another \
+                     --model asks more of the filesystem"
+            }
+            false => "",
+        };
         return format!(
-            "{filesystem}: nothing synced was lost in {cuts} power cuts{bound} ({space} sequences in all)"
+            "{filesystem}: nothing synced was lost in {cuts} power cuts{bound} ({space} sequences in all){keeps}"
         );
     };
     let first = first.map_or_else(String::new, |first| format!(", the first was number {first}"));

@@ -28,6 +28,10 @@ pub fn run(session: &Session, arguments: &WhyArgs) -> Result<Exit, Failure> {
     }
     let options = {
         let file = RunFile::open(path)?;
+        if file.plan()?.trials.is_empty() {
+            let text = format!("{} is a recording: nothing was compared in it", path.display());
+            return Err(Failure::Usage(text));
+        }
         options(&file.environment()?, arguments)?
     };
     let stop = machine::stop_on_interrupt()?;

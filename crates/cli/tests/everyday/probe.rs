@@ -75,7 +75,7 @@ fn a_device_that_cannot_be_probed_is_refused_with_the_reason() {
     let ram = refused(&["--model", "ssd-sata-250gb"]);
     assert!(
         ram.ends_with(
-            "no rotation found: the ends of reads follow no period between 3,000 and 20,000 turns a minute; flash is probed with --write alone\n"
+            "no rotation found: the ends of reads follow no period between 3,000 and 20,000 turns a minute; flash is probed with --write, which destroys its content\n"
         ),
         "{ram}"
     );

@@ -65,6 +65,9 @@ fn in_memory(path: &Path) -> Result<Connection> {
     let failed = |source| sqlite_error(path, "repair", source);
     let unread = |source| StoreError::Io { action: "read", path: path.to_owned(), source };
     let bytes = seekwell_trust::read(path, LARGEST_BYTES).map_err(unread)?;
+    if bytes.is_empty() {
+        return Err(StoreError::Empty(path.to_owned()));
+    }
     let connection = super::in_memory(&bytes, false).map_err(failed)?;
     // A file that is shorter than its header says is read as far as it goes.
     connection.pragma_update(None, "writable_schema", true).map_err(failed)?;

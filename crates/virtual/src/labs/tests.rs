@@ -48,7 +48,7 @@ fn devices_that_are_no_models_are_named_with_the_mend() {
     );
     assert_eq!(
         message("[[device]]\nname = \"d\"\nmodel = { name = \"maxtor-6y080l0\", size = \"1TiB\" }"),
-        "d has a size of 1 TiB, but its model 'maxtor-6y080l0' has only 80,044,236 KiB; give a smaller size, or none"
+        "d has a size of 1 TiB, but its model 'maxtor-6y080l0' has only 80,044,236 KiB; write a [[device]] with a smaller size, or with a model and no size (a lab without a device has one of 1GiB)"
             .replace("80,044,236 KiB", &Bytes(160_086_528 * 512).to_string())
             .replace("1 TiB", &Bytes::gib(1024).to_string())
     );
