@@ -455,6 +455,8 @@ fn the_good_trials_of_a_damaged_run_are_saved_in_a_new_file() {
     let damaged = rusqlite::Connection::open(folder.path().join("run.seekwell")).unwrap();
     damaged.execute_batch(change).unwrap();
     drop(damaged);
+    let shown = seekwell(folder.path(), &["report", "run.seekwell"]);
+    assert_eq!(shown.status.code(), Some(6), "{}", String::from_utf8_lossy(&shown.stderr));
 
     let repaired = seekwell(folder.path(), &["repair", "run.seekwell"]);
     well(&repaired);

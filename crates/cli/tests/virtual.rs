@@ -391,6 +391,17 @@ fn an_ordinary_user_runs_a_lab_in_guests() {
 }
 
 #[test]
+fn a_change_of_a_device_that_the_lab_has_not_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("lab.toml"), lab(DEVICE)).unwrap();
+    let change = "sata-2tb-5400:rotating.rpm=5900";
+    let words = ["plan", "lab.toml", "--place", "virtual", "--set", change];
+    let (status, _, text) = said(directory.path(), &words);
+    assert_eq!(status, Some(2), "{text}");
+    assert!(text.contains("the lab does not use that device; it has maxtor-6y080l0"), "{text}");
+}
+
+#[test]
 fn what_the_virtual_backend_does_not_take_is_said_in_words() {
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();
@@ -625,6 +636,11 @@ fn a_question_is_answered_without_a_kernel_or_declined_with_a_hint() {
         said(folder.path(), &["ask", "--load", "postgrsql", "--device", "NVMe"]);
     assert_eq!(status, Some(2), "{text}");
     assert!(text.contains("did you mean postgresql?"), "{text}");
+    let typo = ["ask", "--load", "log", "--device", "nvme", "--now", "xfss"];
+    let (status, _, text) = said(folder.path(), &typo);
+    assert!(status == Some(2) && text.contains("did you mean xfs?"), "{text}");
+    let (status, ..) = said(folder.path(), &["atlas", "check", "--jobs", "1"]);
+    assert_eq!(status, Some(2), "no cell is named");
     let (status, _, text) = said(folder.path(), &["ask", "--load", "log", "--device", "nmve"]);
     assert!(text.contains("did you mean nvme?"), "{status:?} {text}");
     let (status, ..) = said(folder.path(), &["ask", "--load", "VM", "--lab", "vm.toml"]);

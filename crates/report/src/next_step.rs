@@ -4,6 +4,8 @@ use crate::answer_text::answer;
 use crate::number::{exact_percent, percent};
 use crate::text::harmless;
 use crate::view::RunView;
+use seekwell_model::lab::Effort;
+use seekwell_model::units::Nanos;
 use seekwell_model::verdict::METHOD;
 use std::path::Path;
 
@@ -55,9 +57,12 @@ pub(crate) fn next_step(view: &RunView, path: &Path) -> Option<NextStep> {
     }
     let resume = resume_command(path, &view.environment);
     if !view.is_over && view.plan.prolonged.is_none() {
-        return Some(NextStep {
-            why: "To complete the run:".to_owned(),
-            command: harmless(&resume),
+        return Some(match used_up(view) {
+            None => NextStep { why: "To complete the run:".to_owned(), command: harmless(&resume) },
+            Some(budget) => NextStep {
+                why: format!("Its time of {budget} is used up. To run for as long again:"),
+                command: harmless(&format!("{resume} --for {:.0}s", budget.as_seconds().ceil())),
+            },
         });
     }
     if answer.certified {
@@ -84,6 +89,15 @@ pub(crate) fn next_step(view: &RunView, path: &Path) -> Option<NextStep> {
         why: format!("{why} (about {}{chance}):", rough(expected_ns)),
         command: harmless(&format!("{resume} --until-decided --at-most {}", short(at_most))),
     })
+}
+
+/// The budget of a run that another trial, as long as the longest, would exceed: without more time it would end at
+/// once.
+fn used_up(view: &RunView) -> Option<Nanos> {
+    let Effort::Budget(budget) = view.plan.lab.judge.effort else { return None };
+    let costs = || view.records.iter().filter_map(|(_, record)| record.cost_ns);
+    let next_ns = costs().sum::<u64>().saturating_add(costs().max()?);
+    (next_ns > budget.0).then_some(budget)
 }
 
 /// The command that runs the lab again, with the options that its environment names.

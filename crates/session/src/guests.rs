@@ -272,10 +272,7 @@ fn choose_kernel(cache: &Path, id: Option<&str>, lab: &Lab) -> Result<Kernel, Se
             ))),
         };
     }
-    let has_all = |set| {
-        labs::has_layers(set, lab) && (set != KernelSet::Reduced || labs::reduced_is_enough(lab))
-    };
-    kernel::usual(kernels, &has_all).ok_or_else(|| {
+    kernel::usual(kernels, &|set| labs::has_all(set, lab)).ok_or_else(|| {
         let set = match lab {
             lab if !labs::has_layers(KernelSet::Full, lab) => KernelSet::Layers,
             lab if labs::reduced_is_enough(lab) => KernelSet::Reduced,

@@ -316,6 +316,12 @@ pub fn reduced_is_enough(lab: &Lab) -> bool {
     has_layers(KernelSet::Reduced, lab) && filesystems.into_iter().all(|one| one.in_reduced_kernel)
 }
 
+/// Returns true if a lab kernel of this set has all that this lab asks for.
+#[must_use]
+pub fn has_all(set: KernelSet, lab: &Lab) -> bool {
+    has_layers(set, lab) && (set != KernelSet::Reduced || reduced_is_enough(lab))
+}
+
 /// Returns why a workload cannot run in a guest and what to do: it calls a program that is not in the
 /// guest's root image. `brought` is true for programs that the user adds. Only the first word of a
 /// command line is looked up.

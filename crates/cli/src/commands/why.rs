@@ -28,11 +28,12 @@ pub fn run(session: &Session, arguments: &WhyArgs) -> Result<Exit, Failure> {
     }
     let options = {
         let file = RunFile::open(path)?;
-        if file.plan()?.trials.is_empty() {
+        let environment = file.environment()?;
+        if environment.get("place").and_then(Value::as_str) == Some("watch") {
             let text = format!("{} is a recording: nothing was compared in it", path.display());
             return Err(Failure::Usage(text));
         }
-        options(&file.environment()?, arguments)?
+        options(&environment, arguments)?
     };
     let stop = machine::stop_on_interrupt()?;
     let planned = session.reopen(path, &options)?;

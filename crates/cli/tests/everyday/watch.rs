@@ -122,6 +122,12 @@ fn requests_are_seen_recorded_and_nothing_is_written() {
     let text =
         data(&seekwell(directory.path()).args(["report", "seen.seekwell"]).output().unwrap());
     assert!(text.contains("A device was watched"), "{text}");
+    for (words, said) in
+        [(["report", "--apply"], "no pick to put in force"), (["why", "--json"], "is a recording")]
+    {
+        let output = seekwell(directory.path()).args(words).arg("seen.seekwell").output().unwrap();
+        assert!(talk(&output).contains(said), "{}", talk(&output));
+    }
     // The image is what it was.
     let image = std::fs::read(directory.path().join("image")).unwrap();
     assert!(image.iter().all(|byte| *byte == 7));

@@ -66,3 +66,17 @@ fn a_run_whose_rounds_are_not_over_is_completed_with_the_options_that_it_had() {
         "seekwell run --resume -o a.seekwell --place virtual --set sata-2tb-5400:rotating.rpm=5900 --bring '/a b'"
     );
 }
+
+#[test]
+fn a_run_whose_time_is_used_up_needs_more_of_it() {
+    let mut view = open(600, None);
+    view.is_over = false;
+    view.plan.lab.judge.effort = Effort::Budget(Nanos::seconds(40));
+    for (_, record) in &mut view.records {
+        record.cost_ns = Some(0);
+    }
+    let command = |view: &RunView| next_step(view, Path::new("a.seekwell")).unwrap().command;
+    assert_eq!(command(&view), "seekwell run --resume -o a.seekwell");
+    view.records[0].1.cost_ns = Some(21_000_000_000);
+    assert_eq!(command(&view), "seekwell run --resume -o a.seekwell --for 40s");
+}

@@ -220,16 +220,19 @@ fn unresolved(
 ) -> String {
     match reason {
         Unresolved::TooFewRounds { need, .. } if outcome.comparison.is_none() => {
-            if rounds.last == 0 {
-                format!(
-                    "the race stopped in its screen after {} rounds; its final is judged after {need} fresh rounds",
-                    rounds.screen
-                )
-            } else {
-                format!(
-                    "only {} rounds of the final are done; it is first judged after {need}",
-                    rounds.last
-                )
+            match (rounds.screen, rounds.last) {
+                (0, 0) => {
+                    format!("the race stopped before a whole round; it is judged after {need}")
+                }
+                (screen, 0) => format!(
+                    "the race stopped in its screen after {screen} rounds; its final is judged after {need} fresh rounds"
+                ),
+                (_, 1) => {
+                    format!("only 1 round of the final is done; it is first judged after {need}")
+                }
+                (_, last) => format!(
+                    "only {last} rounds of the final are done; it is first judged after {need}"
+                ),
             }
         }
         other => unresolved_reason(plan, other, verdict.evidence.needed.as_ref(), verdict.rounds),

@@ -111,6 +111,15 @@ fn several_models_become_an_axis() {
 }
 
 #[test]
+fn a_kernel_is_chosen_that_has_the_filesystems_of_the_lab() {
+    let mut lab = with_devices("[[device]]\nmodel = \"maxtor-6y080l0\"");
+    let sets = [KernelSet::Reduced, KernelSet::Full, KernelSet::Layers];
+    assert_eq!(sets.map(|set| has_all(set, &lab)), [true; 3]);
+    lab.filesystems[0].kind = "f2fs".to_owned();
+    assert_eq!(sets.map(|set| has_all(set, &lab)), [false, true, true]);
+}
+
+#[test]
 fn the_place_offers_what_kernel_and_programs_give() {
     let lab = with_devices("[[device]]\nmodel = \"maxtor-6y080l0\"");
     let devices = all_devices().unwrap();

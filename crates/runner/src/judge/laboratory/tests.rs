@@ -5,6 +5,7 @@ use crate::records::{Records, outcomes_of};
 use crate::values::judged_values;
 use seekwell_model::lab::Effort;
 use seekwell_model::record::{DeviceTotals, Record};
+use seekwell_model::stack::Backing;
 
 /// 12 rounds of three stacks in the planned order; `change` alters a record by what ran before.
 fn run(change: impl Fn(&PlannedTrial, Option<u32>, &mut Record)) -> (Plan, Records) {
@@ -65,6 +66,21 @@ fn drift_order_and_carry_over_are_told_apart() {
         slower(record, if before == Some(2) { 1.15 } else { 1.0 });
     });
     assert_eq!(found(&plan, &records)["carry-over"], Some(true));
+}
+
+/// Guests know nothing of each other: what looks like an effect of the one before is chance.
+#[test]
+fn trials_on_models_have_no_order() {
+    let (mut plan, records) = run(|_, before, record| {
+        if before == Some(2) {
+            slower(record, 1.4);
+        }
+    });
+    assert_eq!(found(&plan, &records)["carry-over"], Some(true));
+    for stack in &mut plan.stacks {
+        stack.device.backing = Backing::Model { model: "disk".to_owned(), size: None, start: None };
+    }
+    assert!(!found(&plan, &records).contains_key("carry-over"));
 }
 
 #[test]
