@@ -170,15 +170,17 @@ fn a_site_offers_the_disks_of_a_node_to_one_partition() {
     let path = folder.path();
     let disk = Attached::to(&path.join("image"));
     std::fs::write(path.join("disk.toml"), HOST_LAB).unwrap();
-    // 131072 sectors: of the second node another disk is listed.
+    // 131072 sectors: of the second node's disk another size is listed. With one disk for both, each claim may find it
+    // opened by the other one.
+    let other = Attached::to(&path.join("other"));
     std::fs::write(path.join("disks-node1"), format!("{} 131072\n", disk.0)).unwrap();
-    std::fs::write(path.join("disks-node2"), format!("{} 262144\n", disk.0)).unwrap();
+    std::fs::write(path.join("disks-node2"), format!("{} 262144\n", other.0)).unwrap();
     let conf = "Prolog=/etc/slurm/seekwell-prolog\nEpilog=/etc/slurm/seekwell-epilog\n\
                 PartitionName=seekwell-disks Nodes=ALL OverSubscribe=EXCLUSIVE State=UP";
     let install = installed();
     let variables = [("SHARE_PIDS", "1"), ("SLURM_LINES", conf), ("NODE_LINES", install.as_str())];
     let script = r#"
-        run="$SEEKWELL run disk.toml --place host --device $disk --on slurm --nodes 2 --no-screen"
+        run="timeout 150 $SEEKWELL run disk.toml --place host --device $disk --on slurm --nodes 2 --no-screen"
         # A person has to see the plan of a disk first.
         $run --partition all -o all.seekwell >/dev/null 2>talk || echo "first $?"
         $run --partition all -o all.seekwell >/dev/null 2>>talk &
@@ -232,7 +234,7 @@ fn two_nodes_never_write_to_one_disk() {
         for node in node1 node2; do
             srun --nodelist $node "$SEEKWELL" claim $disk --confirm 131072 >/dev/null 2>>talk
         done
-        run="$SEEKWELL run disk.toml --place host --device $disk --on slurm --nodes 2 --no-screen -o disk.seekwell"
+        run="timeout 150 $SEEKWELL run disk.toml --place host --device $disk --on slurm --nodes 2 --no-screen -o disk.seekwell"
         $run >/dev/null 2>>talk || true
         $run >/dev/null 2>>talk &
         run=$!
