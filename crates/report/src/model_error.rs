@@ -9,8 +9,7 @@
 //! the rival is the next on another filesystem, if there is one.
 
 use crate::factor::{benefit, factor, is_speed, list};
-use crate::number::unit_of;
-use crate::number::{exact_percent, percent};
+use crate::number::{exact_percent, percent, unit_of};
 use crate::view::RunView;
 use seekwell_model::model_error::{CHECKED_TO, ModelError, ModelErrors, RequestClass};
 use seekwell_model::record::{DeviceTotals, Status, StepRecord};

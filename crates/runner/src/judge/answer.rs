@@ -90,14 +90,9 @@ impl Run<'_> {
         let close = rows.iter().filter(|row| taking_part(row) && !is_out(row));
         let out = rows.iter().filter(|row| taking_part(row) && is_out(row));
         let rounds = comparison.rows.iter().map(|row| row.rounds).max().unwrap_or(0);
-        // A run that ended early leads with the first of its stacks, measured or not.
-        let has_value = |stack: &usize| {
-            self.trials[*stack].iter().any(|seen| matches!(seen, Observed::Value(_)))
-        };
-        let pick = comparison.baseline.filter(has_value);
         Answer {
-            pick: pick.map(|stack| self.label(stack)),
-            loss: comparison.loss.filter(|_| pick.is_some()),
+            pick: comparison.baseline.map(|stack| self.label(stack)),
+            loss: comparison.loss.filter(|_| comparison.baseline.is_some()),
             cause: self.cause(),
             among: comparison.rows.iter().filter(|row| row.standing != Standing::Absent).count()
                 as u32,

@@ -80,6 +80,14 @@ fn in_one_look(plan: &Plan, planned: &PlannedRace, kept: &Outcomes) -> Verdict {
     verdict
 }
 
+/// Returns true if a trial of the stack has a value: a race that has just begun guesses its first stack.
+fn has_value(plan: &Plan, kept: &Outcomes, stack: usize) -> bool {
+    kept.values().any(|(trial, outcome)| {
+        let own = plan.candidates[trial.candidate as usize].stack as usize;
+        own == stack && outcome.value.is_some()
+    })
+}
+
 /// Values of the final by stack and round.
 fn final_values(plan: &Plan, rounds: Rounds, kept: &Outcomes) -> Vec<Vec<Option<f64>>> {
     let first = rounds.pilot + rounds.screen;
@@ -145,7 +153,7 @@ fn of_race(
     let mut answer = match &run {
         Some(run) => run.answer(round_ns),
         None => Answer {
-            pick: outcome.best_guess.map(label),
+            pick: outcome.best_guess.filter(|stack| has_value(plan, kept, *stack)).map(label),
             cause: Some(verdict.reason.clone()),
             among: plan.ranked() as u32,
             ..Answer::default()

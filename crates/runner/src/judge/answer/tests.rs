@@ -37,14 +37,6 @@ fn a_run_has_a_pick_a_bound_and_what_is_out() {
     assert!(verdict.sentence.starts_with("Take a: at most"), "{}", verdict.sentence);
 }
 
-#[test]
-fn a_stack_without_a_trial_is_no_pick() {
-    let plan = fixture::plan(&["a", "b"], Effort::Rounds(6));
-    let mut all = records(&plan, 1, &[1.0, 2.0]);
-    all.retain(|_, (trial, _)| trial.candidate == 1);
-    assert_ne!(answer(&plan, &all).pick.as_deref(), Some("a"));
-}
-
 /// A lab whose trials are mostly marked ended as "Winner" with three values of one stack.
 #[test]
 fn marked_trials_count_against_a_certificate() {

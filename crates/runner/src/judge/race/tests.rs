@@ -4,8 +4,10 @@ use super::*;
 use crate::fixture;
 use crate::judge::{interim, judge};
 use crate::order::round_order;
+use seekwell_model::lab::Effort;
 use seekwell_model::plan::PlannedTrial;
 use seekwell_model::record::Record;
+use seekwell_model::units::Nanos;
 use seekwell_model::verdict::{Decision, VerdictKind};
 use seekwell_stats::interval::Interval;
 
@@ -60,6 +62,22 @@ fn a_stack_that_never_ran_is_not_counted_among_the_others() {
     assert_eq!(verdict.kind, VerdictKind::Winner, "{}", verdict.reason);
     let answer = verdict.answer.unwrap();
     assert_eq!((answer.among, answer.out.last().map(String::as_str)), (3, Some("fs3/sched0")));
+}
+
+/// With one trial, of each stack in turn, no other stack is picked.
+#[test]
+fn a_race_picks_no_stack_without_a_trial() {
+    let budget = Effort::Budget(Nanos::seconds(40));
+    let mut plan = fixture::race(2, 1, |lab| lab.judge.effort = budget);
+    // As a run with little time: all start in the final.
+    plan.race.as_mut().unwrap().pilot_rounds = 0;
+    let all = run(&plan, 2, |trial| fixture::raced(&plan, trial, 0.3, 0.005));
+    for (index, one) in &all {
+        let verdict = interim(&plan, &Outcomes::from([(*index, one.clone())]));
+        let own = plan.pair(&one.0).0.label.clone();
+        let pick = verdict.answer.unwrap().pick;
+        assert!(pick.as_ref().is_none_or(|pick| *pick == own), "{pick:?} without a trial");
+    }
 }
 
 #[test]
